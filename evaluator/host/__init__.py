@@ -1,0 +1,1 @@
+"""The trusted side: steps environments, owns containers, decides verdicts."""

@@ -1,0 +1,110 @@
+"""A container's standard streams: the engine's multiplexed frames, as a log or as the channel itself."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+
+from evaluator.host.channel import TICK, check_deadline
+from evaluator.host.faults import HangupError
+from evaluator.host.log import BoundedLog
+
+STDOUT = 1
+_HEADER = struct.Struct(">BxxxI")
+
+
+class Demultiplexer:
+    """Cuts the engine's stream of (u8 stream, 3 zero bytes, u32 big-endian length, payload) into its payloads."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._stream = 0
+        self._left = 0
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Payload pieces, each with its stream's number."""
+        while data:
+            if not self._left:
+                missing = _HEADER.size - len(self._head)
+                self._head, data = self._head + data[:missing], data[missing:]
+                if len(self._head) < _HEADER.size:
+                    return
+                self._stream, self._left = _HEADER.unpack(self._head)
+                self._head = b""
+                continue
+            piece, data = data[: self._left], data[self._left :]
+            self._left -= len(piece)
+            yield self._stream, piece
+
+
+def drain(connection: socket.socket, log: BoundedLog) -> threading.Thread:
+    """Read both streams into the log, in a thread, until the container closes them."""
+
+    def run() -> None:
+        streams = Demultiplexer()
+        with contextlib.suppress(OSError):
+            connection.settimeout(None)
+            while data := connection.recv(1 << 16):
+                for _, piece in streams.feed(data):
+                    log.write(piece)
+
+    thread = threading.Thread(target=run, name="log", daemon=True)
+    thread.start()
+    return thread
+
+
+class StandardStream:
+    """The channel over standard input and output, for engines to which a mounted socket does not reach."""
+
+    def __init__(self, connection: socket.socket, log: BoundedLog) -> None:
+        connection.settimeout(TICK)
+        self._connection = connection
+        self._log = log
+        self._streams = Demultiplexer()
+        self._ready = bytearray()
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """See Stream."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._connection.send(view) :]
+            except TimeoutError:
+                check_deadline(deadline)
+            except OSError as error:
+                raise HangupError from error
+
+    def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
+        """See Stream."""
+        while len(self._ready) < minimum:
+            self._receive(deadline)
+        count = min(len(view), len(self._ready))
+        view[:count] = self._ready[:count]
+        del self._ready[:count]
+        return count
+
+    def _receive(self, deadline: float) -> None:
+        try:
+            data = self._connection.recv(1 << 18)
+        except TimeoutError:
+            check_deadline(deadline)
+            return
+        except OSError as error:
+            raise HangupError from error
+        if not data:
+            raise HangupError
+        for stream, piece in self._streams.feed(data):
+            if stream == STDOUT:
+                self._ready += piece
+            else:
+                self._log.write(piece)
+                check_deadline(deadline)
+
+    def drain(self, seconds: float) -> None:
+        """After the end: read what is left for the log."""
+        until = time.monotonic() + seconds
+        with contextlib.suppress(HangupError):
+            while time.monotonic() < until:
+                self._receive(float("inf"))

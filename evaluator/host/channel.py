@@ -1,0 +1,165 @@
+"""The referee's end of the wire: every wait has a deadline, every length is known before it is read."""
+
+import json
+import socket
+import struct
+import time
+from typing import Any, Protocol
+
+from evaluator import wire
+from evaluator.host.faults import FaultError, HangupError
+from evaluator.model.names import INVISIBLE
+from evaluator.model.verdict import Verdict
+
+TICK = 0.25
+_TROUBLES = {
+    wire.Trouble.INVALID: Verdict.INVALID,
+    wire.Trouble.CRASHED: Verdict.CRASHED,
+    wire.Trouble.MEMORY: Verdict.OUT_OF_MEMORY,
+    wire.Trouble.PROTOCOL: Verdict.PROTOCOL_ERROR,
+}
+
+
+class Stream(Protocol):
+    """Bytes to and from a sandbox."""
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """Write all of it, or raise FaultError (timeout) or HangupError."""
+
+    def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
+        """Read at least `minimum` bytes and at most the view's; raises as `send` does. Returns how many."""
+
+
+class SocketStream:
+    """A Unix socket. Its kernel timeouts are the tick at which a wait looks at its deadline."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        tick = struct.pack("ll", 0, int(TICK * 1e6))
+        connection.setblocking(True)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
+        self._connection = connection
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """See Stream."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._connection.send(view) :]
+            except BlockingIOError:
+                check_deadline(deadline)
+            except (BrokenPipeError, ConnectionResetError) as error:
+                raise HangupError from error
+
+    def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
+        """See Stream."""
+        have = 0
+        while have < minimum:
+            try:
+                count = self._connection.recv_into(view[have:])
+            except BlockingIOError:
+                count = -1
+            except ConnectionResetError as error:
+                raise HangupError from error
+            if count == 0:
+                raise HangupError
+            if count < 0 or have:
+                check_deadline(deadline)
+            have += max(count, 0)
+        return have
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def check_deadline(deadline: float) -> None:
+    """Raise FaultError (timeout) once the deadline has passed."""
+    if time.monotonic() > deadline:
+        raise FaultError(Verdict.TIMEOUT, "no answer within the deadline")
+
+
+def read_body(stream: Stream, op: wire.Op, size: int, deadline: float) -> memoryview:
+    """The body of a frame whose opcode and size are known.
+
+    Raises:
+        FaultError: the sandbox complains, sends anything else, or is late.
+        HangupError: it is gone.
+    """
+    view = memoryview(bytearray(wire.HEADER.size + size))
+    have = stream.fill(view, wire.HEADER.size, deadline)
+    length, got = wire.HEADER.unpack_from(view)
+    if got != op or length != size:
+        _refuse(stream, view[wire.HEADER.size : have], (length, got, op, size), deadline)
+    if have < len(view):
+        stream.fill(view[have:], len(view) - have, deadline)
+    return view[wire.HEADER.size :]
+
+
+def _refuse(stream: Stream, begun: memoryview, seen: tuple[int, int, int, int], deadline: float) -> None:
+    length, got, op, size = seen
+    if got != wire.Op.ERROR or length > wire.ERROR_BYTES:
+        expected = f"expected opcode {int(op)} with {size} bytes, got opcode {got} with {length}"
+        raise FaultError(Verdict.PROTOCOL_ERROR, f"the answer is not a frame of this protocol: {expected}")
+    raise complaint(_rest(stream, begun, length, deadline))
+
+
+def _rest(stream: Stream, begun: memoryview, length: int, deadline: float) -> bytes:
+    body = memoryview(bytearray(length))
+    have = min(len(begun), length)
+    body[:have] = begun[:have]
+    if have < length:
+        stream.fill(body[have:], length - have, deadline)
+    return bytes(body)
+
+
+def read_json(stream: Stream, op: wire.Op, deadline: float) -> dict[str, Any]:
+    """The body of a handshake frame.
+
+    Raises:
+        FaultError: the sandbox complains, sends anything but a JSON object, or is late.
+        HangupError: it is gone.
+    """
+    head = memoryview(bytearray(wire.HEADER.size))
+    stream.fill(head, len(head), deadline)
+    length, got = wire.HEADER.unpack(head)
+    if got not in (op, wire.Op.ERROR) or length > wire.ERROR_BYTES:
+        raise FaultError(Verdict.PROTOCOL_ERROR, f"the first frame has opcode {got} and {length} bytes")
+    body = _rest(stream, memoryview(b""), length, deadline)
+    if got == wire.Op.ERROR:
+        raise complaint(body)
+    return _object(body)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise FaultError(Verdict.PROTOCOL_ERROR, "a handshake frame does not hold a JSON object")
+    return value
+
+
+class ComplaintError(FaultError):
+    """The sandbox's own account of what went wrong, possibly on a lane."""
+
+    def __init__(self, verdict: Verdict, message: str, lane: int | None) -> None:
+        super().__init__(verdict, message)
+        self.lane = lane
+
+
+def complaint(body: bytes) -> ComplaintError:
+    """An ERROR frame's body as a fault; nothing in it is believed but whose fault it is."""
+    value = _object(body)
+    try:
+        verdict = _TROUBLES[wire.Trouble(value.get("trouble"))]
+    except ValueError:
+        verdict = Verdict.PROTOCOL_ERROR
+    lane = value.get("lane")
+    return ComplaintError(verdict, clean(str(value.get("message", ""))), lane if isinstance(lane, int) else None)
+
+
+def clean(text: str) -> str:
+    """Text of the untrusted side without control and bidirectional characters, and of bounded length."""
+    return INVISIBLE.sub("�", text.encode("utf-8", "replace").decode("utf-8"))[:1000]

@@ -1,0 +1,164 @@
+"""Episodes that advance together: one frame asks about all of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from evaluator import wire
+from evaluator.host.record import Played, Recorder
+from evaluator.host.spaces import ActionDecoder, ObservationEncoder
+from evaluator.host.worlds import World
+
+NEVER = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ticket:
+    """An episode that waits for a lane."""
+
+    index: int
+    """Its place among the task's episodes."""
+    seed: str
+    """The environment's seed, 32 hex digits."""
+    agent_seed: int
+    """The agent's seed."""
+
+
+@dataclass(slots=True)
+class Lane:
+    """A place where one episode after the other is played."""
+
+    number: int
+    """Its name on the wire."""
+    ticket: Ticket
+    """The live episode."""
+    environment: gymnasium.Env[Any, Any]
+    """Its environment."""
+    starts: bool
+    """Whether its next frame is the episode's first."""
+    limit: int
+    """The frame at which the time limit truncates it."""
+
+
+class Cohort:
+    """A set of lanes and what is live on them."""
+
+    def __init__(self, world: World, tickets: Iterator[Ticket], lanes: range) -> None:
+        self._world = world
+        self._tickets = tickets
+        self._encoder: ObservationEncoder = world.encoder()
+        self.decoder: ActionDecoder = world.decoder()
+        self._frame = 0
+        self.lanes: list[Lane] = []
+        self._observations: list[Any] = []
+        for number in lanes:
+            if (ticket := next(tickets, None)) is not None:
+                self._open(number, ticket, world.make())
+        self._recorder = Recorder(len(self.lanes), self._encoder.leaves, self.decoder.leaves)
+        for index, observation in enumerate(self._observations):
+            self._recorder.begin(index, self._encoder.encode([observation]))
+        self._settle()
+
+    def _open(self, number: int, ticket: Ticket, environment: gymnasium.Env[Any, Any]) -> None:
+        limit = self._frame + self._world.time_limit if self._world.time_limit else NEVER
+        self.lanes.append(Lane(number, ticket, environment, True, limit))  # noqa: FBT003
+        self._observations.append(self._world.start(environment, ticket.seed))
+
+    def _settle(self) -> None:
+        """Derive what a frame needs from the lanes as they now are."""
+        self._steps = [lane.environment.step for lane in self.lanes]
+        self._next_limit = min((lane.limit for lane in self.lanes), default=NEVER)
+        self._encoded = self._encoder.encode(self._observations) if self.lanes else []
+        self._head = self._make_head()
+
+    def _make_head(self) -> bytes:
+        return wire.act_head([(lane.number, lane.starts, lane.ticket.agent_seed) for lane in self.lanes])
+
+    @property
+    def live(self) -> bool:
+        """Whether any episode is."""
+        return bool(self.lanes)
+
+    @property
+    def answer_size(self) -> int:
+        """Bytes of the ACTIONS body that answers `question`."""
+        return wire.body_size(self.decoder.leaves, len(self.lanes))
+
+    def question(self) -> bytes:
+        """The ACT frame about all live episodes."""
+        parts = [self._head]
+        for raw in self._encoded:
+            parts.append(raw)
+            if len(raw) % wire.ALIGNMENT:
+                parts.append(wire.padding(len(raw)))
+        return wire.frame(wire.Op.ACT, *parts)
+
+    def asked(self) -> None:
+        """The question is out: no lane starts any more."""
+        if any(lane.starts for lane in self.lanes):
+            for lane in self.lanes:
+                lane.starts = False
+            self._head = self._make_head()
+
+    def advance(self, body: memoryview) -> list[tuple[int, Played]]:
+        """Step every live episode with the answered actions; returns those that ended, with their index.
+
+        Raises:
+            IllegalActionError: an action is not in the space; no environment has seen any of them.
+        """
+        actions, arrays = self.decoder.decode(body, len(self.lanes))
+        observations: list[Any] = []
+        rewards: list[Any] = []
+        ended: dict[int, tuple[bool, bool]] = {}
+        see, earn = observations.append, rewards.append
+        for step, action in zip(self._steps, actions, strict=True):
+            observation, reward, terminated, truncated, _ = step(action)
+            see(observation)
+            earn(reward)
+            if terminated or truncated:
+                ended[len(rewards) - 1] = (bool(terminated), bool(truncated))
+        self._frame += 1
+        if self._frame >= self._next_limit:
+            for index, lane in enumerate(self.lanes):
+                if lane.limit <= self._frame:
+                    ended[index] = (ended.get(index, (False, False))[0], True)
+        self._observations = observations
+        self._encoded = self._encoder.encode(observations)
+        self._recorder.step(self._encoded, arrays, rewards)
+        return self._turn_over(ended) if ended else []
+
+    def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, Played]]:
+        """Close ended episodes, start waiting ones in their lanes, give up lanes for which there is none."""
+        finished = []
+        kept = []
+        for index, lane in enumerate(self.lanes):
+            if index in ended:
+                terminated, truncated = ended[index]
+                played = self._recorder.finish(index, terminated=terminated, truncated=truncated)
+                finished.append((lane.ticket.index, played))
+                if not self._renew(index, lane):
+                    continue
+            kept.append(index)
+        if len(kept) < len(self.lanes):
+            self.lanes = [self.lanes[index] for index in kept]
+            self._observations = [self._observations[index] for index in kept]
+            self._recorder = self._recorder.only(kept)
+        self._settle()
+        return finished
+
+    def _renew(self, index: int, lane: Lane) -> bool:
+        ticket = next(self._tickets, None)
+        if ticket is None or not self._world.task.reusable:
+            lane.environment.close()
+        if ticket is None:
+            return False
+        if not self._world.task.reusable:
+            lane.environment = self._world.make()
+        lane.ticket, lane.starts = ticket, True
+        lane.limit = self._frame + self._world.time_limit if self._world.time_limit else NEVER
+        observation = self._world.start(lane.environment, ticket.seed)
+        self._observations[index] = observation
+        self._recorder.begin(index, self._encoder.encode([observation]))
+        return True

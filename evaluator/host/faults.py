@@ -1,0 +1,15 @@
+"""How the trusted side says, to itself, that the untrusted side is at fault."""
+
+from evaluator.model.verdict import Verdict
+
+
+class FaultError(Exception):
+    """The agent did something that ends its evaluation. `evaluate` turns it into a result; nobody else catches it."""
+
+    def __init__(self, verdict: Verdict, message: str) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+
+
+class HangupError(Exception):
+    """The sandbox closed its end. What that means is for the sandbox's owner to find out."""

@@ -1,0 +1,59 @@
+"""One arithmetic on every machine: dispatch of numpy, glibc and BLAS is pinned, and threads are one.
+
+An environment's floats depend on which CPU features a library picks at start. All three read environment variables
+before main, so the process that steps environments is started anew with them set.
+"""
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping
+
+from numpy._core import _multiarray_umath as numpy_features
+
+# glibc reads names it does not know without a word; the *_Usable ones are those before 2.33.
+_GLIBC = "AVX,AVX2,AVX512F,AVX512VL,FMA,FMA4,AVX2_Usable,AVX512F_Usable,FMA_Usable,FMA4_Usable"
+_MARK = "PULLRANK_PINNED"
+
+
+def pinned_environment() -> dict[str, str]:
+    """The variables that pin arithmetic, for the trusted and for the untrusted side."""
+    return {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(numpy_features.__cpu_dispatch__),
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in _GLIBC.split(",")),
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
+    """Start this process anew with pinned arithmetic, unless it already is.
+
+    Raises:
+        RuntimeError: numpy kept a feature that was to be off, so replays would not be comparable.
+    """
+    wanted = pinned_environment()
+    if environment.get(_MARK) == "1" and all(environment.get(name) == value for name, value in wanted.items()):
+        check_pinned()
+        return
+    sys.stdout.flush()
+    os.execve(sys.executable, [sys.executable, *arguments], {**environment, **wanted, _MARK: "1"})  # noqa: S606
+
+
+def check_pinned() -> None:
+    """Make sure that numpy took the pins.
+
+    Raises:
+        RuntimeError: it did not.
+    """
+    kept = [name for name in numpy_features.__cpu_dispatch__ if numpy_features.__cpu_features__.get(name)]
+    if kept:
+        raise RuntimeError(f"numpy still dispatches to {', '.join(kept)}; replays would differ between machines")
+
+
+def refuse_numpy_warnings() -> None:
+    """Turn numpy's import-time complaints about the pins into errors; call before numpy is imported anew."""
+    warnings.filterwarnings("error", message=".*NPY_DISABLE_CPU_FEATURES.*")

@@ -1,0 +1,136 @@
+"""The referee: asks the sandbox for actions, steps the environments, keeps what happened."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator import wire
+from evaluator.host.channel import ComplaintError, Stream, read_body, read_json
+from evaluator.host.cohort import Cohort, Ticket
+from evaluator.host.faults import FaultError
+from evaluator.host.record import Played
+from evaluator.host.spaces import IllegalActionError, describe
+from evaluator.host.worlds import World
+from evaluator.model.canonical import canonical
+from evaluator.model.challenge import Limits
+from evaluator.model.verdict import Verdict
+
+# Two cohorts overlap: while the sandbox thinks about one, the referee steps the other. Fewer lanes are not worth halving.
+PAIR_FROM = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """Everything the referee needs to play a task with an agent."""
+
+    world: World
+    """The task's environment."""
+    tickets: tuple[Ticket, ...]
+    """The episodes."""
+    limits: Limits
+    """The deadlines."""
+    progress: Callable[[int], None]
+    """Called with the number of finished episodes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """All episodes of a task, played."""
+
+    episodes: tuple[Played, ...]
+    """In the order of their seeds."""
+    clipped: int
+    """Numbers of float actions that were clipped to the space."""
+
+
+def play(match: Match, stream: Stream) -> Tally:
+    """Play every episode.
+
+    Raises:
+        FaultError: the agent's fault, with the verdict.
+        HangupError: the sandbox is gone.
+    """
+    shared = _greet(match, stream)
+    cohorts = _cohorts(match, shared=shared)
+    done: dict[int, Played] = {}
+    for cohort in cohorts:
+        _ask(match, cohort, stream)
+    while any(cohort.live for cohort in cohorts):
+        for cohort in cohorts:
+            if not cohort.live:
+                continue
+            ended = _advance(match, cohort, stream)
+            if cohort.live:
+                _ask(match, cohort, stream)
+            if ended:
+                done.update(ended)
+                match.progress(len(done))
+    episodes = tuple(done[index] for index in range(len(match.tickets)))
+    return Tally(episodes=episodes, clipped=sum(cohort.decoder.clipped for cohort in cohorts))
+
+
+def _greet(match: Match, stream: Stream) -> bool:
+    """Shake hands; returns whether one agent instance is asked about all episodes."""
+    world = match.world
+    hello = {
+        "protocol": wire.VERSION,
+        "mode": "act",
+        "task_id": world.task.id,
+        "observation_space": describe(world.observation_space),
+        "action_space": describe(world.action_space),
+        "seed": match.tickets[0].agent_seed,
+    }
+    deadline = time.monotonic() + match.limits.start_seconds
+    stream.send(wire.frame(wire.Op.HELLO, canonical(hello)), deadline)
+    ready = _on_time(lambda: read_json(stream, wire.Op.READY, deadline), "the agent was not ready in time")
+    if ready.get("protocol") != wire.VERSION or not isinstance(ready.get("shared"), bool):
+        raise FaultError(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
+    return bool(ready["shared"])
+
+
+def _on_time(read: Callable[[], Any], late: str) -> Any:
+    try:
+        return read()
+    except ComplaintError:
+        raise
+    except FaultError as fault:
+        raise FaultError(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
+
+
+def _cohorts(match: Match, *, shared: bool) -> list[Cohort]:
+    lanes = match.world.task.lanes.shared if shared else match.world.task.lanes.separate
+    lanes = min(lanes, len(match.tickets))
+    tickets: Iterator[Ticket] = iter(match.tickets)
+    if lanes < PAIR_FROM:
+        return [Cohort(match.world, tickets, range(lanes))]
+    half = lanes // 2
+    return [Cohort(match.world, tickets, range(half)), Cohort(match.world, tickets, range(half, lanes))]
+
+
+def _ask(match: Match, cohort: Cohort, stream: Stream) -> None:
+    stream.send(cohort.question(), time.monotonic() + match.limits.answer_seconds * len(cohort.lanes))
+    cohort.asked()
+
+
+def _advance(match: Match, cohort: Cohort, stream: Stream) -> list[tuple[int, Played]]:
+    allowed = match.limits.answer_seconds * len(cohort.lanes)
+    try:
+        body = read_body(stream, wire.Op.ACTIONS, cohort.answer_size, time.monotonic() + allowed)
+        return cohort.advance(body)
+    except IllegalActionError as error:
+        raise FaultError(Verdict.PROTOCOL_ERROR, _in_episode(cohort, error.row, str(error))) from error
+    except ComplaintError as error:
+        numbers = {lane.number: index for index, lane in enumerate(cohort.lanes)}
+        raise FaultError(error.verdict, _in_episode(cohort, numbers.get(error.lane), str(error))) from error
+    except FaultError as fault:
+        if fault.verdict is not Verdict.TIMEOUT:
+            raise
+        late = f"no answer within {allowed:g} s for {len(cohort.lanes)} live episodes"
+        raise FaultError(Verdict.TIMEOUT, _in_episode(cohort, None, late)) from fault
+
+
+def _in_episode(cohort: Cohort, row: int | None, message: str) -> str:
+    if row is None and len(cohort.lanes) == 1:
+        row = 0
+    return message if row is None else f"episode {cohort.lanes[row].ticket.index}: {message}"

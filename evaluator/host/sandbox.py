@@ -1,0 +1,74 @@
+"""What every sandbox offers the referee, whatever it is made of."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from evaluator.host.channel import Stream
+from evaluator.host.faults import FaultError
+from evaluator.model.challenge import Limits
+from evaluator.model.result import SandboxKind
+from evaluator.model.verdict import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What a sandbox used so far."""
+
+    cpu_seconds: float | None = None
+    """Processor seconds; None where they cannot be had."""
+    peak_memory_bytes: int | None = None
+    """Largest memory; None where it cannot be had."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What is to be locked in."""
+
+    folder: Path
+    """A private copy of the submission: regular files only."""
+    entry: str
+    """The file that defines `class Agent`."""
+    limits: Limits
+    """What it may use."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """All environment variables it gets."""
+
+
+class Sandbox(Protocol):
+    """A jail with an agent in it, on its way to connect."""
+
+    kind: SandboxKind
+    image_digest: str | None
+
+    def stream(self) -> Stream:
+        """The connection to the agent; waits for it.
+
+        Raises:
+            FaultError: it did not come in time.
+            HangupError: the sandbox ended before.
+        """
+
+    def usage(self) -> Usage:
+        """What was used so far; callable until `close`."""
+
+    def post_mortem(self) -> FaultError:
+        """Why the sandbox hung up, or what it is to be blamed for besides its own complaint."""
+
+    def log_tail(self) -> str:
+        """The end of what the agent printed."""
+
+    def close(self) -> None:
+        """Kill it and remove every trace of it; may be called twice."""
+
+
+Opener = Callable[[Cell], Sandbox]
+
+
+def exit_fault(code: int | None) -> FaultError:
+    """A sandbox that ended by itself, without a complaint."""
+    if code is None:
+        return FaultError(Verdict.CRASHED, "the agent closed its connection; it must answer until it is stopped")
+    how = f"signal {code - 128}" if code > 128 else f"exit code {code}"
+    return FaultError(Verdict.CRASHED, f"the agent's process ended with {how} before all episodes were played")

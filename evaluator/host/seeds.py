@@ -1,0 +1,29 @@
+"""Seeds nobody could choose: derived from the season, a beacon and the submission's own digest."""
+
+import hashlib
+
+from evaluator.model import canonical
+
+EPISODE = "pullrank-episode-1"
+AGENT = "pullrank-agent-1"
+
+
+def _derive(label: str, season: str, beacon: str, submission_digest: str, task_id: str, index: int) -> str:
+    name = [label, season, beacon, submission_digest, task_id, index]
+    return hashlib.sha256(canonical.canonical(name)).hexdigest()[:32]
+
+
+def episode_seeds(season: str, beacon: str, submission_digest: str, task_id: str, episodes: int) -> tuple[str, ...]:
+    """The environment seed of each episode as 32 hex digits (128 bits; 32 bits are guessed from one observation)."""
+    return tuple(_derive(EPISODE, season, beacon, submission_digest, task_id, i) for i in range(episodes))
+
+
+def agent_seeds(season: str, beacon: str, submission_digest: str, task_id: str, episodes: int) -> tuple[int, ...]:
+    """The agent's own seed for each episode, below 2**32 so that every library takes it; it says nothing of the other."""
+    derived = (_derive(AGENT, season, beacon, submission_digest, task_id, i) for i in range(episodes))
+    return tuple(int(seed[:8], 16) for seed in derived)
+
+
+def environment_seed(seed: str, seed_bits: int) -> int:
+    """The number an environment is reset with: as many bits as it takes."""
+    return int(seed, 16) >> (128 - seed_bits)

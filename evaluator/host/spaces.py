@@ -1,0 +1,198 @@
+"""Spaces on the trusted side: their published description, observations into frames, actions checked out of frames."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from evaluator import wire
+
+Array = npt.NDArray[Any]
+
+
+class UnsupportedSpaceError(Exception):
+    """The environment has a space that the wire has no form for."""
+
+
+class IllegalActionError(Exception):
+    """An action that is not in the action space, with its row in the answer."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def describe(space: spaces.Space[Any]) -> dict[str, Any]:
+    """The description that both sides and `protocol.md` speak of.
+
+    Raises:
+        UnsupportedSpaceError: the space is neither Box, Discrete, MultiDiscrete, MultiBinary nor Dict or Tuple of them.
+    """
+    match space:
+        case spaces.Discrete():
+            return {"type": "Discrete", "n": int(space.n), "start": int(space.start)}
+        case spaces.Box():
+            bounds = {"low": _numbers(space.low), "high": _numbers(space.high)}
+            return {"type": "Box", "dtype": _dtype(space), "shape": list(space.shape), **bounds}
+        case spaces.MultiDiscrete():
+            shape = list(space.nvec.shape)
+            lists = {"nvec": space.nvec.ravel().tolist(), "start": space.start.ravel().tolist()}
+            return {"type": "MultiDiscrete", "dtype": _dtype(space), "shape": shape, **lists}
+        case spaces.MultiBinary():
+            return {"type": "MultiBinary", "dtype": "|i1", "shape": list(space.shape), "n": list(space.shape)}
+        case spaces.Dict():
+            return {"type": "Dict", "spaces": {key: describe(inner) for key, inner in sorted(space.spaces.items())}}
+        case spaces.Tuple():
+            return {"type": "Tuple", "spaces": [describe(inner) for inner in space.spaces]}
+        case _:
+            raise UnsupportedSpaceError(f"{type(space).__name__} spaces cannot be sent to an agent")
+
+
+def _dtype(space: spaces.Space[Any]) -> str:
+    return np.dtype(cast("Any", space.dtype)).newbyteorder("<").str
+
+
+def _numbers(values: Array) -> list[float | str]:
+    flat = values.ravel().tolist()
+    if flat and all(value == flat[0] for value in flat):
+        flat = flat[:1]
+    return [value if np.isfinite(value) else str(value) for value in flat]
+
+
+def at(path: tuple[str | int, ...]) -> Callable[[Any], Any]:
+    """The function that follows a leaf's path into a value."""
+
+    def follow(value: Any) -> Any:
+        for step in path:
+            value = value[step]
+        return value
+
+    return follow
+
+
+class ObservationEncoder:
+    """Observations of many lanes into contiguous leaves."""
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        self.leaves = tuple(wire.leaves(describe(space)))
+        self._plain = not self.leaves[0].path if len(self.leaves) == 1 else False
+        self._dtypes = [np.dtype(leaf.dtype) for leaf in self.leaves]
+
+    def encode(self, observations: Sequence[Any]) -> list[bytes]:
+        """One bytes object per leaf: the leaf of every observation, one after the other.
+
+        Raises:
+            ValueError: the environment's observation does not have its space's shape.
+        """
+        if self._plain:
+            return [self._leaf(0, observations)]
+        return [self._leaf(i, list(map(at(leaf.path), observations))) for i, leaf in enumerate(self.leaves)]
+
+    def _leaf(self, index: int, values: Sequence[Any]) -> bytes:
+        leaf, dtype = self.leaves[index], self._dtypes[index]
+        if leaf.shape and all(getattr(value, "dtype", None) is dtype for value in values):
+            try:
+                raw = b"".join(values)
+            except (BufferError, TypeError, ValueError):  # not contiguous: the slow way below
+                raw = b""
+            if len(raw) == leaf.nbytes * len(values):
+                return raw
+        return np.array(values, dtype).reshape(len(values), *leaf.shape).tobytes()
+
+
+class ActionDecoder:
+    """Actions out of an ACTIONS body, checked before an environment sees them."""
+
+    def __init__(self, space: spaces.Space[Any], *, clip: bool, grid: float | None) -> None:
+        self._space = space
+        self._grid = grid
+        self._clip = clip
+        self.leaves = tuple(wire.leaves(describe(space)))
+        self._parts = list(_parts(space))
+        self.clipped = 0
+
+    def decode(self, body: memoryview, count: int) -> tuple[list[Any], list[Array]]:
+        """The `count` actions as the environment wants them, and the same as arrays, one per leaf.
+
+        Raises:
+            IllegalActionError: one of them is not in the action space.
+        """
+        arrays = [
+            self._checked(part, np.frombuffer(body[where], leaf.dtype).reshape(count, *leaf.shape))
+            for part, (leaf, where) in zip(self._parts, wire.slices(self.leaves, count), strict=True)
+        ]
+        return self.actions(arrays), arrays
+
+    def actions(self, arrays: list[Array]) -> list[Any]:
+        """Stacked leaves as a list of actions."""
+        if isinstance(self._space, spaces.Discrete):
+            return cast("list[Any]", arrays[0].tolist())
+        if len(arrays) == 1 and not self.leaves[0].path:
+            return list(arrays[0])
+        count = len(arrays[0])
+        return [_assemble(self._space, iter([array[i] for array in arrays])) for i in range(count)]
+
+    def _checked(self, space: spaces.Space[Any], array: Array) -> Array:
+        match space:
+            case spaces.Discrete():
+                _in_range(array, space.start, space.start + space.n - 1)
+            case spaces.MultiDiscrete():
+                _in_range(array, space.start, space.start + space.nvec - 1)
+            case spaces.MultiBinary():
+                _in_range(array, 0, 1)
+            case spaces.Box():
+                return self._box(space, array)
+        return array
+
+    def _box(self, space: spaces.Box, array: Array) -> Array:
+        if array.dtype.kind == "f":
+            if not np.isfinite(array).all():
+                raise _illegal(array, ~np.isfinite(array), "is not a finite number")
+            if self._grid is not None:
+                array = (np.round(array / self._grid) * self._grid).astype(array.dtype)
+            if self._clip:
+                outside = (array < space.low) | (array > space.high)
+                self.clipped += int(outside.sum())
+                return np.clip(array, space.low, space.high) if outside.any() else array
+        _in_range(array, space.low, space.high)
+        return array
+
+
+def _in_range(array: Array, low: Any, high: Any) -> None:
+    if array.ndim == 1 and isinstance(low, (int, np.integer)):
+        if int(array.min()) >= low and int(array.max()) <= high:
+            return
+    elif ((array >= low) & (array <= high)).all():
+        return
+    raise _illegal(array, (array < low) | (array > high), "is not in the action space")
+
+
+def _illegal(array: Array, bad: Array, why: str) -> IllegalActionError:
+    where = tuple(np.argwhere(bad)[0])
+    return IllegalActionError(int(where[0]), f"the action {array[where]} {why}")
+
+
+def _parts(space: spaces.Space[Any]) -> Iterator[spaces.Space[Any]]:
+    match space:
+        case spaces.Dict():
+            for _, inner in sorted(space.spaces.items()):
+                yield from _parts(inner)
+        case spaces.Tuple():
+            for inner in space.spaces:
+                yield from _parts(inner)
+        case _:
+            yield space
+
+
+def _assemble(space: spaces.Space[Any], leaves: Iterator[Any]) -> Any:
+    match space:
+        case spaces.Dict():
+            return {key: _assemble(inner, leaves) for key, inner in sorted(space.spaces.items())}
+        case spaces.Tuple():
+            return tuple(_assemble(inner, leaves) for inner in space.spaces)
+        case spaces.Discrete():
+            return int(next(leaves))
+        case _:
+            return next(leaves)

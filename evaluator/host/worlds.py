@@ -1,0 +1,96 @@
+"""Makes the environments that the referee steps."""
+
+import copy
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
+
+from evaluator.host.seeds import environment_seed
+from evaluator.host.spaces import ActionDecoder, ObservationEncoder
+from evaluator.model.challenge import Task
+
+Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
+
+
+class WorldError(Exception):
+    """The task's environment cannot be made; the host must mend challenge.yml."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A task's environment, ready to be made as often as needed."""
+
+    task: Task
+    """The settings."""
+    spec: EnvSpec
+    """Gymnasium's description, without the wrappers whose work the referee does."""
+    observation_space: spaces.Space[Any]
+    """What agents see."""
+    action_space: spaces.Space[Any]
+    """What agents answer."""
+    time_limit: int | None
+    """Steps after which an episode is truncated."""
+
+    def encoder(self) -> ObservationEncoder:
+        """A new encoder of its observations."""
+        return ObservationEncoder(self.observation_space)
+
+    def decoder(self) -> ActionDecoder:
+        """A new checker of its actions."""
+        return ActionDecoder(self.action_space, clip=self.task.clip, grid=self.task.grid)
+
+    def make(self) -> gymnasium.Env[Any, Any]:
+        """A fresh environment."""
+        return gymnasium.make(self.spec)
+
+    def start(self, environment: gymnasium.Env[Any, Any], seed: str) -> Any:
+        """Begin an episode; returns its first observation."""
+        observation, _ = environment.reset(seed=environment_seed(seed, self.task.seed_bits))
+        return observation
+
+
+def open_world(task: Task) -> World:
+    """The world of a task.
+
+    Gymnasium's time limit, order check and interface check are wrappers around every step. The referee keeps the first
+    itself, cannot break the second, and the third is a test's work: leaving them out makes a step cheaper, not different.
+
+    Raises:
+        WorldError: there is no such environment, it lacks a package, or its spaces cannot be sent.
+    """
+    spec = _spec(task)
+    time_limit = task.max_episode_steps or spec.max_episode_steps
+    bare = copy.deepcopy(spec)
+    bare.max_episode_steps, bare.order_enforce, bare.disable_env_checker = None, False, True
+    try:
+        sample = gymnasium.make(bare)
+        world = World(
+            task=task,
+            spec=bare,
+            observation_space=sample.observation_space,
+            action_space=sample.action_space,
+            time_limit=time_limit,
+        )
+        world.encoder(), world.decoder()
+        sample.close()
+    except Exception as error:  # noqa: BLE001  (an environment's own constructor may raise anything)
+        raise WorldError(f"the environment {task.env_id} of task {task.id} cannot be made: {error}") from error
+    return world
+
+
+def _spec(task: Task) -> EnvSpec:
+    module, colon, _ = task.env_id.partition(":")
+    try:
+        if colon:
+            importlib.import_module(module)
+        spec = copy.deepcopy(gymnasium.spec(task.env_id.partition(":")[2] if colon else task.env_id))
+    except (ImportError, gymnasium.error.Error) as error:
+        reason = str(error).splitlines()[0]
+        raise WorldError(f"task {task.id} names the environment {task.env_id}, which is not here: {reason}") from error
+    spec.kwargs.update(task.kwargs)
+    return spec

@@ -1,0 +1,1 @@
+"""The values that flow between the stages: frozen, typed, no I/O."""

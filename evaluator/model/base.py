@@ -1,0 +1,56 @@
+"""What all models share: frozen, closed, and errors that name the nearest known key."""
+
+import difflib
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Frozen(BaseModel):
+    """A value: it cannot change, and it holds no field that its class does not name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+_ADVICE = {
+    "string_type": "; write it in quotes",
+    "missing": "; add it",
+}
+
+
+def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
+    """Names known at `path` inside `model`, as far as its own and its listed models tell."""
+    current: Any = model
+    for step in path:
+        if isinstance(step, int) or not (isinstance(current, type) and issubclass(current, BaseModel)):
+            continue
+        field = current.model_fields.get(step)
+        current = _inner_model(field.annotation) if field else None
+    is_model = isinstance(current, type) and issubclass(current, BaseModel)
+    return list(current.model_fields) if is_model else []
+
+
+def _inner_model(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_inner_model(argument) for argument in getattr(annotation, "__args__", ()))
+    return next((found for found in inner if found is not None), None)
+
+
+def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
+    """Each fault of a failed validation as (path, one clear sentence)."""
+    return [(tuple(item["loc"]), _sentence(model, item)) for item in error.errors(include_url=False)]
+
+
+def _sentence(model: type[BaseModel], item: Any) -> str:
+    path = tuple(item["loc"])
+    name = ".".join(str(step) for step in path) or "the document"
+    if item["type"] == "extra_forbidden":
+        known = _fields_at(model, path[:-1])
+        near = difflib.get_close_matches(str(path[-1]), known, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"known keys are: {', '.join(known)}"
+        return f"unknown key {str(path[-1])!r}; {hint}"
+    if item["type"] == "missing":
+        return f"the key '{name}' is missing; add it"
+    message = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"'{name}' {message[0].lower()}{message[1:]}{_ADVICE.get(item['type'], '')}"

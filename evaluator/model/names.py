@@ -1,0 +1,61 @@
+"""Names that reach paths, pages and shells: what each may look like."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+# GitHub's own rule for logins: letters, digits, single inner hyphens, at most 39 characters. `[bot]` accounts never submit.
+LOGIN = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}")
+AGENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
+TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,79}")
+SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
+INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+
+HEX64 = StringConstraints(pattern=r"^[0-9a-f]{64}$")
+Digest = Annotated[str, HEX64]
+Seed = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+
+
+def _visible(text: str) -> str:
+    if found := INVISIBLE.search(text):
+        raise ValueError(f"holds the invisible character U+{ord(found.group()):04X}; remove it")
+    return text
+
+
+def _one_line(text: str) -> str:
+    if "\n" in text or "\t" in text:
+        raise ValueError("must be a single line")
+    if text != text.strip() or not text:
+        raise ValueError("must not be empty or begin or end with a space")
+    return _visible(text)
+
+
+def _matching(pattern: re.Pattern[str], rule: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(f"must be {rule}")
+        return text
+
+    return AfterValidator(check)
+
+
+Login = Annotated[str, _matching(LOGIN, "a GitHub login: letters, digits and single hyphens, at most 39 characters")]
+AgentName = Annotated[str, _matching(AGENT, "1 to 40 lower-case letters, digits, '.', '_' or '-'")]
+TaskId = Annotated[str, _matching(TASK, "1 to 80 letters, digits or '_.:/-', beginning with a letter or digit")]
+Line = Annotated[str, StringConstraints(max_length=60), AfterValidator(_one_line)]
+LongLine = Annotated[str, StringConstraints(max_length=300), AfterValidator(_one_line)]
+Text = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_visible)]
+Url = Annotated[
+    str,
+    StringConstraints(max_length=300),
+    _matching(re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?"), "an https:// address"),
+]
+
+
+def safe_path_segment(text: str) -> str:
+    """Percent-encode what a path segment must not hold: `ALE/Pong-v5` becomes `ALE%2FPong-v5`."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else f"%{ord(c):02X}" for c in text)

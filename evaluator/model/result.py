@@ -1,0 +1,170 @@
+"""A result: everything that was measured, and nothing that could be derived from it."""
+
+import enum
+from typing import Annotated, Any, Self
+
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
+
+from evaluator.model import canonical
+from evaluator.model.base import Frozen
+from evaluator.model.challenge import Limits
+from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.verdict import Verdict
+
+SCHEMA = 1
+# Raised whenever the same agent on the same seeds could be measured differently: it is part of every key.
+PROTOCOL = 1
+LOG_TAIL = 2000
+MESSAGE = 1000
+
+
+@enum.unique
+class Class(enum.StrEnum):
+    """How much a result is worth."""
+
+    OFFICIAL = "official"
+    PREVIEW = "preview"
+    LOCAL = "local"
+
+
+@enum.unique
+class SandboxKind(enum.StrEnum):
+    """What held the agent."""
+
+    DOCKER = "docker"
+    GVISOR = "gvisor"
+    PROCESS = "process"
+
+
+class Cost(Frozen):
+    """What the agent used."""
+
+    cpu_seconds: float | None = None
+    """Processor seconds of the agent's cgroup; null where it could not be had."""
+    wall_seconds: float = 0
+    """Seconds from the container's start to its end."""
+    peak_memory_bytes: int | None = None
+    """Largest memory of the agent's cgroup; null where it could not be had."""
+    steps: int = 0
+    """Environment steps."""
+
+
+class Provenance(Frozen):
+    """Where a result comes from."""
+
+    commit: str | None = None
+    """The commit of the board's repository that was evaluated."""
+    run_url: str | None = None
+    """The workflow run that did it."""
+    evaluated_at: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+    """When, in UTC."""
+
+
+class Result(Frozen):
+    """One agent on one task."""
+
+    model_config = ConfigDict(title="Result")
+
+    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    """Version of this form."""
+    key: Digest
+    """What was wanted: results are found by it, never by path."""
+    klass: Class = Field(alias="class")
+    """official, preview or local."""
+    task: TaskId
+    """The task's id."""
+    task_digest: Digest
+    """The task's measured settings."""
+    login: Login
+    """The owner."""
+    login_id: int | None = None
+    """GitHub's number for the owner: logins can be registered again."""
+    agent: AgentName
+    """The agent's folder."""
+    submission_digest: Digest
+    """Which version of the agent."""
+    season: Line
+    """The season it counts for."""
+    beacon: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,80}$")]
+    """What nobody could foresee and the seeds come from."""
+    beacon_verified: bool = False
+    """Whether GitHub signed the beacon's commit."""
+    sandbox: SandboxKind
+    """What held the agent."""
+    runtime_digest: Digest
+    """Lock files, sandbox sources and base image."""
+    verdict: Verdict
+    """How it ended."""
+    message: str = Field(default="", max_length=MESSAGE)
+    """What went wrong, in one or a few lines; the agent may have written it."""
+    log_tail: str = Field(default="", max_length=LOG_TAIL)
+    """The end of what the agent printed."""
+    seeds: tuple[Seed, ...] = ()
+    """The seed of each episode."""
+    returns: tuple[float, ...] = ()
+    """Undiscounted sum of rewards of each episode; empty unless the verdict is ok."""
+    lengths: tuple[int, ...] = ()
+    """Steps of each episode."""
+    metrics: dict[str, float] = Field(default_factory=dict)
+    """Counts beside the returns, such as actions clipped."""
+    limits: Limits
+    """What the agent was allowed."""
+    cost: Cost
+    """What it used."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Of Python and the packages that matter."""
+    image_digest: str | None = None
+    """The evaluator image's id."""
+    platform: str = ""
+    """Operating system and processor."""
+    provenance: Provenance
+    """Where it comes from."""
+    trace_sha256: Digest | None = None
+    """Hash of the trace file; null without one."""
+    self_sha256: Digest
+    """Hash over the canonical JSON of all the rest."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if self.verdict is Verdict.OK and not len(self.seeds) == len(self.returns) == len(self.lengths) > 0:
+            raise ValueError("an ok result has as many seeds as returns and lengths, and at least one")
+        if self.verdict is not Verdict.OK and (self.returns or self.lengths or self.trace_sha256):
+            raise ValueError("half an evaluation has no score: only an ok result has returns")
+        return self
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document of this result."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def path(self) -> str:
+        """Where it lies in the store, without the ending."""
+        return f"{safe_path_segment(self.task)}/{self.login}/{self.agent}/{self.key[:12]}"
+
+    def self_hash(self) -> str:
+        """What `self_sha256` must be."""
+        return canonical.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
+
+
+def sealed(fields: dict[str, Any]) -> Result:
+    """A result with its own hash filled in."""
+    draft = Result.model_validate({**fields, "self_sha256": "0" * 64})
+    return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
+
+
+class Wanted(Frozen):
+    """What an evaluation is a function of: two of equal key need only one run."""
+
+    submission_digest: Digest
+    """Which version of the agent."""
+    task_digest: Digest
+    """Which settings of the task."""
+    runtime_digest: Digest
+    """Which lock files, sandbox sources and base image."""
+    season: Line
+    """Which season."""
+    beacon: str
+    """Which unforeseeable value."""
+
+    def key(self) -> str:
+        """The name of the wanted evaluation, 64 hex digits."""
+        return canonical.digest({"protocol": PROTOCOL, **self.model_dump(mode="json")})

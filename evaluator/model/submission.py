@@ -1,0 +1,97 @@
+"""A submission: its manifest, and the digest that says which agent it is."""
+
+import enum
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from evaluator.model import canonical
+from evaluator.model.base import Frozen
+from evaluator.model.names import Line, LongLine, TaskId, Text, Url
+
+IDENTITY_FIELDS = ("kind", "entry", "main_file", "adapter", "extras")
+MANIFEST_NAME = "submission.yml"
+
+
+@enum.unique
+class Kind(enum.StrEnum):
+    """How an agent is brought."""
+
+    POLICY = "policy"
+    SCRIPT = "script"
+    IMAGE = "image"
+
+
+class Submission(Frozen):
+    """submission.yml: what a participant says of the agent in its folder."""
+
+    name: Line
+    """The name the board shows."""
+    algorithm: Line
+    """What it is: "PPO", "Q-learning", "hand-written rule"."""
+    kind: Kind = Kind.POLICY
+    """policy: a class with `act`; script and image are other doors."""
+    entry: LongLine = "agent.py"
+    """The file that defines `class Agent`, or an image reference with its digest."""
+    tasks: Literal["all"] | tuple[TaskId, ...] = "all"
+    """The tasks to enter: ids from challenge.yml, or all of them."""
+    main_file: LongLine | None = None
+    """For a script of several files: the one to run."""
+    adapter: Line | None = None
+    """Runs an agent written for another system."""
+    extras: tuple[Line, ...] = ()
+    """Image extras it needs beyond numpy."""
+    authors: tuple[Line, ...] = Field(default=(), max_length=20)
+    """Who made it, besides the login of the pull request."""
+    description: Text | None = None
+    """A few sentences for the agent's page."""
+    url: Url | None = None
+    """Where to read more."""
+    paper: Url | None = None
+    """The paper behind it."""
+    license: Line | None = None
+    """The licence of the agent's code."""
+    terms: bool | None = None
+    """Acceptance of the challenge's terms, where it has any."""
+    meta: dict[str, str | bool] = Field(default_factory=dict, max_length=20)
+    """The fields this challenge asks for."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if self.tasks == ():
+            raise ValueError("'tasks' is an empty list; name a task or write 'all'")
+        return self
+
+    def identity(self) -> dict[str, object]:
+        """The fields that make this another agent when they change; rewording the rest does not."""
+        everything = self.model_dump(mode="json")
+        return {name: everything[name] for name in IDENTITY_FIELDS}
+
+    def enters(self, task_id: str) -> bool:
+        """Whether the agent is entered for the task."""
+        return self.tasks == "all" or task_id in self.tasks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blob:
+    """One file of a submission as git would store it."""
+
+    path: str
+    """Path inside the folder, with forward slashes."""
+    executable: bool
+    """Git's mode 100755 rather than 100644."""
+    content: bytes
+    """The bytes of the git blob."""
+
+
+def submission_digest(submission: Submission, blobs: Iterable[Blob]) -> str:
+    """SHA-256 over mode, path and bytes of every file, the manifest reduced to its identity fields."""
+    lines = [["manifest", submission.identity()]]
+    for blob in sorted(blobs, key=lambda b: b.path):
+        if blob.path != MANIFEST_NAME:
+            mode = "100755" if blob.executable else "100644"
+            lines.append([mode, [blob.path, hashlib.sha256(blob.content).hexdigest()]])
+    return canonical.digest(lines)

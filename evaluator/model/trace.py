@@ -1,0 +1,96 @@
+"""A trace: the actions of every counted episode, and a checksum per episode over what they met."""
+
+import base64
+import binascii
+import zlib
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+
+from evaluator.model.base import Frozen
+from evaluator.model.names import Digest
+
+SCHEMA = 1
+_DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
+
+
+class Leaf(Frozen):
+    """All actions of one leaf of the action space, episode after episode."""
+
+    dtype: str
+    """Little-endian numpy type of the stored numbers."""
+    shape: tuple[int, ...]
+    """Shape of one action's leaf."""
+    data: str
+    """Base64 of the zlib-compressed bytes."""
+
+    def array(self, steps: int) -> npt.NDArray[np.generic]:
+        """The actions, shape (steps, *shape).
+
+        Raises:
+            ValueError: the data is not exactly that many numbers; a bomb is never unpacked.
+        """
+        if self.dtype not in _DTYPES or len(self.shape) > 8 or any(n < 1 or n > 1 << 20 for n in self.shape):
+            raise ValueError("an action leaf of unknown type or shape")
+        dtype = np.dtype(self.dtype)
+        size = steps * int(np.prod(self.shape, dtype=np.int64)) * dtype.itemsize
+        try:
+            unpack = zlib.decompressobj()
+            raw = unpack.decompress(base64.b64decode(self.data, validate=True), size + 1)
+        except (zlib.error, binascii.Error) as error:
+            raise ValueError(f"the actions cannot be unpacked: {error}") from error
+        if len(raw) != size or not unpack.eof:
+            raise ValueError(f"the actions are not the {size} bytes that the lengths ask for")
+        return np.frombuffer(raw, dtype).reshape(steps, *self.shape)
+
+    @classmethod
+    def of(cls, actions: npt.NDArray[np.generic]) -> Self:
+        """Pack actions of shape (steps, *shape); integers in the smallest type that holds them."""
+        if actions.dtype.kind in "iu" and actions.size:
+            actions = actions.astype(_smallest(int(actions.min()), int(actions.max())))
+        little = np.ascontiguousarray(actions, actions.dtype.newbyteorder("<"))
+        name = little.dtype.str.replace("|", "")
+        data = base64.b64encode(zlib.compress(little.tobytes(), 9)).decode("ascii")
+        return cls(dtype=name, shape=actions.shape[1:], data=data)
+
+
+def _smallest(low: int, high: int) -> str:
+    for name in ("u1", "i1", "<u2", "<i2", "<u4", "<i4"):
+        info = np.iinfo(name)
+        if info.min <= low and high <= info.max:
+            return name
+    return "<i8"
+
+
+class Episode(Frozen):
+    """What one episode met."""
+
+    length: int = Field(ge=1)
+    """Steps."""
+    checksum: str = Field(pattern=r"^[0-9a-f]{32}$")
+    """BLAKE2b-128 over observations, rewards and end flags, in order."""
+
+
+class Trace(Frozen):
+    """What `verify` replays."""
+
+    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    """Version of this form."""
+    key: Digest
+    """The result's key."""
+    episodes: tuple[Episode, ...]
+    """In order."""
+    actions: tuple[Leaf, ...]
+    """Every leaf of the action space, in wire order."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if not self.episodes or not self.actions:
+            raise ValueError("a trace holds episodes and actions")
+        return self
+
+    def steps(self) -> int:
+        """Steps of all episodes."""
+        return sum(episode.length for episode in self.episodes)

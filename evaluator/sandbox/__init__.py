@@ -1,0 +1,1 @@
+"""The untrusted side: what is copied into the image; an attacker's whole world."""

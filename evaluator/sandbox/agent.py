@@ -1,0 +1,108 @@
+"""Finds the participant's `class Agent` and makes instances of it."""
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from evaluator import wire
+from evaluator.sandbox.spaces import gymnasium_space
+
+
+class AgentError(Exception):
+    """Something the participant must mend, said in words for him."""
+
+    def __init__(self, trouble: wire.Trouble, message: str) -> None:
+        super().__init__(message)
+        self.trouble = trouble
+        self.lane: int | None = None
+
+
+def blame(error: BaseException, folder: Path, doing: str) -> AgentError:
+    """An error of the agent's code as one line with file and line number."""
+    if isinstance(error, AgentError):
+        return error
+    trouble = wire.Trouble.MEMORY if isinstance(error, MemoryError) else wire.Trouble.CRASHED
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(folder)]
+    where = f" at {Path(frames[-1].filename).relative_to(folder)}:{frames[-1].lineno}" if frames else ""
+    if isinstance(error, SystemExit):
+        return AgentError(trouble, f"{doing} called exit({error.code!r}){where}; an agent must go on until it is stopped")
+    words = traceback.format_exception_only(error)[-1].strip()
+    return AgentError(trouble, f"{doing} raised {words}{where}")
+
+
+def _import(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("agent", path)
+    if spec is None or spec.loader is None:
+        raise AgentError(wire.Trouble.INVALID, f"{path.name} is not a Python file; the entry must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["agent"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def load(folder: Path, entry: str) -> type:
+    """Import the entry file and return its `Agent`.
+
+    Raises:
+        AgentError: there is none, or the import failed.
+    """
+    path = folder / entry
+    if not path.is_file():
+        raise AgentError(wire.Trouble.INVALID, f"the entry file {entry} does not exist; write it or correct 'entry'")
+    sys.path.insert(0, str(folder))
+    try:
+        module = _import(path)
+    except SyntaxError as error:
+        name = Path(error.filename or entry).name
+        raise AgentError(wire.Trouble.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
+    except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+        raise blame(error, folder, f"importing {entry}") from error
+    agent = getattr(module, "Agent", None)
+    if not isinstance(agent, type) or not (hasattr(agent, "act") or hasattr(agent, "act_batch")):
+        raise AgentError(wire.Trouble.INVALID, f"{entry} defines no class Agent with a method act(self, observation)")
+    return agent
+
+
+class Factory:
+    """Makes agents, giving each constructor just the arguments it names."""
+
+    def __init__(self, agent: type, folder: Path, hello: dict[str, Any]) -> None:
+        self._agent = agent
+        self._folder = folder
+        self._hello = hello
+        self.shared = hasattr(agent, "act_batch") or bool(getattr(agent, "memoryless", False))
+        self.batched = hasattr(agent, "act_batch")
+        self._wanted = self._parameters()
+        self._spaces = {
+            name: gymnasium_space(hello[name]) for name in ("observation_space", "action_space") if name in self._wanted
+        }
+
+    def _parameters(self) -> frozenset[str]:
+        known = {"observation_space", "action_space", "task_id", "seed"}
+        try:
+            parameters = inspect.signature(self._agent).parameters.values()
+        except (TypeError, ValueError):
+            return frozenset()
+        wanted = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        needed = {p.name for p in parameters if p.default is p.empty and p.name in wanted} - known
+        if needed:
+            message = f"Agent.__init__ asks for {', '.join(sorted(needed))}; it may ask for {', '.join(sorted(known))}"
+            raise AgentError(wire.Trouble.INVALID, message)
+        return frozenset(known if takes_all else wanted & known)
+
+    def make(self, seed: int) -> Any:
+        """A fresh agent.
+
+        Raises:
+            AgentError: its constructor failed.
+        """
+        values = {**self._spaces, "task_id": self._hello["task_id"], "seed": seed}
+        try:
+            return self._agent(**{name: values[name] for name in self._wanted})
+        except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+            raise blame(error, self._folder, "Agent.__init__") from error

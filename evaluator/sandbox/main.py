@@ -1,0 +1,157 @@
+"""Runs a participant's agent: `python -m evaluator.sandbox.main FOLDER ENTRY SOCKET` (or `-` for standard streams)."""
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from evaluator import wire
+from evaluator.sandbox import agent as agents
+from evaluator.sandbox.spaces import BadAction, Reader, Writer
+
+
+class Stream:
+    """The referee's end, over a socket or over two descriptors."""
+
+    def __init__(self, read: int, write: int) -> None:
+        self._read = read
+        self._write = write
+        self._rest = b""
+
+    def receive(self) -> tuple[int, memoryview]:
+        """The next frame; each body is a buffer of its own, so an agent may keep what it was shown."""
+        while len(self._rest) < wire.HEADER.size:
+            self._rest += self._more(1 << 16)
+        size, op = wire.HEADER.unpack_from(self._rest)
+        end = wire.HEADER.size + size
+        if len(self._rest) >= end:
+            body, self._rest = bytearray(self._rest[wire.HEADER.size : end]), self._rest[end:]
+            return op, memoryview(body)
+        body = bytearray(size)
+        view = memoryview(body)
+        have = len(self._rest) - wire.HEADER.size
+        view[:have] = self._rest[wire.HEADER.size :]
+        self._rest = b""
+        while have < size:
+            have += self._fill(view[have:])
+        return op, view
+
+    def send(self, data: bytes) -> None:
+        """Write all of it."""
+        sent = os.write(self._write, data)
+        view = memoryview(data)
+        while sent < len(data):
+            sent += os.write(self._write, view[sent:])
+
+    def _more(self, size: int) -> bytes:
+        data = os.read(self._read, size)
+        if not data:
+            raise EOFError
+        return data
+
+    def _fill(self, view: memoryview) -> int:
+        count = os.readv(self._read, [view])
+        if not count:
+            raise EOFError
+        return count
+
+
+def connect(address: str) -> Stream:
+    """Reach the referee before any import of the agent's."""
+    if address != "-":
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(address)
+        descriptor = connection.detach()
+        return Stream(descriptor, descriptor)
+    # What the agent prints must never reach the protocol: the real streams move, and 1 becomes 2.
+    read, write = os.dup(0), os.dup(1)
+    os.set_inheritable(read, False)  # noqa: FBT003
+    os.set_inheritable(write, False)  # noqa: FBT003
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    return Stream(read, write)
+
+
+class Player:
+    """Answers ACT frames with the participant's agents."""
+
+    def __init__(self, folder: Path, factory: agents.Factory, hello: dict[str, Any]) -> None:
+        self._folder = folder
+        self._factory = factory
+        self._reader = Reader(hello["observation_space"])
+        self._writer = Writer(hello["action_space"])
+        self._shared = factory.make(hello["seed"]) if factory.shared else None
+        self._live: dict[int, Any] = {}
+
+    def answer(self, body: memoryview) -> bytes:
+        """The ACTIONS body for an ACT body."""
+        count, _ = wire.COUNT.unpack_from(body)
+        start = wire.COUNT.size + count * wire.LANE.size
+        observations = self._reader.stacked(body, count, start)
+        if self._factory.batched:
+            return self._writer.stacked(self._call(self._shared.act_batch, observations), count)
+        return self._writer.singles(self._singly(body[wire.COUNT.size : start], observations))
+
+    def _singly(self, heads: memoryview, observations: Any) -> list[Any]:
+        """One action per lane, each from its own agent unless one is shared."""
+        actions = []
+        lane = 0
+        single = self._reader.single
+        try:
+            for index, (lane, starts, seed) in enumerate(wire.LANE.iter_unpack(heads)):
+                if starts and self._shared is None:
+                    self._live[lane] = self._factory.make(seed)
+                act = (self._shared or self._live[lane]).act
+                actions.append(act(single(observations, index)))
+        except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+            fault = agents.blame(error, self._folder, "act")
+            fault.lane = lane
+            raise fault from error
+        return actions
+
+    def _call(self, act: Any, observations: Any) -> Any:
+        try:
+            return act(observations)
+        except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+            raise agents.blame(error, self._folder, "act_batch") from error
+
+
+def serve(stream: Stream, folder: Path, entry: str) -> None:
+    """From the handshake to CLOSE."""
+    _, body = stream.receive()
+    hello = json.loads(bytes(body))
+    player = Player(folder, agents.Factory(agents.load(folder, entry), folder, hello), hello)
+    ready = {"protocol": wire.VERSION, "shared": player._factory.shared}  # noqa: SLF001
+    stream.send(wire.frame(wire.Op.READY, json.dumps(ready).encode()))
+    while True:
+        op, body = stream.receive()
+        if op != wire.Op.ACT:
+            return
+        answer = player.answer(body)
+        stream.send(wire.HEADER.pack(len(answer), wire.Op.ACTIONS) + answer)
+
+
+def main() -> None:
+    """Serve, and report what goes wrong as an ERROR frame."""
+    folder, entry, address = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    stream = connect(address)
+    try:
+        serve(stream, folder, entry)
+    except agents.AgentError as error:
+        _complain(stream, error.trouble, str(error), error.lane)
+    except BadAction as error:
+        _complain(stream, wire.Trouble.PROTOCOL, str(error))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+
+
+def _complain(stream: Stream, trouble: wire.Trouble, message: str, lane: int | None = None) -> None:
+    report = json.dumps({"trouble": trouble, "message": message[:1000], "lane": lane}).encode()
+    stream.send(wire.frame(wire.Op.ERROR, report[: wire.ERROR_BYTES]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The frame format that both sides share: standard library only, nothing executable, no pickle.
+
+A frame is a u32 body length, a u8 opcode and the body, all little-endian. The page `protocol.md` describes it for
+agents in other languages.
+"""
+
+import enum
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+VERSION = 1
+HEADER = struct.Struct("<IB")
+COUNT = struct.Struct("<II")
+LANE = struct.Struct("<HBxI")
+ALIGNMENT = 8
+ERROR_BYTES = 8192
+HANDSHAKE_BYTES = 1 << 20
+FRAME_BYTES = 1 << 28
+
+
+@enum.unique
+class Op(enum.IntEnum):
+    """What a frame says. Odd: the referee speaks; even: the sandbox does."""
+
+    HELLO = 1
+    READY = 2
+    ACT = 3
+    ACTIONS = 4
+    CLOSE = 5
+    ERROR = 6
+
+
+@enum.unique
+class Trouble(enum.StrEnum):
+    """What an ERROR frame blames."""
+
+    INVALID = "invalid"
+    CRASHED = "crashed"
+    MEMORY = "memory"
+    PROTOCOL = "protocol"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leaf:
+    """One contiguous array of a space: all of Box, Discrete, MultiDiscrete and MultiBinary are one leaf."""
+
+    path: tuple[str | int, ...]
+    """Keys and indices from the space's root."""
+    dtype: str
+    """Little-endian numpy type, such as `<f4`."""
+    shape: tuple[int, ...]
+    """Shape of one value."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one value."""
+        return math.prod(self.shape) * int(self.dtype[-1])
+
+
+def leaves(space: dict[str, Any], path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
+    """The leaves of a described space in wire order: Dict keys sorted, Tuple in order."""
+    match space["type"]:
+        case "Dict":
+            for key in sorted(space["spaces"]):
+                yield from leaves(space["spaces"][key], (*path, key))
+        case "Tuple":
+            for index, inner in enumerate(space["spaces"]):
+                yield from leaves(inner, (*path, index))
+        case "Discrete":
+            yield Leaf(path=path, dtype="<i8", shape=())
+        case _:
+            yield Leaf(path=path, dtype=space["dtype"], shape=tuple(space["shape"]))
+
+
+def padded(size: int) -> int:
+    """The size rounded up to the alignment of a leaf."""
+    return -size % ALIGNMENT + size
+
+
+def frame(op: Op, *parts: bytes | memoryview) -> bytes:
+    """A whole frame."""
+    return b"".join((HEADER.pack(sum(map(len, parts)), op), *parts))
+
+
+def padding(size: int) -> bytes:
+    """Zeros that bring a leaf of that size to the alignment."""
+    return bytes(-size % ALIGNMENT)
+
+
+def body_size(parts: tuple[Leaf, ...], count: int) -> int:
+    """Bytes of all leaves of `count` values, each leaf padded."""
+    return sum(padded(leaf.nbytes * count) for leaf in parts)
+
+
+def slices(parts: tuple[Leaf, ...], count: int, start: int = 0) -> Iterator[tuple[Leaf, slice]]:
+    """Where each leaf of `count` values lies in a body."""
+    for leaf in parts:
+        size = leaf.nbytes * count
+        yield leaf, slice(start, start + size)
+        start += padded(size)
+
+
+def act_head(lanes: list[tuple[int, bool, int]]) -> bytes:
+    """The head of an ACT body: for each lane its number, whether an episode starts, and the agent's seed for it."""
+    return COUNT.pack(len(lanes), 0) + b"".join(LANE.pack(*lane) for lane in lanes)

@@ -1,0 +1,1 @@
+"""The board: functions from results to ranks, comments and pages."""

@@ -1,0 +1,1 @@
+"""The `pullrank` command and the GitHub bot: the only place where the packages meet."""

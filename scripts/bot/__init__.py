@@ -1,0 +1,1 @@
+"""The GitHub edge: event, client, git, outputs."""

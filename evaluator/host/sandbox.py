@@ -56,6 +56,9 @@ class Sandbox(Protocol):
     def post_mortem(self) -> FaultError:
         """Why the sandbox hung up, or what it is to be blamed for besides its own complaint."""
 
+    def end(self) -> None:
+        """Kill it, but keep its log to be read."""
+
     def log_tail(self) -> str:
         """The end of what the agent printed."""
 

@@ -119,11 +119,18 @@ class ActionDecoder:
         Raises:
             IllegalActionError: one of them is not in the action space.
         """
-        arrays = [
-            self._checked(part, np.frombuffer(body[where], leaf.dtype).reshape(count, *leaf.shape))
-            for part, (leaf, where) in zip(self._parts, wire.slices(self.leaves, count), strict=True)
-        ]
+        parts = wire.slices(self.leaves, count)
+        raw = [np.frombuffer(body[where], leaf.dtype).reshape(count, *leaf.shape) for leaf, where in parts]
+        arrays = self.settle(raw)
         return self.actions(arrays), arrays
+
+    def settle(self, arrays: list[Array]) -> list[Array]:
+        """Stacked leaves as the environment will see them: checked, on the grid, clipped.
+
+        Raises:
+            IllegalActionError: one of them is not in the action space.
+        """
+        return [self._checked(part, array) for part, array in zip(self._parts, arrays, strict=True)]
 
     def actions(self, arrays: list[Array]) -> list[Any]:
         """Stacked leaves as a list of actions."""

@@ -52,5 +52,7 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
         return f"unknown key {str(path[-1])!r}; {hint}"
     if item["type"] == "missing":
         return f"the key '{name}' is missing; add it"
+    if not path:
+        return item["msg"].removeprefix("Value error, ")
     message = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"'{name}' {message[0].lower()}{message[1:]}{_ADVICE.get(item['type'], '')}"

@@ -1,6 +1,7 @@
 """A result: everything that was measured, and nothing that could be derived from it."""
 
 import enum
+import json
 from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
@@ -135,6 +136,10 @@ class Result(Frozen):
     def document(self) -> dict[str, Any]:
         """The JSON document of this result."""
         return self.model_dump(mode="json", by_alias=True)
+
+    def serialised(self) -> bytes:
+        """The bytes of the result file: one form, so that not one of them can change unseen."""
+        return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
 
     def path(self) -> str:
         """Where it lies in the store, without the ending."""

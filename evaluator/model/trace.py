@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import hashlib
 import zlib
 from typing import Self
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from evaluator.model import canonical
 from evaluator.model.base import Frozen
 from evaluator.model.names import Digest
 
@@ -94,3 +96,11 @@ class Trace(Frozen):
     def steps(self) -> int:
         """Steps of all episodes."""
         return sum(episode.length for episode in self.episodes)
+
+    def serialised(self) -> bytes:
+        """The bytes of the trace file: the canonical form, so that not one of them can change unseen."""
+        return canonical.canonical(self.model_dump(mode="json", by_alias=True)) + b"\n"
+
+    def sha256(self) -> str:
+        """Hash of the trace file, as its result states it."""
+        return hashlib.sha256(self.serialised()).hexdigest()

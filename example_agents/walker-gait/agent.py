@@ -44,6 +44,10 @@ class Gait:
             lift_steps=float(lift[0]),
         )
 
+    def to_vector(self) -> Floats:
+        """Lay the parts of the gait end to end."""
+        return np.concatenate([np.ravel(part) for part in asdict(self).values()])
+
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a gait that `save` wrote."""

@@ -1,5 +1,6 @@
 """Finds gait.json with an evolution strategy (CMA-ES) of the 33 numbers of a gait: `python train.py`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import gymnasium
@@ -7,9 +8,28 @@ import numpy as np
 from agent import Agent, Floats, Gait
 
 SEED = 7
-GENERATIONS = 260
 POPULATION = 24
-FALL = -5.0  # the environment's fine is 100, more than a whole first step is worth
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One run of the evolution strategy."""
+
+    sigma: float
+    """Width of the first samples."""
+    generations: int
+    terrains: int
+    """Episodes that each gait walks."""
+    steps: int
+    """Length of the first generation's episodes; each generation's are ten steps longer."""
+    fall: float
+    """Reward of a fall: a mild one at first, for a gait that walks and falls is worth more than one that stands."""
+
+
+STAGES = (
+    Stage(sigma=1.0, generations=260, terrains=2, steps=400, fall=-5.0),
+    Stage(sigma=0.06, generations=22, terrains=5, steps=1600, fall=-100.0),
+)
 START = np.concatenate(
     [
         [0.8, -0.4, 0.0, 0.4, 0.5, 0.5, -0.3, 0.5],  # poses: lift, reach
@@ -24,20 +44,15 @@ START = np.concatenate(
 SCALE = np.concatenate([np.full(8, 0.3), np.full(4, 0.5), np.full(4, 0.3), np.full(16, 0.5), [4.0]])
 
 
-def gait_of(point: Floats) -> Gait:
-    """Translate a point of the search space, around zero, to a gait."""
-    return Gait.from_vector(START + SCALE * point)
-
-
-def episode_return(gait: Gait, seed: int, steps: int) -> float:
-    """Return of one episode cut off after `steps`; a fall ends it but is not fined, so far falls beat near ones."""
+def episode_return(gait: Gait, seed: int, steps: int, fall: float) -> float:
+    """Return of one episode cut off after `steps`, with the reward of a fall, -100, raised to `fall`."""
     environment = gymnasium.make("BipedalWalker-v3", max_episode_steps=steps, disable_env_checker=True)
     observation, _ = environment.reset(seed=seed)
     agent, total, over = Agent(), 0.0, False
     agent.gait = gait
     while not over:
         observation, reward, terminated, truncated, _ = environment.step(agent.act(observation))
-        total, over = total + max(float(reward), FALL), terminated or truncated
+        total, over = total + max(float(reward), fall), terminated or truncated
     return total
 
 
@@ -91,20 +106,26 @@ class EvolutionStrategy:
         self.covariance = (1 - one - many) * self.covariance + one * np.outer(self.path, self.path) + many * spread
 
 
-def main() -> None:
-    """Evolve a gait; each generation walks two new terrains, and episodes grow from 400 to 1600 steps."""
-    generator = np.random.default_rng(SEED)
-    strategy = EvolutionStrategy(START.size, POPULATION, 1.0, generator)
-    for generation in range(GENERATIONS):
-        points, steps = strategy.ask(), min(1600, 400 + 10 * generation)
-        seeds = generator.integers(1_000_000, 2**31, 2).tolist()
-        scores = np.array([np.mean([episode_return(gait_of(p), s, steps) for s in seeds]) for p in points])
+def evolve(start: Floats, stage: Stage, generator: np.random.Generator) -> Gait:
+    """Evolve a gait; every generation walks new terrains, the same for all of it."""
+    strategy = EvolutionStrategy(start.size, POPULATION, stage.sigma, generator)
+    for generation in range(stage.generations):
+        gaits = [Gait.from_vector(start + SCALE * point) for point in (points := strategy.ask())]
+        steps = min(1600, stage.steps + 10 * generation)
+        seeds = generator.integers(1_000_000, 2**31, stage.terrains).tolist()
+        scores = np.array([np.mean([episode_return(g, s, steps, stage.fall) for s in seeds]) for g in gaits])
         strategy.tell(points, scores)
-        print(
-            f"{generation:4d}  best {scores.max():7.1f}  mean {scores.mean():7.1f}  sigma {strategy.sigma:.3f}",
-            flush=True,
-        )
-        gait_of(strategy.mean).save(Path(__file__).with_name("gait.json"))
+        best, mean = scores.max(), scores.mean()
+        print(f"{generation:4d}  best {best:7.1f}  mean {mean:7.1f}  sigma {strategy.sigma:.3f}", flush=True)
+    return Gait.from_vector(start + SCALE * strategy.mean)
+
+
+def main() -> None:
+    """Learn to walk, then learn not to fall."""
+    vector, path = START, Path(__file__).with_name("gait.json")
+    for number, stage in enumerate(STAGES):
+        evolve(vector, stage, np.random.default_rng(SEED + number)).save(path)
+        vector = Gait.load(path).to_vector()
 
 
 if __name__ == "__main__":

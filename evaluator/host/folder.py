@@ -1,0 +1,154 @@
+"""A submission's folder: read without following or opening anything but plain files, copied before it is run."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluator.host.load import LoadError, parse_submission
+from evaluator.model.challenge import SubmissionLimits
+from evaluator.model.names import SEGMENT
+from evaluator.model.submission import MANIFEST_NAME, Blob, Kind, Submission, submission_digest
+
+MAX_DEPTH = 6
+# Python leaves these beside every run; they are never part of an agent, here or in the evaluation.
+IGNORED = frozenset({"__pycache__"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """A submission as it stands on disk."""
+
+    submission: Submission
+    """Its manifest."""
+    blobs: tuple[Blob, ...]
+    """Its files, by path."""
+
+    @property
+    def digest(self) -> str:
+        """Which agent it is."""
+        return submission_digest(self.submission, self.blobs)
+
+
+def read_folder(path: Path, limits: SubmissionLimits) -> Folder:
+    """Read a submission.
+
+    Raises:
+        LoadError: something in it is not allowed; the first fault found, or every fault of the manifest.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except OSError as error:
+        raise LoadError(f"{path}: cannot be read ({error.strerror}); name the folder of an agent") from error
+    if not stat.S_ISDIR(mode):
+        raise LoadError(f"{path}: is not a folder; name the folder that holds {MANIFEST_NAME}")
+    return assemble(_blobs(path, limits), limits)
+
+
+def assemble(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> Folder:
+    """A submission from its files, wherever they were read.
+
+    Raises:
+        LoadError: the manifest is missing or wrong, or the entry is not a text file of the folder.
+    """
+    check_sizes(blobs, limits)
+    content = {blob.path: blob.content for blob in blobs}
+    if MANIFEST_NAME not in content:
+        raise LoadError(f"{MANIFEST_NAME}: is missing; write it, or let 'pullrank new' do so")
+    submission = parse_submission(content[MANIFEST_NAME])
+    _check_entry(submission, content)
+    return Folder(submission=submission, blobs=blobs)
+
+
+def check_sizes(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> None:
+    """Raise LoadError when there are too many files, too many bytes, or two names that some disks hold to be one."""
+    size = sum(len(blob.content) for blob in blobs)
+    if len(blobs) > limits.files:
+        raise LoadError(f"the folder holds more than {limits.files} files; leave out what the agent does not need")
+    if size > limits.kib * 1024:
+        raise LoadError(f"the folder holds {size // 1024} KiB, the limit is {limits.kib} KiB; shrink or quantise weights")
+    seen: dict[str, str] = {}
+    for blob in blobs:
+        other = seen.setdefault(blob.path.casefold(), blob.path)
+        if other != blob.path:
+            raise LoadError(f"{blob.path}: differs from {other} only by case; rename one")
+
+
+def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
+    if submission.kind is Kind.IMAGE:
+        return
+    entry = submission.entry
+    if entry not in content:
+        raise LoadError(f"{entry}: the entry file does not exist; write it, or correct 'entry' in {MANIFEST_NAME}")
+    try:
+        text = content[entry].decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[entry][: error.start].count(b"\n") + 1
+        raise LoadError(f"{entry}:{line}: is not UTF-8 text; save the source as UTF-8") from error
+    if "\0" in text:
+        raise LoadError(f"{entry}: holds a zero byte, so it is not Python source; commit the .py file")
+
+
+def check_name(path: str) -> None:
+    """Raise LoadError for a path that must not be part of a submission."""
+    segments = path.split("/")
+    if any(segment.casefold().startswith(".git") for segment in segments):
+        raise LoadError(f"{path!r}: git's own files are not allowed in a submission; remove it")
+    if len(segments) > MAX_DEPTH:
+        raise LoadError(f"{path!r}: lies deeper than {MAX_DEPTH} folders; flatten it")
+    for segment in segments:
+        if not SEGMENT.fullmatch(segment) or segment in (".", ".."):
+            rule = "letters, digits or '_.+-', beginning with a letter, digit or '_', at most 100"
+            raise LoadError(f"{path!r}: names of files and folders are {rule}; rename it")
+
+
+def _blobs(root: Path, limits: SubmissionLimits) -> tuple[Blob, ...]:
+    blobs = []
+    for path, entry in _walk(root, ""):
+        blobs.append(_read(path, entry, limits))
+        if len(blobs) > limits.files:
+            break
+    return tuple(sorted(blobs, key=lambda blob: blob.path))
+
+
+def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
+        if entry.name in IGNORED:
+            continue
+        path = prefix + entry.name
+        check_name(path)
+        if entry.is_symlink():
+            raise LoadError(f"{path}: is a symbolic link; put the file itself there")
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(folder / entry.name, path + "/")
+        elif entry.is_file(follow_symlinks=False):
+            yield path, entry
+        else:
+            raise LoadError(f"{path}: is neither a file nor a folder; remove it")
+
+
+def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Blob:
+    """The file's bytes; opened so that a link or device put there in the meantime is refused too."""
+    try:
+        descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise LoadError(f"{path}: cannot be read ({error.strerror}); make it readable or remove it") from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise LoadError(f"{path}: is not a plain file; remove it")
+        content = file.read(limits.kib * 1024 + 1)
+    return Blob(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
+
+
+def stage(folder: Folder, target: Path) -> None:
+    """Write exactly the digested files to an empty directory that an unprivileged user can read."""
+    target.chmod(0o755)
+    for blob in folder.blobs:
+        place = target / blob.path
+        for parent in reversed(place.relative_to(target).parents[:-1]):
+            (target / parent).mkdir(mode=0o755, exist_ok=True)
+            (target / parent).chmod(0o755)
+        place.write_bytes(blob.content)
+        place.chmod(0o555 if blob.executable else 0o444)

@@ -1,0 +1,144 @@
+"""The one owner of YAML: documents in, models out, every fault with its line."""
+
+from pathlib import Path
+from typing import Any, NewType, TypeVar
+
+import yaml
+from pydantic import ValidationError
+
+from evaluator.model.base import Frozen, explain
+from evaluator.model.challenge import Challenge
+from evaluator.model.names import INVISIBLE
+from evaluator.model.submission import Submission
+
+MAX_BYTES = 1 << 16
+MAX_CHALLENGE_BYTES = 1 << 20
+MAX_DEPTH = 12
+Line = NewType("Line", int)
+Model = TypeVar("Model", bound=Frozen)
+Where = dict[tuple[int | str, ...], Line]
+
+
+class LoadError(Exception):
+    """A document cannot be used; each line says what is wrong, where, and what to do."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:
+    """The challenge in a document.
+
+    Raises:
+        LoadError: it is not one.
+    """
+    return _model(Challenge, content, name, MAX_CHALLENGE_BYTES)
+
+
+def parse_submission(content: bytes, name: str = "submission.yml") -> Submission:
+    """The manifest in a document.
+
+    Raises:
+        LoadError: it is not one.
+    """
+    return _model(Submission, content, name, MAX_BYTES)
+
+
+def read_challenge(path: Path) -> Challenge:
+    """The challenge in a file.
+
+    Raises:
+        LoadError: there is none, or it cannot be used.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise LoadError(f"{path}: cannot be read ({error.strerror}); run this inside a board's folder") from error
+    return parse_challenge(content, path.name)
+
+
+def _model(model: type[Model], content: bytes, name: str, limit: int) -> Model:
+    value, where = parse_yaml(content, name, limit)
+    if not isinstance(value, dict):
+        raise LoadError(f"{name}:1: must be a mapping of keys to values, such as 'name: My agent'")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise LoadError(*(f"{name}:{_line(where, path)}: {text}" for path, text in explain(model, error))) from error
+
+
+def _line(where: Where, path: tuple[int | str, ...]) -> int:
+    """The line of the nearest thing on the path that stands in the document."""
+    while path and path not in where:
+        path = path[:-1]
+    return where.get(path, Line(1))
+
+
+def parse_yaml(content: bytes, name: str, limit: int) -> tuple[Any, Where]:
+    """Plain YAML: UTF-8, no anchors, no tags, no duplicate keys, bounded size and depth.
+
+    Raises:
+        LoadError: the document is anything else.
+    """
+    text = _text(content, name, limit)
+    try:
+        _refuse_clever_yaml(text, name)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        where: Where = {(): Line(1)}
+        return (None, where) if node is None else (_value(node, (), where, name), where)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "is not YAML"
+        raise LoadError(f"{name}:{mark.line + 1 if mark else 1}: {problem}; check the quotes and the indentation") from error
+
+
+def _text(content: bytes, name: str, limit: int) -> str:
+    if len(content) > limit:
+        raise LoadError(f"{name}: has {len(content)} bytes, the limit is {limit}; shorten it")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise LoadError(f"{name}:{line}: is not UTF-8 text; save it as UTF-8") from error
+    if found := INVISIBLE.search(text.replace("\r\n", "\n")):
+        line = text[: found.start()].count("\n") + 1
+        raise LoadError(f"{name}:{line}: holds the invisible character U+{ord(found.group()):04X}; remove it")
+    return text
+
+
+def _refuse_clever_yaml(text: str, name: str) -> None:
+    """Anchors make bombs, tags make objects, depth makes recursion: none is needed here."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise LoadError(f"{name}:{line}: anchors and aliases (& and *) are not allowed; write the value out")
+        if getattr(event, "tag", None):
+            raise LoadError(f"{name}:{line}: tags (!) are not allowed; write a plain value")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise LoadError(f"{name}:{line}: is nested deeper than {MAX_DEPTH} levels; flatten it")
+
+
+def _value(node: yaml.Node, path: tuple[int | str, ...], where: Where, name: str) -> Any:
+    where[path] = Line(node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, path, where, name)
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(inner, (*path, index), where, name) for index, inner in enumerate(node.value)]
+    return yaml.SafeLoader("").construct_object(node)
+
+
+def _mapping(node: yaml.MappingNode, path: tuple[int | str, ...], where: Where, name: str) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        key = key_node.value
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise LoadError(f"{name}:{line}: a key must be a plain word")
+        if key in result:
+            raise LoadError(f"{name}:{line}: the key {key!r} stands twice; keep one")
+        result[key] = _value(value_node, (*path, key), where, name)
+        where[(*path, key)] = Line(line)
+    return result

@@ -1,0 +1,203 @@
+"""The process sandbox: for one's own code on one's own machine. It is NO security boundary."""
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from evaluator.host.cgroup import Group
+from evaluator.host.channel import SocketStream, Stream
+from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.image import sandbox_sources
+from evaluator.host.log import BoundedLog
+from evaluator.host.sandbox import Cell, Usage, exit_fault
+from evaluator.host.watch import Watchdog
+from evaluator.model.challenge import Limits
+from evaluator.model.result import SandboxKind
+from evaluator.model.verdict import Verdict
+
+_MIB = 1 << 20
+_UNSHARE = ("--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+class ProcessSandbox:
+    """See Sandbox. Resource limits, a clean environment, namespaces and a control group where they are granted."""
+
+    kind = SandboxKind.PROCESS
+    image_digest: str | None = None
+
+    def __init__(self, cell: Cell) -> None:
+        self._limits = cell.limits
+        self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
+        self._watch = Watchdog(cell.limits, self._measure, self._kill)
+        self._stream: SocketStream | None = None
+        self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
+        self._group = Group.create(cell.limits, Path("/sys/fs/cgroup"), self._room.name)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._process: subprocess.Popen[bytes] | None = None
+        try:
+            self._open(cell)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, cell: Cell) -> None:
+        for path, content in sandbox_sources().items():
+            place = self._room / "sources" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        (self._room / "tmp").mkdir()
+        address = str(self._room / "agent.sock")
+        self._listener.bind(address)
+        self._listener.listen(1)
+        module = "evaluator.sandbox.main"
+        command = [*_namespaces(), sys.executable, "-u", "-m", module, str(cell.folder), cell.entry, address]
+        self._process = subprocess.Popen(
+            command,
+            cwd=self._room / "sources",
+            env={
+                **cell.environment,
+                "PATH": os.defpath,
+                "HOME": str(self._room / "tmp"),
+                "TMPDIR": str(self._room / "tmp"),
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_restrained(cell.limits, self._group),  # noqa: PLW1509  (no other thread holds a lock here)
+        )
+        self._drainer = threading.Thread(target=self._drain, name="log", daemon=True)
+        self._drainer.start()
+        self._watch.start()
+
+    def _drain(self) -> None:
+        assert self._process is not None  # noqa: S101
+        assert self._process.stdout is not None  # noqa: S101
+        while data := os.read(self._process.stdout.fileno(), 1 << 16):
+            self._log.write(data)
+
+    def stream(self) -> Stream:
+        """See Sandbox."""
+        assert self._process is not None  # noqa: S101
+        self._listener.settimeout(0.1)
+        deadline = time.monotonic() + self._limits.start_seconds
+        while time.monotonic() < deadline:
+            try:
+                self._stream = SocketStream(self._listener.accept()[0])
+            except TimeoutError:
+                if self._process.poll() is not None:
+                    raise HangupError from None
+            else:
+                return self._stream
+        raise FaultError(Verdict.TIMEOUT, f"the sandbox did not start within {self._limits.start_seconds:g} s")
+
+    def _measure(self) -> Usage:
+        if self._group is not None:
+            return self._group.usage()
+        return Usage(cpu_seconds=_processor_seconds(self._process.pid)) if self._process else Usage()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def usage(self) -> Usage:
+        """See Sandbox."""
+        now = self._measure()
+        return now if now.cpu_seconds else self._watch.seen
+
+    def post_mortem(self) -> FaultError:
+        """See Sandbox."""
+        code = self._exit_code()
+        if self._log.overflown:
+            return FaultError(Verdict.OUTPUT_LIMIT, f"the agent printed more than {self._limits.log_kib} KiB")
+        if self._watch.reason or code == 128 + signal.SIGXCPU:
+            spent = f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"
+            return FaultError(Verdict.TIMEOUT, self._watch.reason or spent)
+        if self._group is not None and self._group.killed_by_memory():
+            message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
+            return FaultError(Verdict.OUT_OF_MEMORY, message)
+        return exit_fault(code)
+
+    def _exit_code(self) -> int | None:
+        assert self._process is not None  # noqa: S101
+        try:
+            code = self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            return None
+        return 128 - code if code < 0 else code
+
+    def log_tail(self) -> str:
+        """See Sandbox."""
+        self._drainer.join(timeout=0.5)
+        return self._log.tail()
+
+    def end(self) -> None:
+        """See Sandbox."""
+        self._watch.finish()
+        self._kill()
+
+    def close(self) -> None:
+        """See Sandbox."""
+        self._watch.finish()
+        self._kill()
+        if self._group is not None:
+            self._group.remove()
+        if self._process is not None:
+            self._process.wait()
+        if self._group is not None:
+            self._group.remove()
+        self._listener.close()
+        if self._stream is not None:
+            self._stream.close()
+        shutil.rmtree(self._room, ignore_errors=True)
+
+
+def _namespaces() -> list[str]:
+    """The command that gives namespaces of its own to what follows, where the kernel lets this user have them."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return []
+    granted = subprocess.run([unshare, *_UNSHARE, "true"], capture_output=True, check=False, timeout=10).returncode == 0
+    return [unshare, *_UNSHARE, "--"] if granted else []
+
+
+def _restrained(limits: Limits, group: Group | None) -> Callable[[], None]:
+    """What the new process does to itself before it becomes the agent's."""
+    seconds = max(1, round(limits.cpu_seconds))
+    bounds = {
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_DATA: limits.memory_mib * _MIB,
+        resource.RLIMIT_FSIZE: limits.tmpfs_mib * _MIB,
+        resource.RLIMIT_NOFILE: 1024,
+        resource.RLIMIT_CORE: 0,
+    }
+
+    def restrain() -> None:
+        if group is not None:
+            group.join()
+        for name, value in bounds.items():
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(name, (value, value))
+
+    return restrain
+
+
+def _processor_seconds(pid: int) -> float | None:
+    """User and system time of a process by /proc/PID/stat; its children are not in it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

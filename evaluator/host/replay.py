@@ -1,0 +1,210 @@
+"""Verification: anybody can replay a trace on the environment alone and must get the same numbers."""
+
+import enum
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluator.host.record import Checksum
+from evaluator.host.seeds import episode_seeds
+from evaluator.host.spaces import IllegalActionError, ObservationEncoder
+from evaluator.host.worlds import World
+from evaluator.model import canonical
+from evaluator.model.result import Result, Wanted
+from evaluator.model.trace import Trace
+from evaluator.model.verdict import Verdict
+
+CHUNK_BYTES = 1 << 24
+
+
+@enum.unique
+class Standing(enum.StrEnum):
+    """What verification says of a result."""
+
+    VERIFIED = "verified"
+    REFUTED = "refuted"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One result, verified or not."""
+
+    path: str
+    """Which file."""
+    standing: Standing
+    """The outcome."""
+    faults: tuple[str, ...] = ()
+    """What does not fit, each in one sentence."""
+    steps: int = 0
+    """Environment steps that were replayed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """One episode as the environment gives it now."""
+
+    total: float
+    """Its return."""
+    checksum: str
+    """Over observations, rewards and end flags."""
+    ended_at: int | None
+    """The step at which it ended, None if the actions did not end it."""
+
+
+def parse_result(content: bytes) -> Result:
+    """A result from its file's bytes.
+
+    Raises:
+        ValueError: they are not exactly the bytes of a result, or its own hash does not fit.
+    """
+    result = Result.model_validate(canonical.parse_strict(content))
+    if result.serialised() != content:
+        raise ValueError("the file is not in the form that results are written in; a byte of it was changed")
+    if result.self_hash() != result.self_sha256:
+        raise ValueError("self_sha256 does not fit the rest; a value was changed")
+    return result
+
+
+def parse_trace(content: bytes) -> Trace:
+    """A trace from its file's bytes.
+
+    Raises:
+        ValueError: they are not exactly the bytes of a trace.
+    """
+    trace = Trace.model_validate(canonical.parse_strict(content))
+    if trace.serialised() != content:
+        raise ValueError("the trace is not in canonical form; a byte of it was changed")
+    return trace
+
+
+def check_claims(result: Result) -> Iterator[str]:
+    """What can be checked without an environment: the key and the seeds."""
+    fields = {name: getattr(result, name) for name in Wanted.model_fields}
+    if Wanted(**fields).key() != result.key:
+        yield "the key does not fit the submission, task, runtime, season and beacon"
+    seeds = episode_seeds(result.season, result.beacon, result.submission_digest, result.task, len(result.seeds))
+    if seeds != result.seeds:
+        yield "the seeds are not those that the beacon gives"
+
+
+def verify(path: str, content: bytes, trace: bytes | None, world: World | None) -> Finding:
+    """Verify one result. `world` is the task's, None if the challenge has no such task any more."""
+    try:
+        result = parse_result(content)
+        faults = list(check_claims(result))
+    except ValueError as error:
+        return Finding(path=path, standing=Standing.REFUTED, faults=(_first_line(error),))
+    if faults:
+        return Finding(path=path, standing=Standing.REFUTED, faults=tuple(faults))
+    if world is None or world.task.digest() != result.task_digest:
+        return Finding(path=path, standing=Standing.STALE, faults=("the task's settings have changed since",))
+    if len(result.seeds) != world.task.episodes:
+        return Finding(path=path, standing=Standing.REFUTED, faults=("the number of episodes is not the task's",))
+    if result.verdict is not Verdict.OK:
+        return Finding(path=path, standing=Standing.VERIFIED)
+    return _verify_trace(path, result, trace, world)
+
+
+def _verify_trace(path: str, result: Result, content: bytes | None, world: World) -> Finding:
+    if content is None:
+        return Finding(path=path, standing=Standing.REFUTED, faults=("its trace is missing",))
+    if hashlib.sha256(content).hexdigest() != result.trace_sha256:
+        return Finding(path=path, standing=Standing.REFUTED, faults=("the trace is not the one the result names",))
+    try:
+        trace = parse_trace(content)
+        faults = tuple(_compare(result, trace, world))
+    except ValueError as error:
+        return Finding(path=path, standing=Standing.REFUTED, faults=(_first_line(error),))
+    standing = Standing.REFUTED if faults else Standing.VERIFIED
+    return Finding(path=path, standing=standing, faults=faults, steps=trace.steps())
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _compare(result: Result, trace: Trace, world: World) -> Iterator[str]:
+    if trace.key != result.key:
+        yield "the trace has another key"
+        return
+    if tuple(e.length for e in trace.episodes) != result.lengths:
+        yield "the trace has other lengths"
+        return
+    actions = checked_actions(trace, world)
+    begin = 0
+    for index, episode in enumerate(trace.episodes):
+        part = [array[begin : begin + episode.length] for array in actions]
+        begin += episode.length
+        now = replay_episode(world, result.seeds[index], part)
+        if now.ended_at != episode.length:
+            yield f"episode {index} ends at step {now.ended_at}, not {episode.length}"
+        elif now.total != result.returns[index]:
+            yield f"episode {index} returns {now.total!r}, not {result.returns[index]!r}"
+        elif now.checksum != episode.checksum:
+            yield f"episode {index} meets other observations or rewards"
+
+
+def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]:
+    """The trace's actions in the types of the wire, each in the action space as the task's settings leave it.
+
+    Raises:
+        ValueError: they are not.
+    """
+    decoder = world.decoder()
+    if len(trace.actions) != len(decoder.leaves):
+        raise ValueError("the trace has another number of action leaves than the task")
+    steps = trace.steps()
+    if world.time_limit and any(e.length > world.time_limit for e in trace.episodes):
+        raise ValueError("an episode is longer than the task's time limit")
+    arrays = []
+    for leaf, packed in zip(decoder.leaves, trace.actions, strict=True):
+        if packed.shape != leaf.shape:
+            raise ValueError("the trace's actions have another shape than the task's")
+        arrays.append(packed.array(steps).astype(leaf.dtype))
+    try:
+        settled = decoder.settle(arrays)
+    except IllegalActionError as error:
+        raise ValueError(f"step {error.row}: {error}") from error
+    if not all(np.array_equal(a, b) for a, b in zip(arrays, settled, strict=True)):
+        raise ValueError("actions are outside the space or off the task's grid")
+    return arrays
+
+
+def replay_episode(world: World, seed: str, actions: list[npt.NDArray[np.generic]]) -> Replayed:
+    """Step a fresh environment through recorded actions."""
+    environment = world.make()
+    encoder = world.encoder()
+    checksum = Checksum(len(encoder.leaves))
+    checksum.see(encoder.encode([world.start(environment, seed)]))
+    todo = world.decoder().actions(actions)
+    chunk = max(1, CHUNK_BYTES // max(1, sum(leaf.nbytes for leaf in encoder.leaves)))
+    total, taken = 0.0, 0
+    terminated = truncated = False
+    step = environment.step
+    while taken < len(todo) and not (terminated or truncated):
+        seen, earned = [], []
+        for action in todo[taken : taken + chunk]:
+            observation, reward, terminated, truncated, _ = step(action)
+            seen.append(observation)
+            earned.append(float(reward))
+            if terminated or truncated:
+                break
+        taken += len(seen)
+        total = _settle(checksum, encoder, seen, earned, total)
+    environment.close()
+    truncated = truncated or taken == world.time_limit
+    ended = bool(terminated or truncated)
+    closing = checksum.close(taken, terminated=bool(terminated), truncated=bool(truncated))
+    return Replayed(total=total, checksum=closing, ended_at=taken if ended else None)
+
+
+def _settle(checksum: Checksum, encoder: ObservationEncoder, seen: list[object], earned: list[float], total: float) -> float:
+    checksum.see(encoder.encode(seen))
+    checksum.earn(np.array(earned).tobytes())
+    for reward in earned:
+        total += reward
+    return total

@@ -1,0 +1,114 @@
+"""What returns amount to: a score, its 95 % interval, and what comparing it with another needs."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evaluator.model.challenge import Task
+from leaderboard.resampling import Array, Bounds, Scoring, by_length, resampled_scores, sample, trimmed
+from leaderboard.standings import Estimate
+
+CONFIDENCE = 0.95
+ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+
+
+class Estimates(NamedTuple):
+    """One number for each entry in every field, shape (entries,)."""
+
+    score: Array
+    """Mean or IQM of the returns."""
+    low: Array
+    """Lower end of the 95 % interval, never above the score."""
+    high: Array
+    """Upper end of the 95 % interval, never below the score."""
+    centre: Array
+    """The score with the pseudo-episodes; the score itself where returns have no bounds. Differences are taken of it."""
+    error: Array
+    """Standard error of the centre; infinite where a single value says nothing of the spread."""
+    size: Array
+    """How many values were resampled: episodes and pseudo-episodes."""
+
+
+def scores(ordered: Array, scoring: Scoring) -> Array:
+    """The mean or interquartile mean of each row: exactly rounded, so that equal scores are equal.
+
+    Args:
+        ordered: ascending values, shape (rows, values).
+        scoring: which of the two. The IQM is `scipy.stats.trim_mean(row, 0.25)`, as rliable has it
+            (Agarwal et al., Deep RL at the Edge of the Statistical Precipice, 2021).
+
+    Returns:
+        Shape (rows,).
+    """
+    size = ordered.shape[1]
+    cut = trimmed(size, scoring)
+    kept = ordered[:, cut : size - cut]
+    means = np.array([math.fsum(row) for row in kept.tolist()]) / kept.shape[1]
+    # The mean of n equal numbers may miss them by a rounding.
+    return np.clip(means, kept[:, 0], kept[:, -1])
+
+
+def estimates(returns: Sequence[Sequence[float]], task: Task) -> Estimates:
+    """Score every result of one task.
+
+    Percentile bootstrap (Efron & Tibshirani 1993, chapter 13): the interval is from the 2.5th to the 97.5th percentile
+    of the scores of resampled episodes. Where the task knows the bounds of a return, one pseudo-episode at each bound
+    is resampled too. The interval is stretched to its score where the pseudo-episodes move it past that.
+
+    Args:
+        returns: the returns of each result, at least one each; lengths may differ.
+        task: says how returns become a score, and what bounds they have.
+    """
+    low, high, spread = np.empty((3, len(returns)))
+    for rows, drawn in resampled_scores(returns, task):
+        low[rows], high[rows] = np.quantile(drawn, ENDS, axis=1)
+        spread[rows] = drawn.std(axis=1)
+    score = _points(returns, task.score, None)
+    size = sizes(returns, task)
+    return Estimates(
+        score=score,
+        low=np.minimum(low, score),
+        high=np.maximum(high, score),
+        centre=centres(returns, task),
+        error=standard_error(spread, size),
+        size=size,
+    )
+
+
+def intervals(measured: Estimates) -> list[Estimate]:
+    """What the board shows of each entry."""
+    columns = zip(measured.score.tolist(), measured.low.tolist(), measured.high.tolist(), strict=True)
+    return [Estimate(score=score, low=low, high=high) for score, low, high in columns]
+
+
+def sizes(returns: Sequence[Sequence[float]], task: Task) -> Array:
+    """How many values of each result are resampled: its episodes and the pseudo-episodes, shape (results,)."""
+    return np.array([len(one) for one in returns], dtype=np.float64) + (2 if task.bounds else 0)
+
+
+def centres(returns: Sequence[Sequence[float]], task: Task) -> Array:
+    """The score of each result with the pseudo-episodes counted, shape (results,)."""
+    return _points(returns, task.score, task.bounds)
+
+
+def standard_error(spread: Array, size: Array) -> Array:
+    """The standard error from the standard deviation of resampled scores.
+
+    A bootstrap divides by n where an unbiased variance divides by n − 1; this puts it right. One value has no spread,
+    which is no certainty: its error is infinite.
+
+    Args:
+        spread: standard deviations, shape (entries,).
+        size: how many values were resampled, shape (entries,).
+    """
+    corrected = spread / np.sqrt(1 - 1 / np.maximum(size, 2))
+    return np.where(size > 1, corrected, np.inf)
+
+
+def _points(returns: Sequence[Sequence[float]], scoring: Scoring, bounds: Bounds) -> Array:
+    points = np.empty(len(returns))
+    for chosen in by_length(returns):
+        points[chosen] = scores(sample([returns[i] for i in chosen], bounds), scoring)
+    return points

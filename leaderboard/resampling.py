@@ -1,0 +1,108 @@
+"""The bootstrap: scores of resampled episodes, as one matrix product, the same on every board.
+
+A resample of n sorted values is a row of counts, and its mean is counts · values / n. The trimmed mean of a resample is
+also linear in the sorted values: a value counts as often as its copies fall into the ranks that are kept. So all
+resamples of all results are `values @ weights`, for the mean and for the IQM alike (Efron & Tibshirani, An Introduction
+to the Bootstrap, 1993, chapter 20: the resampling vector).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluator.model import canonical
+from evaluator.model.challenge import Task
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Scoring = Literal["mean", "iqm"]
+Bounds = tuple[float, float] | None
+
+RESAMPLES = 2000
+# Drawn at once, which bounds the memory of a task with many episodes.
+SLAB = 250
+# Every product has this many rows, so that a result's figures do not depend on how many others there are, to the last bit.
+ROWS = 64
+# Cut from each end for the interquartile mean.
+QUARTER = 0.25
+
+
+def stream(*content: str | int) -> np.random.Generator:
+    """A random generator that is a function of `content` alone (SHA-256 over its canonical JSON)."""
+    return np.random.Generator(np.random.PCG64(int(canonical.digest(list(content)), 16)))
+
+
+def trimmed(size: int, scoring: Scoring) -> int:
+    """How many of `size` sorted values are cut from each end; the rule of `scipy.stats.trim_mean`."""
+    return int(QUARTER * size) if scoring == "iqm" else 0
+
+
+def by_length(returns: Sequence[Sequence[float]]) -> Iterator[Indices]:
+    """The indices of results with equally many episodes, one array for each length."""
+    lengths = np.array([len(one) for one in returns], dtype=np.intp)
+    for length in np.unique(lengths):
+        yield np.flatnonzero(lengths == length)
+
+
+def sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
+    """What is resampled: the returns, with one pseudo-episode at each bound where there are bounds.
+
+    Args:
+        returns: of equally many episodes each.
+        bounds: the least and the greatest possible return.
+
+    Returns:
+        Ascending values, shape (results, episodes) or (results, episodes + 2).
+    """
+    values = np.array(returns, dtype=np.float64)
+    if bounds:
+        values = np.hstack([values, np.tile(np.array(bounds, dtype=np.float64), (len(values), 1))])
+    return np.sort(values, axis=1)
+
+
+def weights(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
+    """What each of `size` sorted values contributes to the score of each resample.
+
+    Returns:
+        Shape (size, RESAMPLES); every column adds up to 1.
+    """
+    slabs = [_slab(size, trimmed(size, scoring), random) for _ in range(RESAMPLES // SLAB)]
+    return np.ascontiguousarray(np.vstack(slabs).T)
+
+
+def _slab(size: int, cut: int, random: np.random.Generator) -> Array:
+    counts = random.multinomial(size, np.full(size, 1 / size), size=SLAB)
+    kept_up_to = np.clip(np.cumsum(counts, axis=1), cut, size - cut)
+    return np.diff(kept_up_to, axis=1, prepend=cut) / (size - 2 * cut)
+
+
+def resampled_scores(returns: Sequence[Sequence[float]], task: Task) -> Iterator[tuple[Indices, Array]]:
+    """Scores of resampled episodes, a few results at a time; lengths may differ.
+
+    The randomness is a function of the task's id and the number of values: a result has the same resamples on every
+    board, and results with the same returns in any order have the same scores.
+
+    Args:
+        returns: the returns of each result.
+        task: says how returns become a score, and what bounds they have.
+
+    Yields:
+        Indices into `returns`, shape (rows,), and the scores of their resamples, shape (rows, RESAMPLES).
+    """
+    for chosen in by_length(returns):
+        values = sample([returns[i] for i in chosen], task.bounds)
+        size = values.shape[1]
+        table = weights(size, task.score, stream("pullrank-bootstrap-1", task.id, size))
+        for start in range(0, len(chosen), ROWS):
+            yield chosen[start : start + ROWS], _product(values[start : start + ROWS], table)
+
+
+def _product(values: Array, table: Array) -> Array:
+    """`values @ table`, computed relative to the middle value: constant returns stay constant to the last bit."""
+    middle = values[:, values.shape[1] // 2, np.newaxis]
+    block = np.zeros((ROWS, values.shape[1]))
+    block[: len(values)] = values - middle
+    product: Array = (block @ table)[: len(values)] + middle
+    return product

@@ -1,0 +1,128 @@
+"""One board on disk: its challenge, its entries, its store."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from evaluator.host.folder import Folder, read_folder
+from evaluator.host.image import default_base
+from evaluator.host.load import LoadError, read_challenge
+from evaluator.model.challenge import Challenge, Task
+from evaluator.model.names import AGENT, LOGIN
+from leaderboard.standings import Entry
+from leaderboard.store import Store
+from scripts.console import USAGE, CommandError
+
+LOCAL = "local"
+PREVIEW_BEACON = "preview"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """An agent's folder, read."""
+
+    login: str
+    """Its owner, or `local`."""
+    agent: str
+    """Its folder's name."""
+    path: Path
+    """Where it lies."""
+    folder: Folder
+    """What is in it."""
+
+    def entry(self) -> Entry:
+        """What ranks."""
+        submission = self.folder.submission
+        baseline = self.login == LOCAL and self.agent == "random"
+        return Entry(login=self.login, agent=self.agent, submission=submission, digest=self.folder.digest, baseline=baseline)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A clone of a board's repository."""
+
+    root: Path
+
+    @cached_property
+    def challenge(self) -> Challenge:
+        """challenge.yml; a fault in it is the host's, told line by line."""
+        try:
+            return read_challenge(self.root / "challenge.yml")
+        except LoadError as error:
+            raise CommandError(USAGE, *error.lines) from error
+
+    @cached_property
+    def store(self) -> Store:
+        """Results and traces."""
+        return self.store_at(self.root / "results")
+
+    def store_at(self, results: Path) -> Store:
+        """Results in another place, their traces beside them."""
+        return Store(results=results, traces=results.parent / "traces")
+
+    def find(self, path: Path) -> Found:
+        """The agent in a folder.
+
+        Raises:
+            LoadError: it is not a submission; every line begins with the folder.
+        """
+        path = path if path.is_absolute() else Path.cwd() / path
+        login = path.parent.name if path.parent.parent.name == "submissions" else LOCAL
+        try:
+            if not AGENT.fullmatch(path.name):
+                raise LoadError("an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'")
+            if not LOGIN.fullmatch(login):
+                raise LoadError(f"{login!r} is not a GitHub login; the folder is submissions/<your login>/<agent>")
+            folder = read_folder(path, self.challenge.submissions)
+        except LoadError as error:
+            shown = os.path.relpath(path, Path.cwd())
+            raise LoadError(*(_under(shown, line) for line in error.lines)) from error
+        return Found(login=login, agent=path.name, path=path, folder=folder)
+
+    def folders(self) -> list[Path]:
+        """Every folder that should hold an agent: submissions first, then the examples."""
+        submitted = sorted(p for p in self.root.glob("submissions/*/*") if p.is_dir() and not p.name.startswith("."))
+        examples = sorted(p for p in self.root.glob("example_agents/*") if (p / "submission.yml").exists())
+        return [*submitted, *examples]
+
+    def read_all(self) -> tuple[list[Found], list[str]]:
+        """Every agent, and a line for every fault that kept one out."""
+        found, faults = [], []
+        for path in self.folders():
+            try:
+                found.append(self.find(path))
+            except LoadError as error:
+                faults.extend(error.lines)
+        return found, faults
+
+    def tasks(self, ids: list[str] | None) -> list[Task]:
+        """The tasks of those ids, or all of them."""
+        if not ids:
+            return list(self.challenge.tasks)
+        known = {task.id: task for task in self.challenge.tasks}
+        if unknown := next((i for i in ids if i not in known), None):
+            raise CommandError(USAGE, f"there is no task {unknown!r}; the tasks are {', '.join(known)}")
+        return [known[i] for i in ids]
+
+
+def _under(folder: str, line: str) -> str:
+    return line if line.startswith(folder) else f"{folder}/{line}"
+
+
+def open_board(start: Path) -> Board:
+    """The board whose clone holds the folder.
+
+    Raises:
+        CommandError: there is none.
+    """
+    for place in (start, *start.parents):
+        if (place / "challenge.yml").is_file():
+            return Board(place)
+    raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a board's clone")
+
+
+def base_image(environment: Mapping[str, str]) -> str:
+    """The evaluator's base image: BASE_IMAGE, or the one that the Dockerfile names."""
+    return environment.get("BASE_IMAGE") or default_base()

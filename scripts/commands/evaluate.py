@@ -1,0 +1,55 @@
+"""`pullrank evaluate DIR`: play an agent here as its pull request will be played."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.host.load import LoadError
+from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
+from scripts.board import open_board
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
+from scripts.evaluating import entered, evaluate_or_recall, open_bench
+from scripts.tables import evaluation_table
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(help="The agent's folder.", metavar="DIR")],
+    task: Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")] = None,
+    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
+    out: Annotated[Path | None, typer.Option(help="Where results go; traces go to traces/ beside it.")] = None,
+    again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results.")] = False,  # noqa: FBT002
+) -> int:
+    """Play an agent with the preview's public seeds and show its scores."""
+    board = open_board(Path.cwd())
+    try:
+        found = board.find(folder)
+        tasks = entered(found, board.tasks(None))
+    except LoadError as error:
+        raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
+    if task:
+        wanted = {t.id for t in board.tasks(task)}
+        tasks = [t for t in tasks if t.id in wanted]
+    if not tasks:
+        raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
+    store = board.store if out is None else board.store_at(out.resolve())
+    bench = open_bench(board, sandbox)
+
+    def tell(result: Result, fresh: bool) -> None:  # noqa: FBT001
+        if not fresh and not as_json:
+            say(f"{result.task}: recorded before; --again plays it anew")
+
+    results = evaluate_or_recall(bench, found, tasks, store, tell, quiet=as_json, again=again)
+    if as_json:
+        print_json([result.document() for result in results])
+    else:
+        evaluation_table(board.challenge, results)
+    return _code(results)
+
+
+def _code(results: list[Result]) -> int:
+    if any(result.verdict is Verdict.INTERNAL_ERROR for result in results):
+        return OUR_FAULT
+    return OK if all(result.verdict is Verdict.OK for result in results) else SUBMISSION_AT_FAULT

@@ -1,0 +1,45 @@
+"""How the command speaks: tables and bars for people, one JSON document for machines, one line for an error."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT = 0, 1, 2, 3
+
+
+class CommandError(Exception):
+    """Ends a verb: one line for each fault, and the exit code."""
+
+    def __init__(self, code: int, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.code = code
+
+
+def people() -> Console:
+    """Where people read: standard error, so that standard output stays a document or a table."""
+    return Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """One plain line for people."""
+    people().print(text, markup=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """The one document for machines."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextlib.contextmanager
+def bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal, nothing elsewhere; yields the function that sets how much is done."""
+    console = people()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda done: progress.update(task, completed=done)

@@ -1,0 +1,43 @@
+"""What every test may ask for: pinned arithmetic, and the container engine with the evaluator image."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from evaluator.host import image
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.container import Engine, EngineError
+from evaluator.host.image import default_base
+
+REQUIRED = os.environ.get("PULLRANK_REQUIRE_DOCKER") == "1"
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """The container engine; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_DOCKER=1."""
+    try:
+        found = Engine()
+        image.ensure(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+    except EngineError as error:
+        if REQUIRED:
+            raise
+        pytest.skip(f"needs a container engine: {error}")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def docker(engine: Engine) -> Chosen:
+    """The docker sandbox."""
+    return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+
+
+@pytest.fixture(scope="session")
+def gvisor(engine: Engine) -> Chosen:
+    """The gvisor sandbox, where runsc is installed."""
+    if "runsc" not in engine.runtimes():
+        if os.environ.get("PULLRANK_REQUIRE_GVISOR") == "1":
+            raise EngineError("the engine has no runtime runsc")
+        pytest.skip("needs gVisor: the engine has no runtime runsc")
+    return choose("gvisor", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)

@@ -31,9 +31,7 @@ class Measurement:
     """Versions of this agent that were evaluated on this task."""
 
 
-def standings(
-    challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], *, official: bool
-) -> Standings:
+def standings(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], *, official: bool) -> Standings:
     """The boards of a challenge; the order of entries and results never matters.
 
     Args:

@@ -24,7 +24,7 @@ class Estimates(NamedTuple):
     high: Array
     """Upper end of the 95 % interval, never below the score."""
     centre: Array
-    """The score with the pseudo-episodes; the score itself where returns have no bounds. Differences are taken of it."""
+    """The score with the pseudo-episodes, which differences are taken of; without bounds it is the score itself."""
     error: Array
     """Standard error of the centre; infinite where a single value says nothing of the spread."""
     size: Array
@@ -47,7 +47,8 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
     kept = ordered[:, cut : size - cut]
     means = np.array([math.fsum(row) for row in kept.tolist()]) / kept.shape[1]
     # The mean of n equal numbers may miss them by a rounding.
-    return np.clip(means, kept[:, 0], kept[:, -1])
+    rounded: Array = np.clip(means, kept[:, 0], kept[:, -1])
+    return rounded
 
 
 def estimates(returns: Sequence[Sequence[float]], task: Task) -> Estimates:
@@ -64,7 +65,7 @@ def estimates(returns: Sequence[Sequence[float]], task: Task) -> Estimates:
     low, high, spread = np.empty((3, len(returns)))
     for rows, drawn in resampled_scores(returns, task):
         low[rows], high[rows] = np.quantile(drawn, ENDS, axis=1)
-        spread[rows] = drawn.std(axis=1)
+        spread[rows] = deviation(drawn)
     score = _points(returns, task.score, None)
     size = sizes(returns, task)
     return Estimates(
@@ -91,6 +92,12 @@ def sizes(returns: Sequence[Sequence[float]], task: Task) -> Array:
 def centres(returns: Sequence[Sequence[float]], task: Task) -> Array:
     """The score of each result with the pseudo-episodes counted, shape (results,)."""
     return _points(returns, task.score, task.bounds)
+
+
+def deviation(drawn: Array) -> Array:
+    """The standard deviation of each row, shape (rows,): exactly 0 where all values are equal."""
+    deviations: Array = (drawn - drawn[:, :1]).std(axis=1)
+    return deviations
 
 
 def standard_error(spread: Array, size: Array) -> Array:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.model.challenge import Task
-from leaderboard.estimate import ENDS, Estimates, centres, intervals, scores, sizes, standard_error
+from leaderboard.estimate import ENDS, Estimates, centres, deviation, intervals, scores, sizes, standard_error
 from leaderboard.rank import name_order, ranks
 from leaderboard.resampling import RESAMPLES, Array, Indices, resampled_scores
-from leaderboard.standings import Entry, Estimate, OverallRow, Row, TaskBoard
+from leaderboard.standings import Entry, OverallRow, Row, TaskBoard
 
 # A normalised score counts no less and no more than this.
 LEAST, MOST = -1.0, 2.0
@@ -118,7 +118,7 @@ def _resampled(contenders: Sequence[Contender], scales: Sequence[Scale]) -> Arra
         centre[having] += scale.normalised(centres(returns, scale.task)) / len(scales)
         size[having] = np.minimum(size[having], sizes(returns, scale.task))
     ends = np.quantile(drawn, ENDS, axis=1)
-    return np.vstack([ends, centre, standard_error(drawn.std(axis=1), size), size])
+    return np.vstack([ends, centre, standard_error(deviation(drawn), size), size])
 
 
 def _having(contenders: Sequence[Contender], task: Task) -> tuple[Indices, list[Sequence[float]]]:

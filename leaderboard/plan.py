@@ -41,9 +41,7 @@ def plan(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Resul
                 beacon=where.beacon,
             )
             if wanted.key() not in keys:
-                items.append(
-                    Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason(entry, task.id, wanted))
-                )
+                items.append(Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason(entry, task.id, wanted)))
     return items
 
 

@@ -23,7 +23,7 @@ Bounds = tuple[float, float] | None
 RESAMPLES = 2000
 # Drawn at once, which bounds the memory of a task with many episodes.
 SLAB = 250
-# Every product has this many rows, so that a result's figures do not depend on how many others there are, to the last bit.
+# Every product has this many rows, so that a result's figures do not depend, to the last bit, on how many others there are.
 ROWS = 64
 # Cut from each end for the interquartile mean.
 QUARTER = 0.25
@@ -104,5 +104,6 @@ def _product(values: Array, table: Array) -> Array:
     middle = values[:, values.shape[1] // 2, np.newaxis]
     block = np.zeros((ROWS, values.shape[1]))
     block[: len(values)] = values - middle
-    product: Array = (block @ table)[: len(values)] + middle
-    return product
+    product = (block @ table)[: len(values)] + middle
+    # No mean lies beyond what it is a mean of, roundings aside.
+    return np.clip(product, values[:, :1], values[:, -1:], out=product)

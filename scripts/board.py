@@ -89,7 +89,8 @@ class Board:
 
     def read_all(self) -> tuple[list[Found], list[str]]:
         """Every agent, and a line for every fault that kept one out."""
-        found, faults = [], []
+        found: list[Found] = []
+        faults: list[str] = []
         for path in self.folders():
             try:
                 found.append(self.find(path))

@@ -27,7 +27,7 @@ VERBS = {
 }
 
 
-def _root(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = False) -> None:  # noqa: ARG001, FBT002
+def _root(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = False) -> None:
     """A leaderboard for reinforcement-learning agents that lives in one GitHub repository."""
 
 
@@ -59,7 +59,7 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 def _guarded(verb: str | None, *, debug: bool) -> int:
     try:
         if verb is not None and VERBS.get(verb):
-            from evaluator.host.pins import run_pinned  # noqa: PLC0415
+            from evaluator.host.pins import run_pinned
 
             run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
         code = build(verb)(standalone_mode=False, prog_name="pullrank")

@@ -31,15 +31,15 @@ class Bench:
     runtime_digest: str
     """Part of every key."""
 
-    def order(self, found: Found, task: Task) -> Order:
-        """An agent on a task with the preview's public seeds."""
+    def order(self, found: Found, task: Task, beacon: str = PREVIEW_BEACON) -> Order:
+        """An agent on a task; without a beacon with the preview's public seeds."""
         try:
             world = open_world(task)
         except WorldError as error:
             raise CommandError(OUR_FAULT, str(error)) from error
         return Order(
             login=found.login, login_id=None, agent=found.agent, folder=found.folder, world=world,
-            limits=self.board.challenge.limits, season=self.board.challenge.season, beacon=PREVIEW_BEACON,
+            limits=self.board.challenge.limits, season=self.board.challenge.season, beacon=beacon,
             beacon_verified=False, klass=Class.LOCAL, runtime_digest=self.runtime_digest,
         )  # fmt: skip
 
@@ -113,5 +113,7 @@ def entered(found: Found, tasks: list[Task]) -> list[Task]:
     submission = found.folder.submission
     known = {task.id for task in tasks}
     if submission.tasks != "all" and (unknown := next((t for t in submission.tasks if t not in known), None)):
-        raise LoadError(f"{found.path.name}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(known))}")
+        raise LoadError(
+            f"{found.path.name}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(known))}"
+        )
     return [task for task in tasks if submission.enters(task.id)]

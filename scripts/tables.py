@@ -85,8 +85,8 @@ def task_table(board: TaskBoard) -> Table:
             score, f"{low} … {high}", "ok",
         )  # fmt: skip
     for failure in board.failures:
-        name, login = Text(failure.entry.submission.name), Text(failure.entry.login)
-        table.add_row("", "", name, login, "", "", failure.result.verdict)
+        who = failure.entry
+        table.add_row("", "", Text(who.submission.name), Text(who.login), "", "", failure.result.verdict)
     return table
 
 

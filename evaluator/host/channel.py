@@ -153,7 +153,7 @@ def complaint(body: bytes) -> ComplaintError:
     """An ERROR frame's body as a fault; nothing in it is believed but whose fault it is."""
     value = _object(body)
     try:
-        verdict = _TROUBLES[wire.Trouble(value.get("trouble"))]
+        verdict = _TROUBLES[wire.Trouble(str(value.get("trouble")))]
     except ValueError:
         verdict = Verdict.PROTOCOL_ERROR
     lane = value.get("lane")

@@ -11,9 +11,7 @@ from evaluator.host.process import ProcessSandbox
 from evaluator.host.sandbox import Opener
 from evaluator.model.result import SandboxKind
 
-PROCESS_NOTICE = (
-    "The process sandbox is no security boundary: it limits time and memory, it does not hold an attacker. Own code only."
-)
+PROCESS_NOTICE = "The process sandbox limits time and memory but is no security boundary: use it for your own code only."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,7 @@ class Cohort:
 
     def _open(self, number: int, ticket: Ticket, environment: gymnasium.Env[Any, Any]) -> None:
         limit = self._frame + self._world.time_limit if self._world.time_limit else NEVER
-        self.lanes.append(Lane(number, ticket, environment, True, limit))  # noqa: FBT003
+        self.lanes.append(Lane(number, ticket, environment, True, limit))
         self._observations.append(self._world.start(environment, ticket.seed))
 
     def _settle(self) -> None:

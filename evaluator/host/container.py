@@ -14,6 +14,7 @@ import docker
 import docker.errors
 import requests.exceptions
 from docker.types import LogConfig, Ulimit
+from docker.utils import kwargs_from_env
 
 from evaluator.host.sandbox import Usage
 from evaluator.model.challenge import Limits
@@ -69,7 +70,7 @@ def _start_time(pid: int) -> str:
 class Engine:
     """A connection to the container engine."""
 
-    def __init__(self, timeout: float = 60) -> None:
+    def __init__(self, timeout: int = 60) -> None:
         self._timeout = timeout
         self._of_thread = threading.local()
         try:
@@ -83,7 +84,7 @@ class Engine:
         """This thread's own client: a client's connections are not safe to share."""
         client: docker.APIClient | None = getattr(self._of_thread, "client", None)
         if client is None:
-            settings = docker.utils.kwargs_from_env()
+            settings = kwargs_from_env()
             client = docker.APIClient(version="auto", timeout=self._timeout, **settings)
             self._of_thread.client = client
         return client
@@ -102,7 +103,7 @@ class Engine:
         """The id of a local image; None where there is none."""
         with _translated(f"look at image {reference}"):
             try:
-                return str(self._api.inspect_image(reference)["Id"])
+                return str(self._api.inspect_image(reference)["Id"])  # type: ignore[no-untyped-call]
             except docker.errors.ImageNotFound:
                 return None
 
@@ -112,7 +113,7 @@ class Engine:
         Raises:
             EngineError: the build failed; the message ends with its last lines.
         """
-        import io  # noqa: PLC0415
+        import io
 
         with _translated("build the evaluator image"):
             stream = self._api.build(
@@ -124,7 +125,8 @@ class Engine:
                 last = (event.get("stream") or event.get("status") or "").strip() or last
                 tell(last)
                 if "error" in event:
-                    raise EngineError(f"the evaluator image cannot be built: {event['error'].strip()} (after: {last})")
+                    reason = " ".join(event["error"].split())[:200]
+                    raise EngineError(f"the evaluator image cannot be built (at '{last[:60]}'): {reason}")
 
     def create(self, image: str, command: list[str], limits: Limits, options: dict[str, Any]) -> str:
         """A locked-down container, not yet started. `options`: environment, binds, runtime, stdin."""
@@ -207,7 +209,7 @@ def locked_down(limits: Limits, runtime: str | None = None) -> dict[str, Any]:
         "nano_cpus": int(limits.cpus * 1e9),
         "pids_limit": limits.pids + kernel_threads,
         "read_only": True,
-        "tmpfs": {"/tmp": f"rw,noexec,nosuid,nodev,size={limits.tmpfs_mib}m,mode=1777"},  # noqa: S108
+        "tmpfs": {"/tmp": f"rw,noexec,nosuid,nodev,size={limits.tmpfs_mib}m,mode=1777"},
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
         "init": True,

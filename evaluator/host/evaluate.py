@@ -137,9 +137,7 @@ def _attempt(order: Order, kind: SandboxKind, opener: Opener, progress: Callable
 
 def _in_sandbox(order: Order, opener: Opener, room: Path, progress: Callable[[int], None]) -> _Run:
     stage(order.folder, room)
-    cell = Cell(
-        folder=room, entry=order.folder.submission.entry, limits=order.limits, environment=pinned_environment()
-    )
+    cell = Cell(folder=room, entry=order.folder.submission.entry, limits=order.limits, environment=pinned_environment())
     sandbox = opener(cell)
     try:
         return _played(order, sandbox, progress)

@@ -77,7 +77,7 @@ class Jail:
         address = "/channel/agent.sock" if self._over_socket else "-"
         command = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission", cell.entry, address]
         options: dict[str, Any] = {
-            "environment": {**cell.environment, "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},  # noqa: S108
+            "environment": {**cell.environment, "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},
             "binds": binds,
             "runtime": RUNTIMES[walls.kind],
             "stdin": not self._over_socket,

@@ -88,9 +88,10 @@ def parse_yaml(content: bytes, name: str, limit: int) -> tuple[Any, Where]:
         where: Where = {(): Line(1)}
         return (None, where) if node is None else (_value(node, (), where, name), where)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+        line = mark.line + 1 if mark else 1
         problem = getattr(error, "problem", None) or "is not YAML"
-        raise LoadError(f"{name}:{mark.line + 1 if mark else 1}: {problem}; check the quotes and the indentation") from error
+        raise LoadError(f"{name}:{line}: {problem}; check the quotes and the indentation") from error
 
 
 def _text(content: bytes, name: str, limit: int) -> str:

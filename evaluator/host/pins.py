@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Mapping
 
-from numpy._core import _multiarray_umath as numpy_features
+from numpy._core import _multiarray_umath as numpy_features  # type: ignore[attr-defined]
 
 # glibc reads names it does not know without a word; the *_Usable ones are those before 2.33.
 _GLIBC = "AVX,AVX2,AVX512F,AVX512VL,FMA,FMA4,AVX2_Usable,AVX512F_Usable,FMA_Usable,FMA4_Usable"
@@ -40,7 +40,7 @@ def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
         check_pinned()
         return
     sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, *arguments], {**environment, **wanted, _MARK: "1"})  # noqa: S606
+    os.execve(sys.executable, [sys.executable, *arguments], {**environment, **wanted, _MARK: "1"})
 
 
 def check_pinned() -> None:

@@ -75,21 +75,21 @@ class ProcessSandbox:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_restrained(cell.limits, self._group),  # noqa: PLW1509  (no other thread holds a lock here)
+            preexec_fn=_restrained(cell.limits, self._group),
         )
         self._drainer = threading.Thread(target=self._drain, name="log", daemon=True)
         self._drainer.start()
         self._watch.start()
 
     def _drain(self) -> None:
-        assert self._process is not None  # noqa: S101
-        assert self._process.stdout is not None  # noqa: S101
+        assert self._process is not None
+        assert self._process.stdout is not None
         while data := os.read(self._process.stdout.fileno(), 1 << 16):
             self._log.write(data)
 
     def stream(self) -> Stream:
         """See Sandbox."""
-        assert self._process is not None  # noqa: S101
+        assert self._process is not None
         self._listener.settimeout(0.1)
         deadline = time.monotonic() + self._limits.start_seconds
         while time.monotonic() < deadline:
@@ -131,7 +131,7 @@ class ProcessSandbox:
         return exit_fault(code)
 
     def _exit_code(self) -> int | None:
-        assert self._process is not None  # noqa: S101
+        assert self._process is not None
         try:
             code = self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:

@@ -122,7 +122,8 @@ def _advance(match: Match, cohort: Cohort, stream: Stream) -> list[tuple[int, Pl
         raise FaultError(Verdict.PROTOCOL_ERROR, _in_episode(cohort, error.row, str(error))) from error
     except ComplaintError as error:
         numbers = {lane.number: index for index, lane in enumerate(cohort.lanes)}
-        raise FaultError(error.verdict, _in_episode(cohort, numbers.get(error.lane), str(error))) from error
+        row = None if error.lane is None else numbers.get(error.lane)
+        raise FaultError(error.verdict, _in_episode(cohort, row, str(error))) from error
     except FaultError as fault:
         if fault.verdict is not Verdict.TIMEOUT:
             raise

@@ -51,7 +51,7 @@ def describe(space: spaces.Space[Any]) -> dict[str, Any]:
 
 
 def _dtype(space: spaces.Space[Any]) -> str:
-    return np.dtype(cast("Any", space.dtype)).newbyteorder("<").str
+    return str(np.dtype(cast("Any", space.dtype)).newbyteorder("<").str)
 
 
 def _numbers(values: Array) -> list[float | str]:

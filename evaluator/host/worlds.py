@@ -78,7 +78,7 @@ def open_world(task: Task) -> World:
         )
         world.encoder(), world.decoder()
         sample.close()
-    except Exception as error:  # noqa: BLE001  (an environment's own constructor may raise anything)
+    except Exception as error:
         raise WorldError(f"the environment {task.env_id} of task {task.id} cannot be made: {error}") from error
     return world
 

@@ -53,6 +53,6 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
     if item["type"] == "missing":
         return f"the key '{name}' is missing; add it"
     if not path:
-        return item["msg"].removeprefix("Value error, ")
+        return str(item["msg"]).removeprefix("Value error, ")
     message = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"'{name}' {message[0].lower()}{message[1:]}{_ADVICE.get(item['type'], '')}"

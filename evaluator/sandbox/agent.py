@@ -59,7 +59,7 @@ def load(folder: Path, entry: str) -> type:
     except SyntaxError as error:
         name = Path(error.filename or entry).name
         raise AgentError(wire.Trouble.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
-    except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+    except BaseException as error:
         raise blame(error, folder, f"importing {entry}") from error
     agent = getattr(module, "Agent", None)
     if not isinstance(agent, type) or not (hasattr(agent, "act") or hasattr(agent, "act_batch")):
@@ -77,7 +77,7 @@ class Factory:
         self.shared = hasattr(agent, "act_batch") or bool(getattr(agent, "memoryless", False))
         self.batched = hasattr(agent, "act_batch")
         self._wanted = self._parameters()
-        self._spaces = {
+        self._spaces: dict[str, Any] = {
             name: gymnasium_space(hello[name]) for name in ("observation_space", "action_space") if name in self._wanted
         }
 
@@ -101,8 +101,8 @@ class Factory:
         Raises:
             AgentError: its constructor failed.
         """
-        values = {**self._spaces, "task_id": self._hello["task_id"], "seed": seed}
+        values: dict[str, Any] = {**self._spaces, "task_id": self._hello["task_id"], "seed": seed}
         try:
             return self._agent(**{name: values[name] for name in self._wanted})
-        except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+        except BaseException as error:
             raise blame(error, self._folder, "Agent.__init__") from error

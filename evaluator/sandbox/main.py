@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluator import wire
 from evaluator.sandbox import agent as agents
-from evaluator.sandbox.spaces import BadAction, Reader, Writer
+from evaluator.sandbox.spaces import BadActionError, Reader, Writer
 
 
 class Stream:
@@ -67,8 +67,8 @@ def connect(address: str) -> Stream:
         return Stream(descriptor, descriptor)
     # What the agent prints must never reach the protocol: the real streams move, and 1 becomes 2.
     read, write = os.dup(0), os.dup(1)
-    os.set_inheritable(read, False)  # noqa: FBT003
-    os.set_inheritable(write, False)  # noqa: FBT003
+    os.set_inheritable(read, False)
+    os.set_inheritable(write, False)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
@@ -83,7 +83,7 @@ class Player:
         self._factory = factory
         self._reader = Reader(hello["observation_space"])
         self._writer = Writer(hello["action_space"])
-        self._shared = factory.make(hello["seed"]) if factory.shared else None
+        self._shared: Any = factory.make(hello["seed"]) if factory.shared else None
         self._live: dict[int, Any] = {}
 
     def answer(self, body: memoryview) -> bytes:
@@ -106,7 +106,7 @@ class Player:
                     self._live[lane] = self._factory.make(seed)
                 act = (self._shared or self._live[lane]).act
                 actions.append(act(single(observations, index)))
-        except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+        except BaseException as error:
             fault = agents.blame(error, self._folder, "act")
             fault.lane = lane
             raise fault from error
@@ -115,7 +115,7 @@ class Player:
     def _call(self, act: Any, observations: Any) -> Any:
         try:
             return act(observations)
-        except BaseException as error:  # noqa: BLE001  (whatever the agent raises is the agent's)
+        except BaseException as error:
             raise agents.blame(error, self._folder, "act_batch") from error
 
 
@@ -124,7 +124,7 @@ def serve(stream: Stream, folder: Path, entry: str) -> None:
     _, body = stream.receive()
     hello = json.loads(bytes(body))
     player = Player(folder, agents.Factory(agents.load(folder, entry), folder, hello), hello)
-    ready = {"protocol": wire.VERSION, "shared": player._factory.shared}  # noqa: SLF001
+    ready = {"protocol": wire.VERSION, "shared": player._factory.shared}
     stream.send(wire.frame(wire.Op.READY, json.dumps(ready).encode()))
     while True:
         op, body = stream.receive()
@@ -142,7 +142,7 @@ def main() -> None:
         serve(stream, folder, entry)
     except agents.AgentError as error:
         _complain(stream, error.trouble, str(error), error.lane)
-    except BadAction as error:
+    except BadActionError as error:
         _complain(stream, wire.Trouble.PROTOCOL, str(error))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return

@@ -8,13 +8,13 @@ import numpy as np
 from evaluator import wire
 
 
-class BadAction(Exception):
+class BadActionError(Exception):
     """The agent returned something that is not an action."""
 
 
 def gymnasium_space(space: dict[str, Any]) -> Any:
     """The Gymnasium space of a description. Imports gymnasium, which is why it is done only where asked for."""
-    from gymnasium import spaces  # noqa: PLC0415  (a third of a second that most agents need not pay)
+    from gymnasium import spaces
 
     match space["type"]:
         case "Box":
@@ -93,7 +93,7 @@ class Writer:
         """The body for one action per lane.
 
         Raises:
-            BadAction: one of them cannot be an action of the space.
+            BadActionError: one of them cannot be an action of the space.
         """
         if self._discrete:
             return _integers(actions)
@@ -103,7 +103,7 @@ class Writer:
         """The body for actions stacked on the first axis.
 
         Raises:
-            BadAction: they are not `count` actions of the space.
+            BadActionError: they are not `count` actions of the space.
         """
         return b"".join(_encode_stacked(self._space, actions, count))
 
@@ -113,7 +113,7 @@ def _integers(values: list[Any]) -> bytes:
         body = np.fromiter(map(operator.index, values), np.int64, len(values)).tobytes()
     except (TypeError, OverflowError) as error:
         bad = next((v for v in values if not _is_integer(v)), values[0])
-        raise BadAction(f"act returned {describe(bad)}; this task wants one integer") from error
+        raise BadActionError(f"act returned {describe(bad)}; this task wants one integer") from error
     return body
 
 
@@ -158,20 +158,20 @@ def _item(value: Any, key: Any) -> Any:
     try:
         return value[key]
     except (TypeError, KeyError, IndexError) as error:
-        raise BadAction(f"act returned {describe(value)}, which has no {key!r}") from error
+        raise BadActionError(f"act returned {describe(value)}, which has no {key!r}") from error
 
 
 def _array(value: Any, dtype: str, shape: tuple[int, ...]) -> bytes:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise BadAction(f"act returned {describe(value)}, which is not an array: {error}") from error
+        raise BadActionError(f"act returned {describe(value)}, which is not an array: {error}") from error
     wanted = np.dtype(dtype)
     if array.shape != shape:
-        raise BadAction(f"act returned {describe(value)} of shape {array.shape}; this task wants shape {shape}")
+        raise BadActionError(f"act returned {describe(value)} of shape {array.shape}; this task wants shape {shape}")
     if array.dtype != wanted:
         if array.dtype.kind not in "biuf" or (wanted.kind in "iu" and array.dtype.kind == "f"):
-            raise BadAction(f"act returned {describe(value)}; this task wants numbers of type {wanted.name}")
+            raise BadActionError(f"act returned {describe(value)}; this task wants numbers of type {wanted.name}")
         array = array.astype(wanted)
     return array.tobytes()
 

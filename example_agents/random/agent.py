@@ -12,5 +12,5 @@ class Agent:
         self.action_space = action_space
         self.action_space.seed(seed)
 
-    def act(self, observation: Any) -> Any:  # noqa: ARG002
+    def act(self, observation: Any) -> Any:
         return self.action_space.sample()

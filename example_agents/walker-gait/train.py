@@ -110,7 +110,8 @@ def evolve(start: Floats, stage: Stage, generator: np.random.Generator) -> Gait:
     """Evolve a gait; every generation walks new terrains, the same for all of it."""
     strategy = EvolutionStrategy(start.size, POPULATION, stage.sigma, generator)
     for generation in range(stage.generations):
-        gaits = [Gait.from_vector(start + SCALE * point) for point in (points := strategy.ask())]
+        points = strategy.ask()
+        gaits = [Gait.from_vector(start + SCALE * point) for point in points]
         steps = min(1600, stage.steps + 10 * generation)
         seeds = generator.integers(1_000_000, 2**31, stage.terrains).tolist()
         scores = np.array([np.mean([episode_return(g, s, steps, stage.fall) for s in seeds]) for g in gaits])

@@ -19,8 +19,8 @@ def run(
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")] = None,
     sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
     out: Annotated[Path | None, typer.Option(help="Where results go; traces go to traces/ beside it.")] = None,
-    again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,  # noqa: FBT002
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results.")] = False,  # noqa: FBT002
+    again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results.")] = False,
 ) -> int:
     """Play an agent with the preview's public seeds and show its scores."""
     board = open_board(Path.cwd())
@@ -37,7 +37,7 @@ def run(
     store = board.store if out is None else board.store_at(out.resolve())
     bench = open_bench(board, sandbox)
 
-    def tell(result: Result, fresh: bool) -> None:  # noqa: FBT001
+    def tell(result: Result, fresh: bool) -> None:
         if not fresh and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
 

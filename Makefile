@@ -1,0 +1,55 @@
+# The targets that people and workflows use; nothing is done in a workflow that is not a target here.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench dev site probe lock clean
+
+demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the board
+	@$(BIN)/pullrank demo
+
+test: $(VENV)/dev.done ## All tests; those that need a container engine say so when there is none
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/dev.done ## Everything that checks without running
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/interrogate -q evaluator leaderboard scripts
+	$(BIN)/codespell
+	$(BIN)/pullrank schemas --check
+
+bench: $(VENV)/dev.done ## Speed, as ratios within one run
+	@$(BIN)/python -m bench
+
+site: $(VENV)/runtime.done ## Build the board from what is recorded
+	@$(BIN)/pullrank site build
+
+probe: $(VENV)/runtime.done ## Show that the sandbox holds what it should
+	@$(BIN)/pullrank probe
+
+dev: $(VENV)/dev.done ## An environment to work in
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Pullrank needs Python 3.11 or newer; this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/runtime.done: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Installing what is pinned in requirements/runtime.txt …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/dev.done: requirements/dev.txt $(VENV)/runtime.done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command 'make lock'
+lock: ## Renew the lock files (needs uv)
+	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
+	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
+
+clean: ## Remove what can be made again; results/ stay
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache *.egg-info

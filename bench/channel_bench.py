@@ -1,0 +1,112 @@
+"""CartPole through the container against a bare Gymnasium loop in one process."""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from bench import agents
+from evaluator.host.choose import Chosen
+from evaluator.host.cohort import Ticket
+from evaluator.host.pins import pinned_environment
+from evaluator.host.record import Played
+from evaluator.host.referee import Match, play
+from evaluator.host.replay import replay_episode
+from evaluator.host.sandbox import Cell
+from evaluator.host.seeds import agent_seeds, environment_seed, episode_seeds
+from evaluator.host.worlds import World, open_world
+from evaluator.model.challenge import Lanes, Limits, Task
+
+EPISODES = 100
+DIGEST = "0" * 64
+LIMITS = Limits(cpu_seconds=3600)
+
+
+def tickets(task: Task) -> tuple[Ticket, ...]:
+    """The episodes that every variant plays."""
+    name = ("bench", "preview", DIGEST, task.id, EPISODES)
+    pairs = zip(episode_seeds(*name), agent_seeds(*name), strict=True)
+    return tuple(Ticket(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
+
+
+def bare(source: str, task: Task) -> float:
+    """Steps per second of the loop that everybody writes."""
+    agent: Any = agents.bare_agent(source)
+    environment = gymnasium.make(task.env_id)
+    steps = 0
+    begun = time.perf_counter()
+    for ticket in tickets(task):
+        observation, _ = environment.reset(seed=environment_seed(ticket.seed, 128))
+        over = False
+        while not over:
+            observation, _, terminated, truncated, _ = environment.step(agent.act(observation))
+            over = terminated or truncated
+            steps += 1
+    return steps / (time.perf_counter() - begun)
+
+
+def contained(source: str, task: Task, chosen: Chosen) -> tuple[float, tuple[Played, ...], World]:
+    """Steps per second from the first question to the last answer, the container being up."""
+    world = open_world(task)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "agent.py").write_text(source)
+        sandbox = chosen.opener(Cell(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
+        try:
+            stream = sandbox.stream()
+            match = Match(world=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None)
+            begun = time.perf_counter()
+            tally = play(match, stream)
+            seconds = time.perf_counter() - begun
+        finally:
+            sandbox.close()
+    return sum(e.length for e in tally.episodes) / seconds, tally.episodes, world
+
+
+def replayed(episodes: tuple[Played, ...], world: World) -> float:
+    """Steps per second of verification on one core."""
+    steps = 0
+    begun = time.perf_counter()
+    for ticket, episode in zip(tickets(world.task), episodes, strict=True):
+        now = replay_episode(world, ticket.seed, list(episode.actions))
+        assert now.total == episode.total
+        steps += episode.length
+    return steps / (time.perf_counter() - begun)
+
+
+def rounds(count: int, boxes: dict[str, Chosen]) -> Iterator[dict[str, float]]:
+    """Each round times every variant once, one after the other, and yields them as ratios of that round's bare loop."""
+    task = Task(id="CartPole-v1", episodes=EPISODES)
+    one = task.model_copy(update={"lanes": Lanes(shared=1, separate=1)})
+    docker = boxes["docker"]
+    for _ in range(count):
+        rule = bare(agents.ONE_RULE, task)
+        mlp = bare(agents.ONE_MLP, task)
+        row = {"bare rule, steps/s": rule, "bare MLP, steps/s": mlp}
+        row["(b) one lane, rule"] = contained(agents.ONE_RULE, one, docker)[0] / rule
+        row["(b) one lane, MLP"] = contained(agents.ONE_MLP, one, docker)[0] / mlp
+        speed, episodes, world = contained(agents.RULE, task, docker)
+        row["(c) lock-step, rule"] = speed / rule
+        row["verify, one core"] = replayed(episodes, world) / rule
+        row["(c) lock-step, MLP"] = contained(agents.MLP, task, docker)[0] / mlp
+        if "gvisor" in boxes:
+            row["(c) gVisor, rule"] = contained(agents.RULE, task, boxes["gvisor"])[0] / rule
+        yield row
+
+
+def run(boxes: dict[str, Chosen], count: int = 5) -> dict[str, dict[str, float]]:
+    """Median, least and greatest of each figure over the rounds."""
+    rows = list(rounds(count, boxes))
+    return {
+        name: {
+            "median": statistics.median(row[name] for row in rows),
+            "min": min(row[name] for row in rows),
+            "max": max(row[name] for row in rows),
+        }
+        for name in rows[0]
+    }

@@ -1,0 +1,57 @@
+"""Numbers, dates and sizes as a reader wants them."""
+
+MINUS = "\N{MINUS SIGN}"
+_SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def number(value: float, decimals: int = 1) -> str:
+    """A number with that many digits after the point, a real minus sign, and no negative zero."""
+    text = f"{value:,.{decimals}f}"
+    if not text.strip("-0.,"):
+        text = text.removeprefix("-")
+    return text.replace("-", MINUS).replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def plain(value: float) -> str:
+    """A setting or a count, as short as it can be written."""
+    return f"{value:g}".replace("-", MINUS)
+
+
+def span(low: float, high: float, decimals: int = 1) -> str:
+    """An interval."""
+    return f"{number(low, decimals)} to {number(high, decimals)}"
+
+
+def ranks(low: int, high: int) -> str:
+    """A rank interval: `1–3`, or `2` where there is no doubt."""
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def size(count: int | None) -> str:
+    """Bytes."""
+    if count is None:
+        return "not measured"
+    for unit, name in _SIZES:
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} B"
+
+
+def seconds(value: float | None) -> str:
+    """A duration."""
+    return "not measured" if value is None else f"{number(value)} s"
+
+
+def day(moment: str) -> str:
+    """The day of a UTC time."""
+    return moment[:10]
+
+
+def short(digest: str) -> str:
+    """The first twelve digits of a hash."""
+    return digest.removeprefix("sha256:")[:12]
+
+
+def counted(count: int, word: str, plural: str = "") -> str:
+    """`1 agent`, `2 agents`."""
+    return f"{count} {word if count == 1 else plural or word + 's'}"

@@ -1,0 +1,66 @@
+"""Where pages lie, and how one reaches another."""
+
+from urllib.parse import quote, urlsplit
+
+from evaluator.model.names import safe_path_segment
+from leaderboard.standings import Entry
+
+HOME = "index.md"
+TASKS = "tasks/index.md"
+LOCAL = "local"
+# MkDocs serves these two at their folder's own address.
+_TAKEN = ("index", "readme")
+
+
+def _file(name: str) -> str:
+    """A page's file name. No agent and no task begins with `_`, so nothing is in the way of those that must give way."""
+    return f"_{name}.md" if name.casefold() in _TAKEN else f"{name}.md"
+
+
+def task_page(task_id: str) -> str:
+    """The page of a task."""
+    return f"tasks/{_file(safe_path_segment(task_id))}"
+
+
+def agent_page(login: str, agent: str) -> str:
+    """The page of an agent."""
+    return f"agents/{login}/{_file(agent)}"
+
+
+def address(page: str) -> str:
+    """A page's address below the site's root, under MkDocs' directory addresses."""
+    stem = page.removesuffix(".md")
+    folder, _, name = stem.rpartition("/")
+    if name == "index":
+        return quote(f"{folder}/") if folder else ""
+    return quote(f"{stem}/")
+
+
+def href(source: str, target: str) -> str:
+    """A relative link from page to page: the site may live anywhere."""
+    return "../" * address(source).count("/") + address(target) or "./"
+
+
+def owner_url(repository: str | None, entry: Entry) -> str | None:
+    """The owner's profile on the forge that the board lives on."""
+    if repository is None or entry.login == LOCAL:
+        return None
+    forge = urlsplit(repository)
+    return f"{forge.scheme}://{forge.netloc}/{entry.login}"
+
+
+def folder_url(repository: str | None, entry: Entry) -> str | None:
+    """The agent's folder."""
+    if repository is None or entry.login == LOCAL:
+        return None
+    return f"{repository.rstrip('/')}/tree/main/submissions/{entry.login}/{entry.agent}"
+
+
+def result_url(repository: str | None, path: str) -> str | None:
+    """A result's file on the branch `results`."""
+    return None if repository is None else f"{repository.rstrip('/')}/blob/results/{quote(path)}.json"
+
+
+def commit_url(repository: str | None, commit: str | None) -> str | None:
+    """A commit."""
+    return None if repository is None or commit is None else f"{repository.rstrip('/')}/commit/{quote(commit)}"

@@ -1,0 +1,122 @@
+"""The board as Markdown pages: a function of the standings, for MkDocs to publish."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from evaluator.model.challenge import Task
+from evaluator.model.verdict import in_plain_words, is_retryable
+from leaderboard import figures, format, links, markdown
+from leaderboard.profiles import profiles
+from leaderboard.standings import OverallRow, Standings
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageContext:
+    """What pages say that no standings know."""
+
+    generated_at: str
+    """When, as it is to be shown."""
+    repository: str | None = None
+    """Address of the board's repository; without it nothing links there."""
+
+
+def render(standings: Standings, context: PageContext) -> dict[str, str]:
+    """All generated pages: path below the pages' folder to Markdown."""
+    show = _Press(standings, context)
+    pages = {links.HOME: show.page(links.HOME, "home.md.jinja"), links.TASKS: show.page(links.TASKS, "tasks.md.jinja")}
+    for board in standings.tasks:
+        path = links.task_page(board.task.id)
+        scale = figures.task_scale(board.task, (row.estimate for row in board.rows))
+        pages[path] = show.page(path, "task.md.jinja", board=board, task=board.task, scale=scale)
+    for profile in profiles(standings):
+        path = links.agent_page(profile.entry.login, profile.entry.agent)
+        pages[path] = show.page(path, "agent.md.jinja", profile=profile, entry=profile.entry)
+    return pages
+
+
+class _Press:
+    """Templates with everything at hand that pages of one board share."""
+
+    def __init__(self, standings: Standings, context: PageContext) -> None:
+        self._environment = environment()
+        self._shared = {
+            "standings": standings,
+            "challenge": standings.challenge,
+            "context": context,
+            "repository": context.repository or standings.challenge.repository,
+            "overall_scale": figures.scale_of((row.estimate for row in standings.overall), [0.0, 1.0]),
+        }
+
+    def page(self, path: str, template: str, **values: Any) -> str:
+        """One page."""
+        return self._environment.get_template(template).render(here=path, **self._shared, **values)
+
+
+def environment() -> Environment:
+    """Jinja such that whatever a template prints goes through `markdown.escape`, unless our own code made it."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=markdown.escape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters.update(
+        number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
+        short=format.short, paragraphs=markdown.paragraphs, preformatted=markdown.preformatted, link=markdown.link,
+        in_plain_words=in_plain_words, summary=summary, settings=settings,
+    )  # fmt: skip
+    made.globals.update(
+        span=format.span, ranks=format.ranks, counted=format.counted, href=links.href, task_page=links.task_page,
+        agent_page=links.agent_page, owner_url=links.owner_url, folder_url=links.folder_url,
+        result_url=links.result_url, commit_url=links.commit_url, interval=figures.interval,
+        histogram=figures.histogram, strip=_strip, task_scale=figures.task_scale, is_retryable=is_retryable,
+    )  # fmt: skip
+    return made
+
+
+def _strip(row: OverallRow, tasks: Sequence[Task]) -> Markup:
+    return figures.strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
+
+
+def summary(returns: Sequence[float]) -> list[tuple[str, float]]:
+    """The returns in a few numbers."""
+    quarters = statistics.quantiles(returns, n=4, method="inclusive") if len(returns) > 1 else [returns[0]] * 3
+    return [
+        ("mean", statistics.fmean(returns)),
+        ("standard deviation", statistics.pstdev(returns)),
+        ("least", min(returns)),
+        ("lower quartile", quarters[0]),
+        ("median", quarters[1]),
+        ("upper quartile", quarters[2]),
+        ("greatest", max(returns)),
+    ]
+
+
+def settings(task: Task) -> list[tuple[str, str]]:
+    """What is measured, setting by setting, in words."""
+    return [(name.replace("_", " "), _words(value)) for name, value in task.measured().items()]
+
+
+def _words(value: Any) -> str:
+    match value:
+        case None:
+            return "the environment's own"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return ", ".join(f"{name} = {inner}" for name, inner in value.items()) or "none"
+        case float():
+            return format.plain(value)
+        case _:
+            return str(value)

@@ -1,0 +1,51 @@
+"""`pullrank demo`: every agent evaluated, verified, ranked, and the board built."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.host.load import LoadError
+from evaluator.host.replay import Standing
+from evaluator.model.challenge import Task
+from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
+from scripts.board import Board, Found, open_board
+from scripts.commands.rank import compute
+from scripts.commands.verify import report
+from scripts.console import OK, OUR_FAULT, say
+from scripts.evaluating import Bench, entered, evaluate_or_recall, open_bench
+from scripts.site import build
+from scripts.tables import standings_tables
+from scripts.verifying import verify_files
+
+
+def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto") -> int:
+    """Evaluate all agents here, verify each result by replay, rank, build the site; what is recorded is not repeated."""
+    board = open_board(Path.cwd())
+    bench = open_bench(board, sandbox)
+    found, faults = board.read_all()
+    for line in faults:
+        say(line)
+    results = [result for agent in found for result in _evaluate(bench, agent, list(board.challenge.tasks))]
+    findings = verify_files(board.challenge, board.store, [board.store.result_path(r) for r in results], quiet=False)
+    standings_tables(compute(board, official=False))
+    report(findings)
+    place = build(board, official=False)
+    say(f"\nThe board is in {place.relative_to(board.root)}; open it with 'pullrank site serve'.")
+    refuted = any(finding.standing is Standing.REFUTED for finding in findings)
+    ours = any(result.verdict is Verdict.INTERNAL_ERROR for result in results)
+    return OUR_FAULT if refuted or ours else OK
+
+
+def _evaluate(bench: Bench, found: Found, tasks: list[Task]) -> list[Result]:
+    def tell(result: Result, fresh: bool) -> None:
+        if fresh:
+            say(f"{found.login}/{found.agent} on {result.task}: {result.verdict}")
+
+    board: Board = bench.board
+    try:
+        return evaluate_or_recall(bench, found, entered(found, tasks), board.store, tell, quiet=False)
+    except LoadError as error:
+        say("\n".join(error.lines))
+        return []

@@ -1,0 +1,42 @@
+"""Builds the site: hand-written pages and generated ones into build/pages, MkDocs from there into build/site."""
+
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from leaderboard.pages import PageContext, render
+from scripts.board import Board
+from scripts.commands.rank import compute
+from scripts.console import OUR_FAULT, CommandError, people
+
+
+def build(board: Board, *, official: bool) -> Path:
+    """Build the site from what is recorded; returns its folder. The old site stays until the new one is whole."""
+    pages = board.root / "build" / "pages"
+    with people().status("Building the site …"):
+        write_pages(board, pages, official=official)
+        _run_mkdocs(board.root)
+    return board.root / "build" / "site"
+
+
+def write_pages(board: Board, pages: Path, *, official: bool) -> None:
+    """Everything that MkDocs reads."""
+    shutil.rmtree(pages, ignore_errors=True)
+    shutil.copytree(board.root / "site" / "pages", pages)
+    shutil.copytree(board.root / "site" / "assets", pages / "assets", dirs_exist_ok=True)
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    context = PageContext(repository=board.challenge.repository, generated_at=now)
+    for name, text in render(compute(board, official=official), context).items():
+        path = pages / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _run_mkdocs(root: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(root / "mkdocs.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *said[-5:])

@@ -1,0 +1,123 @@
+"""Where hostile agents are played: one small order, real sandboxes, nothing left behind."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.container import LABEL, Engine
+from evaluator.host.evaluate import Evaluation, Order, evaluate
+from evaluator.host.folder import Folder, read_folder
+from evaluator.host.image import default_base
+from evaluator.host.runtime import runtime_digest
+from evaluator.host.worlds import World, open_world
+from evaluator.model.challenge import Lanes, Limits, SubmissionLimits, Task
+from evaluator.model.result import Class
+
+HERE = Path(__file__).parent
+# Small enough that an attack is over in a second or two, large enough for a machine that is busy elsewhere.
+LIMITS = {"memory_mib": 128, "tmpfs_mib": 64, "cpu_seconds": 6, "answer_seconds": 1.5, "start_seconds": 30, "log_kib": 64}
+LANES = Lanes(shared=4, separate=2)
+MANIFEST = "name: A test agent\nalgorithm: none\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """An attack's folder and what must come of it."""
+
+    name: str
+    verdicts: tuple[str, ...]
+    messages: tuple[str, ...] = ()
+    log: str = ""
+    task: str = "CartPole-v1"
+    episodes: int = 4
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+
+    def order(self) -> Order:
+        """The attack as an order."""
+        return order_of(HERE / self.name / "agent", self.task, self.episodes, self.limits)
+
+
+def _many(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def read_attack(path: Path) -> Attack:
+    """The attack whose expect.yml this is."""
+    fields = yaml.safe_load(path.read_text())
+    verdicts, messages = _many(fields.pop("verdict")), _many(fields.pop("message", ()))
+    return Attack(
+        name=path.parent.name, verdicts=verdicts, messages=messages, also=_many(fields.pop("also", ())), **fields
+    )
+
+
+def attacks() -> list[Attack]:
+    """Every folder here that holds an expect.yml."""
+    return [read_attack(path) for path in sorted(HERE.glob("*/expect.yml"))]
+
+
+def world_of(task: str, episodes: int) -> World:
+    """A task with few lanes and few episodes."""
+    return open_world(Task(id=task, episodes=episodes, lanes=LANES))
+
+
+def order_of(folder: Path, task: str = "CartPole-v1", episodes: int = 4, limits: Mapping[str, Any] | None = None) -> Order:
+    """An order for the agent in a folder."""
+    return order(read_folder(folder, SubmissionLimits()), world_of(task, episodes), Limits(**{**LIMITS, **(limits or {})}))
+
+
+def order(folder: Folder, world: World, limits: Limits) -> Order:
+    """An order, as a person at home would give it."""
+    return Order(
+        login="mallory",
+        login_id=None,
+        agent="attack",
+        folder=folder,
+        world=world,
+        limits=limits,
+        season="test",
+        beacon="preview",
+        beacon_verified=False,
+        klass=Class.LOCAL,
+        runtime_digest=runtime_digest("test"),
+    )
+
+
+def play(order: Order, chosen: Chosen) -> Evaluation:
+    """Evaluate it."""
+    return evaluate(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
+
+
+def write_agent(folder: Path, source: str, manifest: str = MANIFEST) -> Path:
+    """A submission with that source; returns its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "submission.yml").write_text(manifest)
+    (folder / "agent.py").write_text(source)
+    return folder
+
+
+def base() -> str:
+    """The base image under test."""
+    return os.environ.get("BASE_IMAGE") or default_base()
+
+
+def over_standard_streams(engine: Engine) -> Chosen:
+    """The docker sandbox whose channel is standard input and output."""
+    return choose("docker", base(), lambda line: None, over_socket=False)
+
+
+def our_containers(engine: Engine) -> list[str]:
+    """Ids of all containers with our label."""
+    return [c["Id"] for c in engine._api.containers(all=True, filters={"label": LABEL})]
+
+
+def our_leftovers() -> list[str]:
+    """Names in the temporary directory that begin as ours do."""
+    return sorted(path.name for path in Path(tempfile.gettempdir()).glob("pullrank-*"))

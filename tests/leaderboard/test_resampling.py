@@ -1,0 +1,76 @@
+"""The bootstrap as a matrix product."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from leaderboard import resampling
+from tests.leaderboard import make
+
+
+def drawn(returns, task):
+    """Resampled scores of every result, in the order given."""
+    scores = np.full((len(returns), resampling.RESAMPLES), np.nan)
+    for rows, block in resampling.resampled_scores(returns, task):
+        scores[rows] = block
+    return scores
+
+
+def test_a_stream_is_a_function_of_its_content():
+    first, again, other = (resampling.stream("a", n).random(3).tolist() for n in (1, 1, 2))
+
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("scoring", ["mean", "iqm"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 102])
+def test_every_resample_has_all_of_the_weight(size, scoring):
+    table = resampling.weights(size, scoring, resampling.stream("test"))
+
+    assert table.shape == (size, resampling.RESAMPLES)
+    assert (table >= 0).all()
+    assert np.allclose(table.sum(axis=0), 1)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 7, 30])
+def test_the_product_is_the_trimmed_mean_of_each_resample(size):
+    values = np.sort(np.random.default_rng(1).normal(size=size))
+    counts = np.rint(resampling.weights(size, "mean", resampling.stream("test"))[:, :200] * size).astype(int)
+
+    product = values @ resampling.weights(size, "iqm", resampling.stream("test"))[:, :200]
+
+    assert np.allclose(product, [stats.trim_mean(np.repeat(values, column), 0.25) for column in counts.T])
+
+
+def test_pseudo_episodes_stand_at_the_bounds():
+    assert resampling.sample([[2, 1]], (0, 5)).tolist() == [[0, 1, 2, 5]]
+    assert resampling.sample([[2, 1]], None).tolist() == [[1, 2]]
+
+
+def test_results_of_any_lengths_are_resampled():
+    scores = drawn([[1.0, 2.0], [5.0], [3.0, 4.0], [0.0] * 200], make.task())
+
+    assert not np.isnan(scores).any()
+    assert (scores[1] == 5).all()
+    assert set(scores[0]) == {1, 1.5, 2}
+    assert set(scores[2]) == {3, 3.5, 4}
+
+
+def test_nothing_is_resampled_of_nothing():
+    assert drawn([], make.task()).shape == (0, resampling.RESAMPLES)
+
+
+def test_resamples_depend_on_nothing_else_on_the_board():
+    task = make.task(bounds=(-10, 10))
+    returns = np.random.default_rng(1).normal(size=(3 * resampling.ROWS + 5, 37)).tolist()
+    together = drawn(returns, task)
+
+    for i in (0, 1, resampling.ROWS - 1, resampling.ROWS, len(returns) - 1):
+        assert (drawn([returns[i]], task) == together[i]).all()
+
+
+def test_tasks_are_resampled_apart():
+    returns = [np.arange(50.0).tolist()]
+
+    assert (drawn(returns, make.task("a")) != drawn(returns, make.task("b"))).any()

@@ -10,8 +10,9 @@ from leaderboard.format import number, span
 from leaderboard.markdown import escape
 from leaderboard.standings import Estimate
 
-_LEAST_WIDTH = 1.2
+_LEAST_WIDTH = 2.0
 _STRIP_LOW, _STRIP_HIGH = -1.0, 2.0
+_SLOT = 10
 _BINS = 30
 
 
@@ -66,7 +67,7 @@ def interval(estimate: Estimate, scale: Scale, decimals: int) -> Markup:
 def strip(normalised: Sequence[tuple[str, float | None]]) -> Markup:
     """One upright bar per task, from -1 to 2, with 0 and 1 as lines; a dot where there is no score."""
     bars = Markup("").join(_strip_bar(index, *pair) for index, pair in enumerate(normalised))
-    width = max(1, 8 * len(normalised))
+    width = max(1, _SLOT * len(normalised))
     return Markup(
         '<svg class="pr-strip" viewBox="0 0 {w} 30" width="{w}" height="30" role="img" aria-label="{words}">'
         '<line class="pr-axis" x1="0" x2="{w}" y1="20" y2="20"/><line class="pr-mark" x1="0" x2="{w}" y1="10" y2="10"/>'
@@ -75,13 +76,13 @@ def strip(normalised: Sequence[tuple[str, float | None]]) -> Markup:
 
 
 def _strip_bar(index: int, name: str, value: float | None) -> Markup:
-    left = 8 * index + 1
+    left = _SLOT * index + 1
     if value is None:
         words = escape(f"{name}: no score")
-        return Markup('<circle class="pr-none" cx="{}" cy="20" r="1.5"><title>{}</title></circle>').format(left + 3, words)
+        return Markup('<circle class="pr-none" cx="{}" cy="20" r="1.5"><title>{}</title></circle>').format(left + 4, words)
     drawn = min(_STRIP_HIGH, max(_STRIP_LOW, value)) * 10
     top, height = (20 - drawn, drawn) if drawn >= 0 else (20.0, -drawn)
-    return Markup('<rect class="{}" x="{}" y="{}" width="6" height="{}" rx="1"><title>{}</title></rect>').format(
+    return Markup('<rect class="{}" x="{}" y="{}" width="8" height="{}" rx="1"><title>{}</title></rect>').format(
         "pr-below" if drawn < 0 else "pr-above", left, _place(top), _place(max(height, 0.8)),
         escape(f"{name}: {number(value, 2)}"),
     )  # fmt: skip

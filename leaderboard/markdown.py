@@ -14,6 +14,7 @@ from evaluator.model.names import INVISIBLE
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # The same form as `evaluator.model.names.Url`: these values may come from a record that no model has looked at.
 _LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?")
+_SPECIAL = re.compile(r"[^\w ]|_")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 
 
@@ -24,7 +25,7 @@ def _visible(text: str) -> str:
 
 
 def _referenced(text: str) -> str:
-    return "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text)
+    return _SPECIAL.sub(lambda found: f"&#{ord(found.group())};", text)
 
 
 def escape(value: object) -> Markup:

@@ -105,17 +105,19 @@ def summary(returns: Sequence[float]) -> list[tuple[str, float]]:
 
 def settings(task: Task) -> list[tuple[str, str]]:
     """What is measured, setting by setting, in words."""
-    return [(name.replace("_", " "), _words(value)) for name, value in task.measured().items()]
+    measured = {**task.measured(), "lanes": f"{task.lanes.shared} shared, {task.lanes.separate} separate"}
+    names = {"env": "environment", "kwargs": "arguments", "max_episode_steps": "time limit", "lanes": "episodes at once"}
+    return [(names.get(name, name.replace("_", " ")), _words(name, value)) for name, value in measured.items()]
 
 
-def _words(value: Any) -> str:
+def _words(name: str, value: Any) -> str:
     match value:
         case None:
-            return "the environment's own"
+            return "the environment’s own" if name == "max_episode_steps" else "none"
         case bool():
             return "yes" if value else "no"
         case dict():
-            return ", ".join(f"{name} = {inner}" for name, inner in value.items()) or "none"
+            return ", ".join(f"{key} = {inner}" for key, inner in value.items()) or "none"
         case float():
             return format.plain(value)
         case _:

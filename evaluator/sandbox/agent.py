@@ -1,5 +1,6 @@
 """Finds the participant's `class Agent` and makes instances of it."""
 
+import copy
 import importlib.util
 import inspect
 import sys
@@ -101,7 +102,8 @@ class Factory:
         Raises:
             AgentError: its constructor failed.
         """
-        values: dict[str, Any] = {**self._spaces, "task_id": self._hello["task_id"], "seed": seed}
+        # Spaces of its own: they carry a generator, and `action_space.seed(seed)` must not reach another episode's agent.
+        values: dict[str, Any] = {**copy.deepcopy(self._spaces), "task_id": self._hello["task_id"], "seed": seed}
         try:
             return self._agent(**{name: values[name] for name in self._wanted})
         except BaseException as error:

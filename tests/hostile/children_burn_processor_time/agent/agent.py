@@ -1,0 +1,15 @@
+"""It sleeps; its children do not."""
+
+import os
+import time
+
+for _ in range(8):
+    if os.fork() == 0:
+        while True:
+            pass
+
+
+class Agent:
+    def act(self, observation):
+        time.sleep(0.3)
+        return 0

@@ -1,0 +1,5 @@
+"""Leaves before it was asked anything."""
+
+import os
+
+os._exit(0)

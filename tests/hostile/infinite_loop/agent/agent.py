@@ -1,0 +1,6 @@
+"""Thinks for ever."""
+
+class Agent:
+    def act(self, observation):
+        while True:
+            pass

@@ -1,0 +1,8 @@
+"""Forgets nothing."""
+
+class Agent:
+    seen = []
+
+    def act(self, observation):
+        while True:
+            Agent.seen.append([len(Agent.seen)] * 100)

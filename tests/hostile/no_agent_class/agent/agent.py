@@ -1,0 +1,4 @@
+"""Defines everything but the class."""
+
+def act(observation):
+    return 0

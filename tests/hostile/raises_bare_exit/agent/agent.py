@@ -1,0 +1,5 @@
+"""Raises what ordinary handlers let through."""
+
+class Agent:
+    def act(self, observation):
+        raise KeyboardInterrupt

@@ -1,0 +1,10 @@
+"""Cannot be described."""
+
+class Shy:
+    def __repr__(self):
+        raise ValueError("look away")
+
+
+class Agent:
+    def act(self, observation):
+        return Shy()

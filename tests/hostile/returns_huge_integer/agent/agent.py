@@ -1,0 +1,5 @@
+"""More than eight bytes."""
+
+class Agent:
+    def act(self, observation):
+        return 10**400

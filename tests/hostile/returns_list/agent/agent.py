@@ -1,0 +1,5 @@
+"""A list for an integer."""
+
+class Agent:
+    def act(self, observation):
+        return [0]

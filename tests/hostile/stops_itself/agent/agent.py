@@ -1,0 +1,10 @@
+"""Holds its breath."""
+
+import os
+import signal
+
+
+class Agent:
+    def act(self, observation):
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return 0

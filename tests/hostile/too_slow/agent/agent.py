@@ -1,0 +1,9 @@
+"""Thinks longer than it may."""
+
+import time
+
+
+class Agent:
+    def act(self, observation):
+        time.sleep(30)
+        return 0

@@ -1,0 +1,53 @@
+"""Agents' folders and evaluations for tests: real sandboxes, small tasks."""
+
+import tempfile
+from pathlib import Path
+
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.cohort import Ticket
+from evaluator.host.folder import Folder, assemble
+from evaluator.host.pins import pinned_environment
+from evaluator.host.referee import Match, Tally, play
+from evaluator.host.sandbox import Cell
+from evaluator.host.seeds import agent_seeds, episode_seeds
+from evaluator.host.worlds import open_world
+from evaluator.model.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.submission import Blob
+
+SEASON = "test"
+DIGEST = "ab" * 32
+MANIFEST = b"name: Test\nalgorithm: none\n"
+
+
+def folder(source: str, manifest: bytes = MANIFEST, **files: bytes) -> Folder:
+    """A submission of one source."""
+    contents = {"submission.yml": manifest, "agent.py": source.encode(), **files}
+    blobs = tuple(Blob(path=path, executable=False, content=content) for path, content in sorted(contents.items()))
+    return assemble(blobs, SubmissionLimits())
+
+
+def process() -> Chosen:
+    """The process sandbox: here whatever the machine, and real."""
+    return choose("process", "", lambda line: None)
+
+
+def tickets(task: Task) -> tuple[Ticket, ...]:
+    """The episodes of a task."""
+    name = (SEASON, "preview", DIGEST, task.id, task.episodes)
+    pairs = zip(episode_seeds(*name), agent_seeds(*name), strict=True)
+    return tuple(Ticket(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
+
+
+def played(source: str, task: Task, chosen: Chosen, limits: Limits | None = None) -> Tally:
+    """What the referee keeps of an agent on a task."""
+    limits = limits or Limits()
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        room.chmod(0o755)
+        (room / "agent.py").write_text(source)
+        sandbox = chosen.opener(Cell(folder=room, entry="agent.py", limits=limits, environment=pinned_environment()))
+        try:
+            match = Match(world=open_world(task), tickets=tickets(task), limits=limits, progress=lambda done: None)
+            return play(match, sandbox.stream())
+        finally:
+            sandbox.close()

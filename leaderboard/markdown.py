@@ -44,7 +44,7 @@ def preformatted(text: str) -> Markup:
 def paragraphs(text: str) -> Markup:
     """Text of several paragraphs, parted by empty lines."""
     parts = [escape(part) for part in _PARAGRAPHS.split(_visible(text).strip())]
-    return Markup("").join(Markup("<p>{}</p>").format(part) for part in parts if part)
+    return Markup("\n").join(Markup("<p>{}</p>").format(part) for part in parts if part)
 
 
 def link(url: str | None, words: object = None) -> Markup:

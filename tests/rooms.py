@@ -1,10 +1,12 @@
 """Agents' folders and evaluations for tests: real sandboxes, small tasks."""
 
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.cohort import Ticket
+from evaluator.host.evaluate import Evaluation, Order, evaluate
 from evaluator.host.folder import Folder, assemble
 from evaluator.host.pins import pinned_environment
 from evaluator.host.referee import Match, Tally, play
@@ -12,6 +14,7 @@ from evaluator.host.sandbox import Cell
 from evaluator.host.seeds import agent_seeds, episode_seeds
 from evaluator.host.worlds import open_world
 from evaluator.model.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.result import Class
 from evaluator.model.submission import Blob
 
 SEASON = "test"
@@ -51,3 +54,27 @@ def played(source: str, task: Task, chosen: Chosen, limits: Limits | None = None
             return play(match, sandbox.stream())
         finally:
             sandbox.close()
+
+
+def order(found: Folder, task: Task, **changes: object) -> Order:
+    """An order with the preview's seeds."""
+    fields: dict[str, object] = {
+        "login": "alice", "login_id": None, "agent": "test", "folder": found, "world": open_world(task), "limits": Limits(),
+        "season": SEASON, "beacon": "preview", "beacon_verified": False, "klass": Class.LOCAL, "runtime_digest": DIGEST,
+    }  # fmt: skip
+    return Order(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def evaluated(source: str, task: Task, chosen: Chosen | None = None, **changes: object) -> Evaluation:
+    """A result and its trace."""
+    box = chosen or process()
+    wanted = order(folder(source), task, **changes)
+    return evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
+
+
+ANGLE_RULE = """
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        return int(observation[2] + observation[3] > 0)
+"""

@@ -6,7 +6,6 @@ before main, so the process that steps environments is started anew with them se
 
 import os
 import sys
-import warnings
 from collections.abc import Mapping
 
 from numpy._core import _multiarray_umath as numpy_features  # type: ignore[attr-defined]
@@ -14,6 +13,8 @@ from numpy._core import _multiarray_umath as numpy_features  # type: ignore[attr
 # glibc reads names it does not know without a word; the *_Usable ones are those before 2.33.
 _GLIBC = "AVX,AVX2,AVX512F,AVX512VL,FMA,FMA4,AVX2_Usable,AVX512F_Usable,FMA_Usable,FMA4_Usable"
 _MARK = "PULLRANK_PINNED"
+# How numpy begins its warning that a feature cannot be disabled.
+_COMPLAINT = "During parsing environment variable"
 
 
 def pinned_environment() -> dict[str, str]:
@@ -40,7 +41,8 @@ def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
         check_pinned()
         return
     sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, *arguments], {**environment, **wanted, _MARK: "1"})
+    strict = ["-W", f"error:{_COMPLAINT}"]
+    os.execve(sys.executable, [sys.executable, *strict, *arguments], {**environment, **wanted, _MARK: "1"})
 
 
 def check_pinned() -> None:
@@ -52,8 +54,3 @@ def check_pinned() -> None:
     kept = [name for name in numpy_features.__cpu_dispatch__ if numpy_features.__cpu_features__.get(name)]
     if kept:
         raise RuntimeError(f"numpy still dispatches to {', '.join(kept)}; replays would differ between machines")
-
-
-def refuse_numpy_warnings() -> None:
-    """Turn numpy's import-time complaints about the pins into errors; call before numpy is imported anew."""
-    warnings.filterwarnings("error", message=".*NPY_DISABLE_CPU_FEATURES.*")

@@ -1,4 +1,7 @@
-"""Finds gait.json with an evolution strategy (CMA-ES) of the 33 numbers of a gait: `python train.py`."""
+"""Finds gait.json with an evolution strategy (CMA-ES) of the 33 numbers of a gait: `python train.py`.
+
+Takes 35 minutes on one core: 25 to walk, 10 to fall less. Mean return over seeds 0 to 99: 269, then 284.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,0 +1,74 @@
+"""Replays hold on another machine: dispatch is pinned, whatever the surroundings ask for."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.pins import pinned_environment
+
+ROOT = Path(__file__).parents[2]
+PROFILES = {
+    "a machine without AVX2 and FMA": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable"},
+    "another BLAS kernel": {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "2"},
+    "numpy without its fast loops": {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"},
+}
+# Steps every default environment with fixed actions and prints what the referee would record.
+REPLAY = """
+import json, sys
+import numpy as np
+from pathlib import Path
+from evaluator.host.load import read_challenge
+from evaluator.host.replay import replay_episode
+from evaluator.host.worlds import open_world
+found = {}
+for task in read_challenge(Path("challenge.yml")).tasks:
+    world = open_world(task)
+    world.action_space.seed(7)
+    actions = np.stack([np.asarray(world.action_space.sample()) for _ in range(300)])
+    now = replay_episode(world, "00112233445566778899aabbccddeeff", [actions])
+    found[task.id] = [now.total.hex(), now.checksum]
+print(json.dumps(found))
+"""
+
+
+def replays(profile: dict[str, str]) -> dict[str, list[str]]:
+    """What a process gives that was started under a profile and then pins itself, as every verb does."""
+    program = "import os, sys\nfrom evaluator.host.pins import run_pinned\nrun_pinned(os.environ, ['-c', PROGRAM])\n"
+    whole = f"PROGRAM = {('import os; from evaluator.host.pins import run_pinned; run_pinned(os.environ, [])' + REPLAY)!r}\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", whole + program],
+        cwd=ROOT, env={**os.environ, **profile}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: dict[str, list[str]] = json.loads(done.stdout)
+    return found
+
+
+def test_replays_are_the_same_under_every_cpu_profile() -> None:
+    expected = replays({})
+
+    assert len(expected) == 8
+    for name, profile in PROFILES.items():
+        assert replays(profile) == expected, name
+
+
+def test_the_pins_name_every_feature_that_numpy_dispatches_on() -> None:
+    pins = pinned_environment()
+    program = (
+        "from numpy._core._multiarray_umath import __cpu_features__, __cpu_dispatch__\n"
+        "print([name for name in __cpu_dispatch__ if __cpu_features__[name]])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], env={**os.environ, **pins}, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "[]"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"])
+def test_arithmetic_has_one_thread(name: str) -> None:
+    assert pinned_environment()[name] == "1"

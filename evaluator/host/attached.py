@@ -80,6 +80,8 @@ class StandardStream:
         """See Stream."""
         while len(self._ready) < minimum:
             self._receive(deadline)
+            if len(self._ready) < minimum:
+                check_deadline(deadline)
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         del self._ready[:count]
@@ -100,7 +102,6 @@ class StandardStream:
                 self._ready += piece
             else:
                 self._log.write(piece)
-                check_deadline(deadline)
 
     def drain(self, seconds: float) -> None:
         """After the end: read what is left for the log."""

@@ -157,7 +157,9 @@ def complaint(body: bytes) -> ComplaintError:
     except ValueError:
         verdict = Verdict.PROTOCOL_ERROR
     lane = value.get("lane")
-    return ComplaintError(verdict, clean(str(value.get("message", ""))), lane if isinstance(lane, int) else None)
+    message = value.get("message")
+    words = clean(message) if isinstance(message, str) and message.strip() else "the agent's side reported a fault without a reason"
+    return ComplaintError(verdict, words, lane if isinstance(lane, int) else None)
 
 
 def clean(text: str) -> str:

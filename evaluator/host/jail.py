@@ -4,6 +4,7 @@ import contextlib
 import shutil
 import socket
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from evaluator.model.verdict import Verdict
 PYTHON = "/opt/venv/bin/python"
 RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 LAST_WORDS_SECONDS = 2.0
+KILL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,7 @@ class Jail:
         self._over_socket = walls.over_socket
         self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
         self._id: str | None = None
+        self._killers: list[threading.Thread] = []
         self._stream: Stream | None = None
         self._closed = False
         self._watch = Watchdog(cell.limits, self._measure, self._kill)
@@ -111,8 +114,11 @@ class Jail:
         return self._engine.usage(self._id) if self._id else Usage()
 
     def _kill(self) -> None:
+        """Have it killed without waiting: the engine ends a container only when its last output is read, maybe by us."""
         if self._id:
-            self._engine.kill(self._id)
+            killer = threading.Thread(target=self._engine.kill, args=(self._id,), name="kill", daemon=True)
+            self._killers.append(killer)
+            killer.start()
 
     def usage(self) -> Usage:
         """See Sandbox. A dead container has no cgroup any more: then the watchdog's last reading stands."""
@@ -165,9 +171,17 @@ class Jail:
             return
         self._closed = True
         self._watch.finish()
+        self._hang_up()
         if self._id:
             self._engine.remove(self._id)
         for thing in (self._stream, getattr(self, "_listener", None), getattr(self, "_attached", None)):
             with contextlib.suppress(OSError, AttributeError):
                 thing.close()  # type: ignore[union-attr]
         shutil.rmtree(self._room, ignore_errors=True)
+
+    def _hang_up(self) -> None:
+        """Take no more output: the engine would wait for us before it lets the container go."""
+        with contextlib.suppress(OSError, AttributeError):
+            self._attached.shutdown(socket.SHUT_RDWR)
+        for killer in self._killers:
+            killer.join(KILL_SECONDS)

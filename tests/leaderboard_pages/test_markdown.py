@@ -100,7 +100,7 @@ def rendered(source: str, *, more: bool = False) -> Text:
 
 def seen(text: str) -> str:
     """What a reader should see of it on one line."""
-    return INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.replace("\r\n", "\n").split()))
+    return " ".join(INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n")).split())
 
 
 @pytest.mark.parametrize("more", [False, True])

@@ -1,0 +1,43 @@
+"""Pictures stay inside their frames."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaderboard.figures import histogram, interval, scale_of, strip
+from leaderboard.standings import Estimate
+
+numbers = st.floats(-1e9, 1e9)
+
+
+@given(st.lists(numbers, min_size=3, max_size=3).map(sorted), st.lists(numbers, max_size=2))
+def test_an_interval_stays_in_its_frame(values, marks):
+    low, score, high = values
+    estimate = Estimate(score=score, low=low, high=high)
+    picture = interval(estimate, scale_of([estimate], marks), 1)
+    left, width = (float(re.search(f' {name}="([^"]*)" [yh]', picture)[1]) for name in ("x", "width"))
+
+    assert left >= 0
+    assert width >= 1.99
+    assert left + width <= 100.02
+
+
+def test_a_scale_of_nothing_is_a_scale():
+    assert scale_of([]).at(0.5) == pytest.approx(50)
+
+
+@given(st.lists(st.one_of(st.none(), numbers), max_size=9))
+def test_a_strip_has_a_mark_for_each_task(values):
+    picture = strip([(str(i), value) for i, value in enumerate(values)])
+
+    assert picture.count("<title>") == len(values)
+    assert all(0 <= float(y) <= 30 for y in re.findall(r'y="([^"]*)"', picture))
+
+
+@given(st.lists(numbers, min_size=1, max_size=50))
+def test_a_histogram_stays_in_its_frame(values):
+    picture = histogram(values, 1)
+
+    assert all(0 <= float(y) <= 40 for y in re.findall(r'" y="([^"]*)"', picture))

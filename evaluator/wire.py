@@ -9,7 +9,7 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 VERSION = 1
 HEADER = struct.Struct("<IB")
@@ -54,10 +54,13 @@ class Leaf:
     shape: tuple[int, ...]
     """Shape of one value."""
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of one value."""
-        return math.prod(self.shape) * int(self.dtype[-1])
+    nbytes: int
+    """Bytes of one value."""
+
+    @classmethod
+    def of(cls, path: tuple[str | int, ...], dtype: str, shape: tuple[int, ...]) -> Self:
+        """The leaf with its size worked out."""
+        return cls(path=path, dtype=dtype, shape=shape, nbytes=math.prod(shape) * int(dtype[2:]))
 
 
 def leaves(space: dict[str, Any], path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
@@ -70,9 +73,9 @@ def leaves(space: dict[str, Any], path: tuple[str | int, ...] = ()) -> Iterator[
             for index, inner in enumerate(space["spaces"]):
                 yield from leaves(inner, (*path, index))
         case "Discrete":
-            yield Leaf(path=path, dtype="<i8", shape=())
+            yield Leaf.of(path, "<i8", ())
         case _:
-            yield Leaf(path=path, dtype=space["dtype"], shape=tuple(space["shape"]))
+            yield Leaf.of(path, space["dtype"], tuple(space["shape"]))
 
 
 def padded(size: int) -> int:

@@ -146,7 +146,14 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
 
 
 def test_no_path_of_one_machine_and_no_registry_host_is_written_down() -> None:
-    words = ("/" + "work/", "/" + "root/", "pypi" + ".org", "registry." + "npmjs", "deb." + "debian.org", "registry-1." + "docker")
+    words = (
+        "/" + "work/",
+        "/" + "root/",
+        "pypi" + ".org",
+        "registry." + "npmjs",
+        "deb." + "debian.org",
+        "registry-1." + "docker",
+    )
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     kept = [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
     for path in kept:

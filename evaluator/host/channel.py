@@ -12,6 +12,7 @@ from evaluator.model.names import INVISIBLE
 from evaluator.model.verdict import Verdict
 
 TICK = 0.25
+_NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 _TROUBLES = {
     wire.Trouble.INVALID: Verdict.INVALID,
     wire.Trouble.CRASHED: Verdict.CRASHED,
@@ -158,7 +159,7 @@ def complaint(body: bytes) -> ComplaintError:
         verdict = Verdict.PROTOCOL_ERROR
     lane = value.get("lane")
     message = value.get("message")
-    words = clean(message) if isinstance(message, str) and message.strip() else "the agent's side reported a fault without a reason"
+    words = clean(message) if isinstance(message, str) and message.strip() else _NO_REASON
     return ComplaintError(verdict, words, lane if isinstance(lane, int) else None)
 
 

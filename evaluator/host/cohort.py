@@ -72,6 +72,7 @@ class Cohort:
         self._next_limit = min((lane.limit for lane in self.lanes), default=NEVER)
         self._encoded = self._encoder.encode(self._observations) if self.lanes else []
         self._head = self._make_head()
+        self.answer_size = wire.body_size(self.decoder.leaves, len(self.lanes))
 
     def _make_head(self) -> bytes:
         return wire.act_head([(lane.number, lane.starts, lane.ticket.agent_seed) for lane in self.lanes])
@@ -80,11 +81,6 @@ class Cohort:
     def live(self) -> bool:
         """Whether any episode is."""
         return bool(self.lanes)
-
-    @property
-    def answer_size(self) -> int:
-        """Bytes of the ACTIONS body that answers `question`."""
-        return wire.body_size(self.decoder.leaves, len(self.lanes))
 
     def question(self) -> bytes:
         """The ACT frame about all live episodes."""
@@ -131,6 +127,7 @@ class Cohort:
 
     def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, Played]]:
         """Close ended episodes, start waiting ones in their lanes, give up lanes for which there is none."""
+        self._recorder.deal()
         finished = []
         kept = []
         for index, lane in enumerate(self.lanes):

@@ -25,6 +25,7 @@ _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestExce
 _MIB = 1 << 20
 # gVisor's own kernel is a process of the same cgroup: with 50 it dies at start when its runtime wants another thread.
 GVISOR_THREADS = 200
+ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
 class EngineError(Exception):
@@ -62,9 +63,9 @@ def _namespace() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """Field 22 of /proc/PID/stat, counted after the process name; empty when there is no such process."""
+    """Field 22 of /proc/PID/stat, counted after the process name; empty when there is none, or only its zombie."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return fields[19] if len(fields) > 19 else ""
+    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
 
 
 class Engine:
@@ -215,7 +216,8 @@ def locked_down(limits: Limits, runtime: str | None = None) -> dict[str, Any]:
         "init": True,
         "ipc_mode": "none",
         "log_config": LogConfig(type="none"),
-        "ulimits": [Ulimit(name="nofile", soft=1024, hard=1024), Ulimit(name="core", soft=0, hard=0)],
+        # Docker mounts a writable /dev/mqueue whatever the IPC mode: no bytes for queues is what closes it.
+        "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in ULIMITS.items()],
     }
 
 

@@ -88,8 +88,7 @@ def parse_yaml(content: bytes, name: str, limit: int) -> tuple[Any, Where]:
         where: Where = {(): Line(1)}
         return (None, where) if node is None else (_value(node, (), where, name), where)
     except yaml.YAMLError as error:
-        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-        line = mark.line + 1 if mark else 1
+        line = _line_of(getattr(error, "problem_mark", None))
         problem = getattr(error, "problem", None) or "is not YAML"
         raise LoadError(f"{name}:{line}: {problem}; check the quotes and the indentation") from error
 
@@ -112,7 +111,7 @@ def _refuse_clever_yaml(text: str, name: str) -> None:
     """Anchors make bombs, tags make objects, depth makes recursion: none is needed here."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        line = event.start_mark.line + 1
+        line = _line_of(event.start_mark)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise LoadError(f"{name}:{line}: anchors and aliases (& and *) are not allowed; write the value out")
         if getattr(event, "tag", None):
@@ -120,6 +119,10 @@ def _refuse_clever_yaml(text: str, name: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise LoadError(f"{name}:{line}: is nested deeper than {MAX_DEPTH} levels; flatten it")
+
+
+def _line_of(mark: Any) -> int:
+    return mark.line + 1 if mark else 1
 
 
 def _value(node: yaml.Node, path: tuple[int | str, ...], where: Where, name: str) -> Any:

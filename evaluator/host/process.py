@@ -1,6 +1,7 @@
 """The process sandbox: for one's own code on one's own machine. It is NO security boundary."""
 
 import contextlib
+import math
 import os
 import resource
 import shutil
@@ -26,6 +27,8 @@ from evaluator.model.result import SandboxKind
 from evaluator.model.verdict import Verdict
 
 _MIB = 1 << 20
+# The first process of the namespace: it waits for the agent and tells by its exit code which signal ended it, if one did.
+_FIRST = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
 _UNSHARE = ("--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
@@ -60,7 +63,7 @@ class ProcessSandbox:
         self._listener.bind(address)
         self._listener.listen(1)
         module = "evaluator.sandbox.main"
-        command = [*_namespaces(), sys.executable, "-u", "-m", module, str(cell.folder), cell.entry, address]
+        command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, str(cell.folder), cell.entry, address]
         self._process = subprocess.Popen(
             command,
             cwd=self._room / "sources",
@@ -105,7 +108,7 @@ class ProcessSandbox:
     def _measure(self) -> Usage:
         if self._group is not None:
             return self._group.usage()
-        return Usage(cpu_seconds=_processor_seconds(self._process.pid)) if self._process else Usage()
+        return Usage(cpu_seconds=processor_seconds(self._process.pid)) if self._process else Usage()
 
     def _kill(self) -> None:
         if self._process is not None:
@@ -175,9 +178,9 @@ def _namespaces() -> list[str]:
 
 def _restrained(limits: Limits, group: Group | None) -> Callable[[], None]:
     """What the new process does to itself before it becomes the agent's."""
-    seconds = max(1, round(limits.cpu_seconds))
+    # The watchdog counts all processes together and ends them first; this one stands behind it, for each alone.
+    seconds = math.ceil(limits.cpu_seconds) + 2
     bounds = {
-        resource.RLIMIT_CPU: seconds,
         resource.RLIMIT_DATA: limits.memory_mib * _MIB,
         resource.RLIMIT_FSIZE: limits.tmpfs_mib * _MIB,
         resource.RLIMIT_NOFILE: 1024,
@@ -190,14 +193,18 @@ def _restrained(limits: Limits, group: Group | None) -> Callable[[], None]:
         for name, value in bounds.items():
             with contextlib.suppress(OSError, ValueError):
                 resource.setrlimit(name, (value, value))
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # equal ones would kill without a reason
 
     return restrain
 
 
-def _processor_seconds(pid: int) -> float | None:
-    """User and system time of a process by /proc/PID/stat; its children are not in it."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def processor_seconds(session: int) -> float | None:
+    """User and system time of a session's living processes; None where there is none."""
+    ticks, found = 0, False
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                ticks, found = ticks + sum(map(int, fields[11:15])), True
+    return ticks / os.sysconf("SC_CLK_TCK") if found else None

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from evaluator import wire
 
 Array = npt.NDArray[Any]
-RING_BYTES = 1 << 24
-RING_STEPS = 1024
+# Frames are dealt out when there are so many, or when they weigh so much.
+FRAMES = 1024
+FRAME_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,81 +56,83 @@ class Checksum:
 
 
 class Recorder:
-    """Keeps what a fixed set of lanes does, frame by frame, in rings that are emptied into the lanes' own records."""
+    """Keeps what a fixed set of lanes does, frame by frame, and deals it out to the lanes when that is due.
+
+    A step costs three appends; arrays are made of many frames at once.
+    """
 
     def __init__(self, lanes: int, observations: tuple[wire.Leaf, ...], actions: tuple[wire.Leaf, ...]) -> None:
         per_step = max(1, lanes) * (sum(leaf.nbytes for leaf in (*observations, *actions)) + 8)
-        self._size = max(1, min(RING_STEPS, RING_BYTES // per_step))
-        self._leaves = observations
-        self._actions = actions
-        self._seen = [np.zeros((self._size, lanes, *leaf.shape), leaf.dtype) for leaf in observations]
-        self._done = [np.zeros((self._size, lanes, *leaf.shape), leaf.dtype) for leaf in actions]
-        self._rewards = np.zeros((self._size, lanes))
-        self._totals = np.zeros(lanes)
-        self._sums = [Checksum(len(observations)) for _ in range(lanes)]
-        self._kept: list[list[list[Array]]] = [[[] for _ in actions] for _ in range(lanes)]
-        self._from = [0] * lanes
-        self._lengths = [0] * lanes
-        self._at = 0
+        self._size = max(1, min(FRAMES, FRAME_BYTES // per_step))
+        self._leaves, self._actions = observations, actions
+        self._seen: list[list[bytes]] = []
+        self._done: list[list[Array]] = []
+        self._earned: list[list[Any]] = []
+        self.lanes = [_Open(len(observations), len(actions)) for _ in range(lanes)]
 
     def begin(self, lane: int, observation: Sequence[bytes]) -> None:
-        """An episode starts on a lane with that observation."""
-        self._sums[lane] = Checksum(len(self._leaves))
-        self._sums[lane].see(observation)
-        self._kept[lane] = [[] for _ in self._done]
-        self._totals[lane] = 0.0
-        self._from[lane] = self._at
-        self._lengths[lane] = 0
+        """An episode starts on a lane with that observation; the frames before it have been dealt out."""
+        self.lanes[lane] = _Open(len(self._leaves), len(self._actions))
+        self.lanes[lane].checksum.see(observation)
 
     def step(self, observations: list[bytes], actions: list[Array], rewards: list[Any]) -> None:
         """Every lane made a step."""
-        at = self._at
-        for ring, leaf, raw in zip(self._seen, self._leaves, observations, strict=True):
-            ring[at] = np.frombuffer(raw, leaf.dtype).reshape(ring.shape[1:])
-        for ring, array in zip(self._done, actions, strict=True):
-            ring[at] = array
-        row = self._rewards[at]
-        row[:] = rewards
-        self._totals += row
-        self._at += 1
-        if self._at == self._size:
-            self.flush()
+        self._seen.append(observations)
+        self._done.append(actions)
+        self._earned.append(rewards)
+        if len(self._earned) >= self._size:
+            self.deal()
 
-    def flush(self) -> None:
-        """Empty the rings."""
-        for lane in range(len(self._sums)):
-            self._empty(lane)
-        self._at = 0
-        self._from = [0] * len(self._sums)
-
-    def _empty(self, lane: int) -> None:
-        part = slice(self._from[lane], self._at)
-        if part.start == part.stop:
+    def deal(self) -> None:
+        """Give every lane its part of the frames kept so far."""
+        if not self._earned:
             return
-        self._sums[lane].see([np.ascontiguousarray(ring[part, lane]) for ring in self._seen])
-        self._sums[lane].earn(np.ascontiguousarray(self._rewards[part, lane]))
-        for kept, ring in zip(self._kept[lane], self._done, strict=True):
-            kept.append(ring[part, lane].copy())
-        self._lengths[lane] += part.stop - part.start
-        self._from[lane] = self._at
-
-    def only(self, lanes: list[int]) -> "Recorder":
-        """A recorder that goes on with just these lanes."""
-        self.flush()
-        smaller = Recorder(len(lanes), self._leaves, self._actions)
-        smaller._sums = [self._sums[lane] for lane in lanes]
-        smaller._kept = [self._kept[lane] for lane in lanes]
-        smaller._lengths = [self._lengths[lane] for lane in lanes]
-        smaller._totals = self._totals[lanes]
-        return smaller
+        shape = (len(self._earned), len(self.lanes))
+        seen = [
+            np.frombuffer(b"".join(frames), leaf.dtype).reshape(*shape, *leaf.shape)
+            for leaf, frames in zip(self._leaves, zip(*self._seen, strict=True), strict=True)
+        ]
+        done = [np.stack(frames) for frames in zip(*self._done, strict=True)]
+        earned = np.array(self._earned, "<f8").reshape(shape)
+        for index, lane in enumerate(self.lanes):
+            lane.take([leaf[:, index] for leaf in seen], [leaf[:, index] for leaf in done], earned[:, index])
+        self._seen, self._done, self._earned = [], [], []
 
     def finish(self, lane: int, *, terminated: bool, truncated: bool) -> Played:
-        """An episode ended on a lane."""
-        self._empty(lane)
-        length = self._lengths[lane]
+        """An episode ended on a lane; the frames have been dealt out."""
+        return self.lanes[lane].close(terminated=terminated, truncated=truncated)
+
+    def only(self, lanes: list[int]) -> "Recorder":
+        """A recorder that goes on with just these lanes; the frames have been dealt out."""
+        fewer = Recorder(len(lanes), self._leaves, self._actions)
+        fewer.lanes = [self.lanes[lane] for lane in lanes]
+        return fewer
+
+
+class _Open:
+    """One lane's live episode."""
+
+    def __init__(self, observations: int, actions: int) -> None:
+        self.checksum = Checksum(observations)
+        self._kept: list[list[Array]] = [[] for _ in range(actions)]
+        self._total = 0.0
+        self._length = 0
+
+    def take(self, seen: list[Array], done: list[Array], earned: Array) -> None:
+        """Add steps, shape (steps, ...) each."""
+        self.checksum.see([np.ascontiguousarray(leaf) for leaf in seen])
+        self.checksum.earn(np.ascontiguousarray(earned))
+        for kept, leaf in zip(self._kept, done, strict=True):
+            kept.append(leaf.copy())
+        for reward in earned.tolist():  # in order, as a plain loop sums
+            self._total += reward
+        self._length += len(earned)
+
+    def close(self, *, terminated: bool, truncated: bool) -> Played:
+        """The episode, whole."""
         return Played(
-            total=float(self._totals[lane]),
-            length=length,
-            checksum=self._sums[lane].close(length, terminated=terminated, truncated=truncated),
-            actions=tuple(np.concatenate(kept) for kept in self._kept[lane]),
+            total=self._total,
+            length=self._length,
+            checksum=self.checksum.close(self._length, terminated=terminated, truncated=truncated),
+            actions=tuple(np.concatenate(kept) for kept in self._kept),
         )

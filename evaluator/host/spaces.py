@@ -112,6 +112,8 @@ class ActionDecoder:
         self.leaves = tuple(wire.leaves(describe(space)))
         self._parts = list(_parts(space))
         self.clipped = 0
+        if isinstance(space, spaces.Discrete):
+            self._least, self._greatest = int(space.start), int(space.start + space.n - 1)
 
     def decode(self, body: memoryview, count: int) -> tuple[list[Any], list[Array]]:
         """The `count` actions as the environment wants them, and the same as arrays, one per leaf.
@@ -119,10 +121,19 @@ class ActionDecoder:
         Raises:
             IllegalActionError: one of them is not in the action space.
         """
+        if isinstance(self._space, spaces.Discrete):
+            return self._numbers(np.frombuffer(body, "<i8", count))
         parts = wire.slices(self.leaves, count)
         raw = [np.frombuffer(body[where], leaf.dtype).reshape(count, *leaf.shape) for leaf, where in parts]
         arrays = self.settle(raw)
         return self.actions(arrays), arrays
+
+    def _numbers(self, array: Array) -> tuple[list[Any], list[Array]]:
+        """The commonest case, without a detour: it is on the path of every single step."""
+        numbers = array.tolist()
+        if min(numbers) < self._least or max(numbers) > self._greatest:
+            _in_range(array, self._least, self._greatest)
+        return numbers, [array]
 
     def settle(self, arrays: list[Array]) -> list[Array]:
         """Stacked leaves as the environment will see them: checked, on the grid, clipped.

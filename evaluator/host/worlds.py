@@ -51,7 +51,7 @@ class World:
         referee has checked the action with this very space, all lanes at once.
         """
         environment = gymnasium.make(self.spec)
-        environment.unwrapped.action_space.contains = _checked_before  # type: ignore[method-assign]
+        environment.unwrapped.action_space.contains = _checked_before  # type: ignore[method-assign, assignment]
         return environment
 
     def start(self, environment: gymnasium.Env[Any, Any], seed: str) -> Any:

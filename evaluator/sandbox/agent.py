@@ -58,7 +58,7 @@ def load(folder: Path, entry: str) -> type:
     try:
         module = _import(path)
     except SyntaxError as error:
-        name = Path(error.filename or entry).name
+        name = Path(str(error.filename or entry)).name  # an agent can raise one that names no file
         raise AgentError(wire.Trouble.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
     except BaseException as error:
         raise blame(error, folder, f"importing {entry}") from error

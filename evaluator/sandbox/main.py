@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,19 @@ class Player:
         start = wire.COUNT.size + count * wire.LANE.size
         observations = self._reader.stacked(body, count, start)
         if self._factory.batched:
-            return self._writer.stacked(self._call(self._shared.act_batch, observations), count)
-        return self._writer.singles(self._singly(body[wire.COUNT.size : start], observations))
+            actions = self._call(self._shared.act_batch, observations)
+            return self._written(lambda: self._writer.stacked(actions, count))
+        actions = self._singly(body[wire.COUNT.size : start], observations)
+        return self._written(lambda: self._writer.singles(actions))
+
+    def _written(self, write: Callable[[], bytes]) -> bytes:
+        """Actions as bytes; they may be objects of the agent's own classes, whose methods may do anything."""
+        try:
+            return write()
+        except BadActionError:
+            raise
+        except BaseException as error:
+            raise agents.blame(error, self._folder, "the action") from error
 
     def _singly(self, heads: memoryview, observations: Any) -> list[Any]:
         """One action per lane, each from its own agent unless one is shared."""
@@ -104,8 +116,8 @@ class Player:
             for index, (lane, starts, seed) in enumerate(wire.LANE.iter_unpack(heads)):
                 if starts and self._shared is None:
                     self._live[lane] = self._factory.make(seed)
-                act = (self._shared or self._live[lane]).act
-                actions.append(act(single(observations, index)))
+                player = self._live[lane] if self._shared is None else self._shared
+                actions.append(player.act(single(observations, index)))
         except BaseException as error:
             fault = agents.blame(error, self._folder, "act")
             fault.lane = lane
@@ -149,8 +161,9 @@ def main() -> None:
 
 
 def _complain(stream: Stream, trouble: wire.Trouble, message: str, lane: int | None = None) -> None:
-    report = json.dumps({"trouble": trouble, "message": message[:1000], "lane": lane}).encode()
-    stream.send(wire.frame(wire.Op.ERROR, report[: wire.ERROR_BYTES]))
+    # A thousand characters take at most six bytes each this way, which fits; as ASCII an emoji alone would take twelve.
+    report = json.dumps({"trouble": trouble, "message": message[:1000], "lane": lane}, ensure_ascii=False)
+    stream.send(wire.frame(wire.Op.ERROR, report.encode("utf-8", "replace")))
 
 
 if __name__ == "__main__":

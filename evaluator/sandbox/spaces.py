@@ -180,7 +180,6 @@ def describe(value: Any) -> str:
     """The value's type and the beginning of what it looks like."""
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001  (the agent's own __repr__ may do anything)
+    except BaseException:  # noqa: BLE001  (the agent's own __repr__ may do anything, exit included)
         text = "something that cannot be shown"
-    name = type(value).__name__
-    return name if value is None else f"{name} {text[:80]}"
+    return text if value is None else f"{type(value).__name__[:80]} {text[:80]}"

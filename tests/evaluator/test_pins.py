@@ -62,7 +62,11 @@ def test_the_pins_name_every_feature_that_numpy_dispatches_on() -> None:
         "print([name for name in __cpu_dispatch__ if __cpu_features__[name]])"
     )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], env={**os.environ, **pins}, capture_output=True, text=True, check=True
+        [sys.executable, "-W", "error", "-c", program],
+        env={**os.environ, **pins},
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
     assert done.stdout.strip() == "[]"

@@ -43,13 +43,16 @@ def choose(space, observation):
         return seed % int(space.n)
     return np.random.default_rng(seed).uniform(space.low, space.high).astype(space.dtype)
 """
-BATCHED = HASHED + """
+BATCHED = (
+    HASHED
+    + """
 class Agent:
     def __init__(self, action_space):
         self.space = action_space
     def act_batch(self, observations):
         return np.stack([choose(self.space, observation) for observation in observations])
 """
+)
 
 
 def hashed(space: spaces.Space[Any], observation: Any) -> Any:

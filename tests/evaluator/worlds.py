@@ -14,12 +14,17 @@ class Everything(gymnasium.Env[Any, Any]):
         self.observation_space = spaces.Dict(
             {
                 "picture": spaces.Box(0, 255, (3, 5), np.uint8),
-                "parts": spaces.Tuple([spaces.Discrete(4), spaces.MultiBinary(3), spaces.Box(-np.inf, np.inf, (2,), np.float64)]),
+                "parts": spaces.Tuple(
+                    [spaces.Discrete(4), spaces.MultiBinary(3), spaces.Box(-np.inf, np.inf, (2,), np.float64)]
+                ),
                 "grid": spaces.MultiDiscrete([3, 7]),
             }
         )
         self.action_space = spaces.Tuple(
-            [spaces.Discrete(3), spaces.Dict({"a": spaces.MultiDiscrete([2, 5]), "b": spaces.Box(-1, 1, (2, 2), np.float32)})]
+            [
+                spaces.Discrete(3),
+                spaces.Dict({"a": spaces.MultiDiscrete([2, 5]), "b": spaces.Box(-1, 1, (2, 2), np.float32)}),
+            ]
         )
         self._left = 0
 

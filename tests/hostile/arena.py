@@ -53,9 +53,7 @@ def read_attack(path: Path) -> Attack:
     """The attack whose expect.yml this is."""
     fields = yaml.safe_load(path.read_text())
     verdicts, messages = _many(fields.pop("verdict")), _many(fields.pop("message", ()))
-    return Attack(
-        name=path.parent.name, verdicts=verdicts, messages=messages, also=_many(fields.pop("also", ())), **fields
-    )
+    return Attack(name=path.parent.name, verdicts=verdicts, messages=messages, also=_many(fields.pop("also", ())), **fields)
 
 
 def attacks() -> list[Attack]:

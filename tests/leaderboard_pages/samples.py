@@ -40,9 +40,7 @@ def challenge(*tasks: Task, **fields: Any) -> Challenge:
 
 def entry(agent: str = "angle-rule", login: str = "alice", *, baseline: bool = False, **fields: Any) -> Entry:
     submission = Submission(**{"name": agent, "algorithm": "hand-written rule", **fields})
-    return Entry(
-        login=login, agent=agent, submission=submission, digest=digest(f"{login}/{agent}"), baseline=baseline
-    )
+    return Entry(login=login, agent=agent, submission=submission, digest=digest(f"{login}/{agent}"), baseline=baseline)
 
 
 def result(who: Entry, task: Task, returns: tuple[float, ...], **fields: Any) -> Result:
@@ -102,7 +100,7 @@ def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **
 
 def failure(who: Entry, task: Task, attempts: int = 1, **fields: Any) -> Failure:
     plain = {"message": "act raised ZeroDivisionError at agent.py:12", "log_tail": "one\ntwo  spaced\n\nthree"}
-    return Failure(entry=who, result=result(who, task, (), **plain, **fields), attempts=attempts)
+    return Failure(entry=who, result=result(who, task, (), **plain | fields), attempts=attempts)
 
 
 def task_board(task: Task, rows: Any = (), failures: Any = (), waiting: Any = ()) -> TaskBoard:
@@ -156,7 +154,14 @@ def failed() -> Standings:
 
 def crowded() -> Standings:
     """Long names, negative scores, waiting and failed ones, a baseline, a task with a slash."""
-    long = entry("a" * 40, "b" * 39, name="W" * 60, algorithm="m" * 60, authors=["An Author", "Another"], url="https://example.org/a?b=c")
+    long = entry(
+        "a" * 40,
+        "b" * 39,
+        name="W" * 60,
+        algorithm="m" * 60,
+        authors=["An Author", "Another"],
+        url="https://example.org/a?b=c",
+    )
     others = [entry(f"rule-{i}", f"user{i}", description="Two.\n\nParagraphs.") for i in range(5)]
     base = entry("random", "local", baseline=True)
     car = [row(long, CAR, 1, -104.2, 1.5, rank_high=3)]

@@ -16,7 +16,7 @@ from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.test_pages import hostile_board
 
 ROOT = Path(__file__).parents[2]
-HOSTILE = '</title></h1><img src=x onerror=alert(1)>|[a](javascript:alert(1)) {{ config }} {: .x} :smile: `"\''
+HOSTILE = "</title></h1><img src=x onerror=alert(1)>|[a](javascript:alert(1)) {{ config }} {: .x} :smile: `\"'"
 
 
 class Links(html.parser.HTMLParser):

@@ -24,5 +24,5 @@ def frame(op, body):
 
 class Agent:
     def act(self, observation):
-        say(frame(6, json.dumps({"trouble": "crashed", "message": "m" * 8100, "lane": 10**300}).encode()))
+        say(frame(6, json.dumps({"trouble": "crashed", "message": "m" * 7900, "lane": 10**200}).encode()))
         time.sleep(1000)

@@ -1,5 +1,6 @@
 """Reads whatever may tell a seed, a beacon, the host or a way out. Passes only if there is nothing."""
 
+import errno
 import gc
 import os
 import pathlib
@@ -36,9 +37,16 @@ for line in open("/proc/self/mounts"):
 assert "ro" in mounts["/"][1], mounts["/"]
 assert "ro" in mounts["/submission"][1]
 assert {"noexec", "nosuid", "nodev"} <= set(mounts["/tmp"][1]), mounts["/tmp"]
-writable = [p for p, (kind, options) in mounts.items() if "ro" not in options and os.access(p, os.W_OK)]
-assert set(writable) <= {"/tmp", "/proc"}, writable
-assert "/dev/shm" not in mounts and "/dev/mqueue" not in mounts, list(mounts)
+writable = {p for p, (_, options) in mounts.items() if os.path.isdir(p) and "ro" not in options and os.access(p, os.W_OK)}
+assert writable <= {"/tmp", "/dev/mqueue"}, writable
+assert "/dev/shm" not in mounts, list(mounts)
+if "/dev/mqueue" in writable:
+    try:
+        os.open("/dev/mqueue/x", os.O_CREAT | os.O_RDWR)
+    except OSError as error:
+        assert error.errno in (errno.EMFILE, errno.EACCES), error
+    else:
+        raise AssertionError("a message queue was made")
 assert not any("docker.sock" in place for place in mounts)
 for place in ("/var/run/docker.sock", "/run/docker.sock", "/home/runner", "/github", "/.dockerenv-host"):
     assert not os.path.exists(place), place
@@ -56,12 +64,13 @@ assert hello, "the handshake should be found, so that this test means something"
 for found in hello:
     assert set(found) == {"protocol", "mode", "task_id", "observation_space", "action_space", "seed"}, set(found)
     assert found["seed"] < 1 << 32
-for place in ("/proc/kcore", "/proc/kallsyms", "/proc/keys", "/proc/timer_list", "/sys/firmware", "/dev/mem", "/dev/sda"):
+for place in ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware", "/dev/mem", "/dev/sda"):
     try:
         content = open(place, "rb").read(100) if not os.path.isdir(place) else os.listdir(place)
     except OSError:
         continue
-    assert not content.strip(b"0 atT_\n") if isinstance(content, bytes) else not content, place
+    assert not content, place
+assert open("/proc/kallsyms").read(16) == "0" * 16, "the kernel's addresses are shown"
 
 
 class Agent:

@@ -16,7 +16,7 @@ CALLS = {
     "unshare mount": lambda: libc.unshare(0x00020000),
     "unshare net": lambda: libc.unshare(0x40000000),
     "setns": lambda: libc.setns(os.open("/proc/1/ns/mnt", os.O_RDONLY), 0),
-    "ptrace 1": lambda: libc.ptrace(16, 1, None, None),
+    "ptrace of a stranger": lambda: libc.ptrace(16, os.getpid() + 1000, None, None),
     "sethostname": lambda: libc.sethostname(b"owned", 5),
     "reboot": lambda: libc.reboot(0x01234567),
     "keyctl": lambda: libc.syscall(250, 0, -3, 1),
@@ -27,6 +27,7 @@ CALLS = {
     "init_module": lambda: libc.syscall(175, b"", 0, b""),
     "open_by_handle_at": lambda: libc.syscall(304, -100, None, 0),
     "mknod": lambda: libc.mknod(b"/tmp/mem", 0o020666, os.makedev(1, 1)),
+    "less likely to be killed": lambda: os.write(os.open("/proc/self/oom_score_adj", os.O_WRONLY), b"-1000"),
     "nice": lambda: libc.setpriority(0, 0, -20),
     "settime": lambda: libc.clock_settime(0, (ctypes.c_long * 2)(0, 0)),
 }

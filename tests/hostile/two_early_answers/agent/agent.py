@@ -26,5 +26,5 @@ class Agent:
     def act(self, observation):
         Agent.asked += 1
         if Agent.asked == 1:
-            say(frame(4, struct.pack("<2q", 1, 1)) * 2)
-        return 0
+            say(frame(4, struct.pack("<2f", 1, 1)) * 2)
+        return [0.0]

@@ -6,7 +6,7 @@ import os
 PLACES = (
     "/submission/agent.py", "/submission/new", "/opt/pullrank/evaluator/wire.py", "/opt/pullrank/new", "/opt/venv/new",
     "/etc/passwd", "/channel/new", "/new", "/usr/new", "/var/tmp/new", "/dev/new", "/run/new", "/root/new",
-    "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/1/oom_score_adj", "/sys/fs/cgroup/new",
+    "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/fs/cgroup/new",
     "/proc/sys/kernel/hostname", "/sys/kernel/uevent_helper",
 )
 for place in PLACES:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench dev site probe lock clean
+.PHONY: demo test lint bench dev site probe mujoco atari lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the board
 	@$(BIN)/pullrank demo
@@ -44,11 +44,21 @@ $(VENV)/dev.done: requirements/dev.txt $(VENV)/runtime.done
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# Environments that need more: one word installs them and shows that they run.
+mujoco atari: %: $(VENV)/%.done
+	@$(BIN)/pullrank evaluate example_agents/random --challenge evaluator/environments/$@.yml --out build/$@/results
+
+$(VENV)/mujoco.done $(VENV)/atari.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock'
 lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) requirements/mujoco.in -o requirements/mujoco.txt
+	$(LOCK) requirements/atari.in -o requirements/atari.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
 
 clean: ## Remove what can be made again; results/ stay

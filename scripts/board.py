@@ -32,6 +32,11 @@ class Found:
     folder: Folder
     """What is in it."""
 
+    @property
+    def shown(self) -> str:
+        """The folder as messages name it: from where one is."""
+        return os.path.relpath(self.path, Path.cwd())
+
     def entry(self) -> Entry:
         """What ranks."""
         submission = self.folder.submission
@@ -44,12 +49,13 @@ class Board:
     """A clone of a board's repository."""
 
     root: Path
+    other_challenge: Path | None = None
 
     @cached_property
     def challenge(self) -> Challenge:
-        """challenge.yml; a fault in it is the host's, told line by line."""
+        """challenge.yml, or the other one asked for; a fault in it is the host's, told line by line."""
         try:
-            return read_challenge(self.root / "challenge.yml")
+            return read_challenge(self.other_challenge or self.root / "challenge.yml")
         except LoadError as error:
             raise CommandError(USAGE, *error.lines) from error
 
@@ -112,7 +118,7 @@ def _under(folder: str, line: str) -> str:
     return line if line.startswith(folder) else f"{folder}/{line}"
 
 
-def open_board(start: Path) -> Board:
+def open_board(start: Path, challenge: Path | None = None) -> Board:
     """The board whose clone holds the folder.
 
     Raises:
@@ -120,7 +126,7 @@ def open_board(start: Path) -> Board:
     """
     for place in (start, *start.parents):
         if (place / "challenge.yml").is_file():
-            return Board(place)
+            return Board(place, challenge)
     raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a board's clone")
 
 

@@ -58,7 +58,9 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 
 def _guarded(verb: str | None, *, debug: bool) -> int:
     try:
-        if verb is not None and VERBS.get(verb):
+        if verb is not None and verb not in VERBS:
+            raise CommandError(USAGE, f"there is no verb {verb!r}; the verbs are {', '.join(VERBS)}")
+        if verb is not None and VERBS[verb]:
             from evaluator.host.pins import run_pinned
 
             run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])

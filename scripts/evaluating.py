@@ -114,6 +114,6 @@ def entered(found: Found, tasks: list[Task]) -> list[Task]:
     known = {task.id for task in tasks}
     if submission.tasks != "all" and (unknown := next((t for t in submission.tasks if t not in known), None)):
         raise LoadError(
-            f"{found.path.name}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(known))}"
+            f"{found.shown}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(known))}"
         )
     return [task for task in tasks if submission.enters(task.id)]

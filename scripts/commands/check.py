@@ -65,12 +65,12 @@ def check_source(found: Found) -> None:
     if submission.kind is not Kind.POLICY or submission.adapter:
         return
     source = next(blob.content for blob in found.folder.blobs if blob.path == submission.entry)
-    command = [sys.executable, "-I", "-W", "ignore", "-c", _COMPILE, f"{found.path.name}/{submission.entry}"]
+    command = [sys.executable, "-I", "-W", "ignore", "-c", _COMPILE, f"{found.shown}/{submission.entry}"]
     try:
         done = subprocess.run(command, input=source, capture_output=True, timeout=20, check=False)
     except subprocess.TimeoutExpired as error:
-        raise LoadError(f"{submission.entry}:1: takes too long to parse; simplify it") from error
+        raise LoadError(f"{found.shown}/{submission.entry}:1: takes too long to parse; simplify it") from error
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         reason = said[-1] if done.returncode == 1 and said else "cannot be parsed; simplify it"
-        raise LoadError(reason if reason.startswith(found.path.name) else f"{submission.entry}:1: {reason}")
+        raise LoadError(reason if reason.startswith(found.shown) else f"{found.shown}/{submission.entry}:1: {reason}")

@@ -20,10 +20,11 @@ def run(
     sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
     out: Annotated[Path | None, typer.Option(help="Where results go; traces go to traces/ beside it.")] = None,
     again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,
+    challenge: Annotated[Path | None, typer.Option(help="Tasks of another file than challenge.yml.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results.")] = False,
 ) -> int:
     """Play an agent with the preview's public seeds and show its scores."""
-    board = open_board(Path.cwd())
+    board = open_board(Path.cwd(), challenge)
     try:
         found = board.find(folder)
         tasks = entered(found, board.tasks(None))

@@ -116,7 +116,7 @@ def test_a_time_limit_truncates_at_the_step_where_gymnasium_does() -> None:
 
     tally = played(always, task, process())
 
-    assert [17, 17, 17] == [episode.length for episode in tally.episodes]
+    assert [episode.length for episode in tally.episodes] == [17, 17, 17]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ class Agent:
 
     tally = played(source, task, process())
 
-    assert [5] * 9 == [episode.length for episode in tally.episodes]
+    assert [episode.length for episode in tally.episodes] == [5] * 9
     assert all(episode.total > 0 for episode in tally.episodes)
 
 

@@ -50,13 +50,13 @@ def rekeyed(result: Result, **changes: Any) -> Result:
 def test_an_honest_result_is_verified(honest: Evaluation, world: World) -> None:
     finding = judged(honest.result, honest.trace, world)
 
-    assert (Standing.VERIFIED, ()) == (finding.standing, finding.faults)
+    assert (finding.standing, finding.faults) == (Standing.VERIFIED, ())
     assert sum(honest.result.lengths) == finding.steps
 
 
 def test_every_changed_byte_of_a_result_is_found(honest: Evaluation, world: World) -> None:
     content = honest.result.serialised()
-    for index in range(0, len(content)):
+    for index in range(len(content)):
         changed = bytearray(content)
         changed[index] ^= 1
         assert judged(bytes(changed), honest.trace, world).standing is not Standing.VERIFIED, content[index - 20 : index + 5]
@@ -177,7 +177,7 @@ def test_junk_is_refuted_with_a_reason(junk: bytes, world: World) -> None:
 def test_a_failed_result_is_verified_by_its_claims(world: World) -> None:
     failed = evaluated("class Agent:\n    def act(self, observation):\n        return 1 / 0\n", TASK)
 
-    assert (Standing.VERIFIED, 0) == (judged(failed.result, None, world).standing, judged(failed.result, None, world).steps)
+    assert (judged(failed.result, None, world).standing, judged(failed.result, None, world).steps) == (Standing.VERIFIED, 0)
     assert failed.trace is None
     assert failed.result.returns == ()
 

@@ -112,8 +112,10 @@ def over_standard_streams(engine: Engine) -> Chosen:
 
 
 def our_containers(engine: Engine) -> list[str]:
-    """Ids of all containers with our label."""
-    return [c["Id"] for c in engine._api.containers(all=True, filters={"label": LABEL})]
+    """Ids of the containers that this process has made and not removed; others may be testing on the same engine."""
+    mine = (f'"pid": {os.getpid()},', f'"pid":{os.getpid()},')
+    every = engine._api.containers(all=True, filters={"label": LABEL})
+    return [c["Id"] for c in every if any(words in c["Labels"][LABEL] for words in mine)]
 
 
 def our_leftovers() -> list[str]:

@@ -11,6 +11,7 @@ from leaderboard.pages import PageContext
 from leaderboard.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskBoard
 
 REPOSITORY = "https://github.com/example/board"
+NOON = "2026-01-01T12:00:00Z"
 CONTEXT = PageContext(generated_at="2026-01-02 03:04 UTC", repository=REPOSITORY)
 
 POLE = Task(
@@ -70,7 +71,7 @@ def result(who: Entry, task: Task, returns: tuple[float, ...], **fields: Any) ->
             "versions": {"python": "3.12", "numpy": "2.4.6"},
             "image_digest": "sha256:" + digest("image"),
             "platform": "Linux x86_64",
-            "provenance": {"commit": "c" * 40, "run_url": f"{REPOSITORY}/actions/runs/1", "evaluated_at": "2026-01-01T12:00:00Z"},
+            "provenance": {"commit": "c" * 40, "run_url": f"{REPOSITORY}/actions/runs/1", "evaluated_at": NOON},
             "trace_sha256": digest("trace") if ok else None,
             **fields,
         }

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.model.challenge import Task
 from leaderboard import links
-from leaderboard.format import number
+from leaderboard.format import number, seconds, size
 from leaderboard.pages import PageContext, render, summary
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.test_markdown import HOSTILE, rendered, seen
@@ -208,6 +208,23 @@ def hostile_board(text: str):
 @pytest.mark.parametrize(("value", "shown"), [(-0.04, "0.0"), (-1.26, "−1.3"), (12345.6, "12\u202f345.6"), (0, "0.0")])
 def test_numbers_read_well(value, shown):
     assert number(value) == shown
+
+
+@pytest.mark.parametrize(("count", "shown"), [(None, "not measured"), (12, "12 B"), (1536, "1.5 KiB"), (3 << 30, "3.0 GiB")])
+def test_sizes_read_well(count, shown):
+    assert size(count) == shown
+
+
+def test_time_that_was_not_measured_says_so():
+    assert (seconds(None), seconds(1.25)) == ("not measured", "1.2 s")
+
+
+def test_measured_settings_are_told_in_words():
+    task = Task(id="Fine", grid=0.25, kwargs={"g": 5.0})
+    text = words(render(samples.board(samples.task_board(task)), samples.CONTEXT)["tasks/Fine.md"])
+
+    assert "arguments g = 5.0 episodes 100 time limit the environment’s own" in text
+    assert "grid 0.25 reusable no" in text
 
 
 def test_a_summary_of_returns():

@@ -35,10 +35,9 @@ class Links(html.parser.HTMLParser):
         self.tags.append(tag)
         self.ids.add(given.get("id") or "")
         assert "onerror" not in given
-        if tag == "a" and "href" in given:
-            self.leads.append(given["href"] or "")
-        elif tag == "link" and given.get("rel") in ("canonical", "next", "prev"):
-            self.leads.append(given["href"] or "")
+        leads = tag == "a" or (tag == "link" and given.get("rel") in ("canonical", "next", "prev"))
+        if leads:
+            self.leads.append(given.get("href") or "")
         else:
             self.loads.extend(given[name] or "" for name in ("src", "href", "srcset", "data") if name in given)
 

@@ -1,5 +1,6 @@
 """Goes well for 37 episodes."""
 
+
 class Agent:
     born = 0
 

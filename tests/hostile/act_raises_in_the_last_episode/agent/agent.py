@@ -1,5 +1,6 @@
 """Plays well until there is only one episode left."""
 
+
 class Agent:
     born = 0
 

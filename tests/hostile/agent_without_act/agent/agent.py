@@ -1,5 +1,6 @@
 """A class that cannot answer."""
 
+
 class Agent:
     def forward(self, observation):
         return 0

@@ -1,5 +1,6 @@
 """An array until one asks."""
 
+
 class Field:
     def __array__(self, *arguments, **options):
         raise RuntimeError("no array for you")

@@ -1,5 +1,6 @@
 """All episodes at once, and none of them."""
 
+
 class Agent:
     def act_batch(self, observations):
         raise ZeroDivisionError("on purpose")

@@ -1,5 +1,6 @@
 """Writes into what it was shown, hoping that the environment shares it."""
 
+
 class Agent:
     def act(self, observation):
         observation[:] = 0

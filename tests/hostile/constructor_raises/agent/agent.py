@@ -1,5 +1,6 @@
 """Fails before the first observation."""
 
+
 class Agent:
     def __init__(self):
         raise ValueError("no weights today")

@@ -1,5 +1,6 @@
 """Calls itself."""
 
+
 class Agent:
     def act(self, observation):
         return self.act(observation)

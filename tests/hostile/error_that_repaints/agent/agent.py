@@ -24,5 +24,16 @@ def frame(op, body):
 
 class Agent:
     def act(self, observation):
-        say(frame(6, json.dumps({"trouble": "crashed", "message": "\x1b[2J\u202etxt.exe\u2066 <img src=x onerror=alert(1)> [click](javascript:x) @everyone \ud800\x00\r\n", "lane": -5}).encode()))
+        say(
+            frame(
+                6,
+                json.dumps(
+                    {
+                        "trouble": "crashed",
+                        "message": "\x1b[2J\u202etxt.exe\u2066 <img src=x onerror=alert(1)> [click](javascript:x) @everyone \ud800\x00\r\n",
+                        "lane": -5,
+                    }
+                ).encode(),
+            )
+        )
         time.sleep(1000)

@@ -1,5 +1,6 @@
 """Its description has 100 million characters."""
 
+
 class Verbose:
     def __repr__(self):
         return "x" * 100_000_000

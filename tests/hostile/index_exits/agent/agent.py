@@ -1,5 +1,6 @@
 """Leaves when it is asked for its value."""
 
+
 class Number:
     def __index__(self):
         raise SystemExit(0)

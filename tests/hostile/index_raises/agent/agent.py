@@ -1,5 +1,6 @@
 """Is an integer until one asks."""
 
+
 class Number:
     def __index__(self):
         raise OSError("the number is out of office")

@@ -1,5 +1,6 @@
 """Thinks for ever."""
 
+
 class Agent:
     def act(self, observation):
         while True:

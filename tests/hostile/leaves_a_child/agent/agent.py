@@ -5,8 +5,12 @@ import subprocess
 import sys
 
 subprocess.Popen(
-    [sys.executable, "-c", "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(99999)",
-     "pullrank-left-behind"],
+    [
+        sys.executable,
+        "-c",
+        "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(99999)",
+        "pullrank-left-behind",
+    ],
     start_new_session=True,
 )
 

@@ -1,5 +1,6 @@
 """Forgets nothing."""
 
+
 class Agent:
     seen = []
 

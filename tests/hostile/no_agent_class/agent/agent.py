@@ -1,4 +1,5 @@
 """Defines everything but the class."""
 
+
 def act(observation):
     return 0

@@ -5,7 +5,9 @@ import os
 import socket
 
 for family, address in (
-    (socket.AF_INET, ("1.1.1.1", 443)), (socket.AF_INET, ("169.254.169.254", 80)), (socket.AF_INET, ("172.17.0.1", 22)),
+    (socket.AF_INET, ("1.1.1.1", 443)),
+    (socket.AF_INET, ("169.254.169.254", 80)),
+    (socket.AF_INET, ("172.17.0.1", 22)),
     (socket.AF_INET6, ("2606:4700:4700::1111", 443)),
 ):
     door = None

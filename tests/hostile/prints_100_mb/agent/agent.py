@@ -1,5 +1,6 @@
 """Prints more than anybody will read."""
 
+
 class Agent:
     def act(self, observation):
         for _ in range(100):

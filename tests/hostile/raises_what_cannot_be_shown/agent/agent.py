@@ -1,5 +1,6 @@
 """An exception that raises, exits and hangs up when it is looked at."""
 
+
 class Shy(Exception):
     def __str__(self):
         raise SystemExit(0)

@@ -1,5 +1,6 @@
 """Exits when it is described."""
 
+
 class Shy:
     def __repr__(self):
         raise SystemExit(0)

@@ -1,5 +1,6 @@
 """Describes itself for ever."""
 
+
 class Epic:
     def __repr__(self):
         while True:

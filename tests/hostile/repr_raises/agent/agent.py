@@ -1,5 +1,6 @@
 """Cannot be described."""
 
+
 class Shy:
     def __repr__(self):
         raise ValueError("look away")

@@ -1,5 +1,6 @@
 """Almost an integer."""
 
+
 class Agent:
     def act(self, observation):
         return 1.0

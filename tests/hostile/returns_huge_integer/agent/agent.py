@@ -1,5 +1,6 @@
 """More than eight bytes."""
 
+
 class Agent:
     def act(self, observation):
         return 10**400

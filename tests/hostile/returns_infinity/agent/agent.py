@@ -1,5 +1,6 @@
 """More than all."""
 
+
 class Agent:
     def act(self, observation):
-        return [float('-inf')]
+        return [float("-inf")]

@@ -1,5 +1,6 @@
 """A list for an integer."""
 
+
 class Agent:
     def act(self, observation):
         return [0]

@@ -1,5 +1,6 @@
 """An integer of value 7 that tells everybody it is 0."""
 
+
 class Liar(int):
     def __index__(self):
         return 0

@@ -1,5 +1,6 @@
 """Not a number."""
 
+
 class Agent:
     def act(self, observation):
-        return [float('nan')]
+        return [float("nan")]

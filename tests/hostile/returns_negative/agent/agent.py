@@ -1,5 +1,6 @@
 """Presses the button before the first."""
 
+
 class Agent:
     def act(self, observation):
         return -1

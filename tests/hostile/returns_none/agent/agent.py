@@ -1,5 +1,6 @@
 """Forgets to return."""
 
+
 class Agent:
     def act(self, observation):
         return None

@@ -1,5 +1,6 @@
 """An array that holds the agent itself."""
 
+
 class Agent:
     def act(self, observation):
         return [self]

@@ -1,5 +1,6 @@
 """A digit, but as text."""
 
+
 class Agent:
     def act(self, observation):
-        return '1'
+        return "1"

@@ -1,5 +1,6 @@
 """One instance for all, and it fails before READY."""
 
+
 class Agent:
     memoryless = True
 

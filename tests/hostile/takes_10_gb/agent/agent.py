@@ -1,5 +1,6 @@
 """Wants ten gigabytes and touches them."""
 
+
 class Agent:
     def act(self, observation):
         hoard = [bytearray(b"x") * (1 << 20) for _ in range(10_000)]

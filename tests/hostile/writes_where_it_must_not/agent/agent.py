@@ -4,10 +4,24 @@ import errno
 import os
 
 PLACES = (
-    "/submission/agent.py", "/submission/new", "/opt/pullrank/evaluator/wire.py", "/opt/pullrank/new", "/opt/venv/new",
-    "/etc/passwd", "/channel/new", "/new", "/usr/new", "/var/tmp/new", "/dev/new", "/run/new", "/root/new",
-    "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/fs/cgroup/new",
-    "/proc/sys/kernel/hostname", "/sys/kernel/uevent_helper",
+    "/submission/agent.py",
+    "/submission/new",
+    "/opt/pullrank/evaluator/wire.py",
+    "/opt/pullrank/new",
+    "/opt/venv/new",
+    "/etc/passwd",
+    "/channel/new",
+    "/new",
+    "/usr/new",
+    "/var/tmp/new",
+    "/dev/new",
+    "/run/new",
+    "/root/new",
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sysrq-trigger",
+    "/sys/fs/cgroup/new",
+    "/proc/sys/kernel/hostname",
+    "/sys/kernel/uevent_helper",
 )
 for place in PLACES:
     try:
@@ -20,9 +34,13 @@ for place in PLACES:
         except OSError:
             continue
         raise AssertionError(f"{place} could be written")
-for action in (lambda: os.remove("/submission/agent.py"), lambda: os.rename("/submission", "/tmp/x"),
-               lambda: os.symlink("/etc/passwd", "/submission/link"), lambda: os.chmod("/submission/agent.py", 0o777),
-               lambda: os.remove("/channel/agent.sock")):
+for action in (
+    lambda: os.remove("/submission/agent.py"),
+    lambda: os.rename("/submission", "/tmp/x"),
+    lambda: os.symlink("/etc/passwd", "/submission/link"),
+    lambda: os.chmod("/submission/agent.py", 0o777),
+    lambda: os.remove("/channel/agent.sock"),
+):
     try:
         action()
     except OSError:

@@ -1,0 +1,25 @@
+"""Results as the store would hold them for an entry."""
+
+from evaluator.model.challenge import Challenge, Limits
+from evaluator.model.result import Class, Cost, Provenance, Result, SandboxKind, Wanted, sealed
+from evaluator.model.verdict import Verdict
+from leaderboard.plan import Where
+from leaderboard.standings import Entry
+
+
+def recorded(challenge: Challenge, entry: Entry, task_id: str, where: Where, verdict: Verdict = Verdict.OK) -> Result:
+    """A result of an entry on a task."""
+    task = challenge.task(task_id)
+    assert task is not None
+    wanted = Wanted(
+        submission_digest=entry.digest, task_digest=task.digest(), runtime_digest=where.runtime_digest,
+        season=challenge.season, beacon=where.beacon,
+    )  # fmt: skip
+    measured = {"seeds": ["0" * 32], "returns": [1.0], "lengths": [1]} if verdict is Verdict.OK else {}
+    return sealed(
+        {
+            "key": wanted.key(), "class": Class.LOCAL, "task": task_id, "login": entry.login, "agent": entry.agent,
+            **wanted.model_dump(), "sandbox": SandboxKind.DOCKER, "verdict": verdict, "limits": Limits(), "cost": Cost(),
+            "provenance": Provenance(evaluated_at="2026-01-01T00:00:00Z"), **measured,
+        }
+    )  # fmt: skip

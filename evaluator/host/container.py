@@ -2,9 +2,11 @@
 
 import contextlib
 import json
+import math
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,8 @@ _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestExce
 _MIB = 1 << 20
 # gVisor's own kernel is a process of the same cgroup: with 50 it dies at start when its runtime wants another thread.
 GVISOR_THREADS = 200
+# By how much the news of a kill for memory may come after that of the end: one in ten did under load.
+LATE_SECONDS = 0.3
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
@@ -165,6 +169,13 @@ class Engine:
         """The engine's account of its state."""
         with _translated("look at the sandbox"):
             return dict(self._api.inspect_container(container)["State"])
+
+    def ran_out_of_memory(self, container: str) -> bool:
+        """Whether the kernel killed in it for lack of memory; told late, only the engine's events know."""
+        with _translated("ask why the sandbox ended"):
+            wanted = {"container": container, "event": "oom"}
+            until = math.ceil(time.time() + LATE_SECONDS)
+            return any(True for _ in self._api.events(since=1, until=until, filters=wanted, decode=True))
 
     def usage(self, container: str) -> Usage:
         """What it used so far, from the engine's statistics and, for peak memory under cgroup v2, from the cgroup."""

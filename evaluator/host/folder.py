@@ -67,7 +67,7 @@ def check_sizes(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> None:
     if len(blobs) > limits.files:
         raise LoadError(f"the folder holds more than {limits.files} files; leave out what the agent does not need")
     if size > limits.kib * 1024:
-        raise LoadError(f"the folder holds {size // 1024} KiB, the limit is {limits.kib} KiB; shrink or quantise weights")
+        raise LoadError(f"the folder holds more than {limits.kib} KiB; shrink or quantise weights")
     seen: dict[str, str] = {}
     for blob in blobs:
         other = seen.setdefault(blob.path.casefold(), blob.path)
@@ -105,15 +105,21 @@ def check_name(path: str) -> None:
 
 def _blobs(root: Path, limits: SubmissionLimits) -> tuple[Blob, ...]:
     blobs = []
+    size = 0
     for path, entry in _walk(root, ""):
         blobs.append(_read(path, entry, limits))
-        if len(blobs) > limits.files:
+        size += len(blobs[-1].content)
+        if len(blobs) > limits.files or size > limits.kib * 1024:
             break
     return tuple(sorted(blobs, key=lambda blob: blob.path))
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
+    try:
+        entries = sorted(os.scandir(folder), key=lambda e: e.name)
+    except OSError as error:
+        raise LoadError(f"{prefix}: cannot be read ({error.strerror}); make it readable or remove it") from error
+    for entry in entries:
         if entry.name in IGNORED:
             continue
         path = prefix + entry.name

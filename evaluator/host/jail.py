@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import signal
 import socket
 import tempfile
 import threading
@@ -24,6 +25,7 @@ PYTHON = "/opt/venv/bin/python"
 RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 LAST_WORDS_SECONDS = 2.0
 KILL_SECONDS = 10.0
+_KILLED = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +139,9 @@ class Jail:
             return FaultError(Verdict.OUTPUT_LIMIT, message)
         if self._watch.reason:
             return FaultError(Verdict.TIMEOUT, self._watch.reason)
-        if state.get("OOMKilled"):
+        if state.get("OOMKilled") or (
+            state.get("ExitCode") == _KILLED and self._id and self._engine.ran_out_of_memory(self._id)
+        ):
             message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
             return FaultError(Verdict.OUT_OF_MEMORY, message)
         return exit_fault(None if state.get("Running") else state.get("ExitCode"))

@@ -131,7 +131,11 @@ def _value(node: yaml.Node, path: tuple[int | str, ...], where: Where, name: str
         return _mapping(node, path, where, name)
     if isinstance(node, yaml.SequenceNode):
         return [_value(inner, (*path, index), where, name) for index, inner in enumerate(node.value)]
-    return yaml.SafeLoader("").construct_object(node)
+    try:
+        return yaml.SafeLoader("").construct_object(node)
+    except (ValueError, OverflowError) as error:
+        written = f"{name}:{where[path]}: {node.value[:40]!r}"
+        raise LoadError(f"{written} looks like a number or a date but is none; write it in quotes") from error
 
 
 def _mapping(node: yaml.MappingNode, path: tuple[int | str, ...], where: Where, name: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Builds the site: hand-written pages and generated ones into build/pages, MkDocs from there into build/site."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ def build(board: Board, *, official: bool) -> Path:
     pages = board.root / "build" / "pages"
     with people().status("Building the site …"):
         write_pages(board, pages, official=official)
-        _run_mkdocs(board.root)
+        _run_mkdocs(board)
     return board.root / "build" / "site"
 
 
@@ -34,9 +35,12 @@ def write_pages(board: Board, pages: Path, *, official: bool) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _run_mkdocs(root: Path) -> None:
+def _run_mkdocs(board: Board) -> None:
+    root = board.root
+    named = {"PULLRANK_TITLE": board.challenge.title, "PULLRANK_REPOSITORY": board.challenge.repository or ""}
+    environment = {**os.environ, **{name: value for name, value in named.items() if value}, "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(root / "mkdocs.yml")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *said[-5:])

@@ -28,6 +28,7 @@ tasks:
     reference: {score: -110, source: test}
 """
 ONE_TASK = "name: Test\nalgorithm: none\ntasks: [CartPole-v1]\n"
+NO_AGENT = "defines no class Agent; write 'class Agent' with a method act(self, observation)"
 SHORT = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"
 
 
@@ -158,8 +159,7 @@ def test_check_names_every_fault_of_every_folder(board: Path) -> None:
         "submissions/alice/four/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1, MountainCar-v0",
         "submissions/alice/one/submission.yml:1: the key 'algorithm' is missing; add it",
         "submissions/alice/one/submission.yml:2: unknown key 'algoritm'; did you mean 'algorithm'?",
-        "submissions/alice/three/agent.py:1: defines no class Agent; "
-        "write 'class Agent' with a method act(self, observation)",
+        "submissions/alice/three/agent.py:1: " + NO_AGENT,
         "submissions/alice/two/agent.py:1: invalid syntax; correct the syntax",
     ]
 

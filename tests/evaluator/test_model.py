@@ -1,0 +1,176 @@
+"""The model: canonical JSON, names, digests, and what makes an agent or a task another one."""
+
+import json
+import math
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from evaluator.host.load import parse_challenge, parse_submission
+from evaluator.host.replay import parse_result
+from evaluator.host.seeds import agent_seeds, environment_seed, episode_seeds
+from evaluator.model import canonical, names
+from evaluator.model.challenge import Challenge, Limits, Task
+from evaluator.model.submission import Blob, Submission, submission_digest
+from evaluator.model.trace import Leaf
+from evaluator.model.verdict import Verdict, in_plain_words, is_retryable
+from scripts.commands.schemas import MODELS, schema
+from tests.rooms import ANGLE_RULE, evaluated
+
+
+def test_canonical_json_is_that_of_rfc_8785() -> None:
+    # The example of RFC 8785, section 3.2.3, without its string.
+    value = {"numbers": [333333333.33333329, 1e30, 4.50, 2e-3, 1e-27], "literals": [None, True, False], "€": 1, "\r": 2}
+
+    assert canonical.canonical(value) == (
+        '{"\\r":2,"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"€":1}'.encode()
+    )
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, {1: 2}, object()])
+def test_what_json_has_no_word_for_is_refused(value: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        canonical.canonical(value)
+
+
+@pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"1e999", b'{"a":1,"a":2}', b"\xff", b"", b"[" * 200_000])
+def test_strict_json_refuses_what_is_not_json(text: bytes) -> None:
+    with pytest.raises(ValueError):
+        canonical.parse_strict(text)
+
+
+def digest(manifest: bytes, **files: bytes) -> str:
+    blobs = [Blob(path=path, executable=False, content=content) for path, content in files.items()]
+    return submission_digest(parse_submission(manifest), blobs)
+
+
+def test_rewording_and_entering_another_task_is_the_same_agent() -> None:
+    one = digest(b"name: A\nalgorithm: x\n", **{"agent.py": b"1"})
+    reworded = digest(b"name: B\nalgorithm: y\ndescription: new\ntasks: [CartPole-v1]\n", **{"agent.py": b"1"})
+
+    assert one == reworded
+
+
+def test_any_other_byte_mode_or_name_is_another_agent() -> None:
+    manifest = parse_submission(b"name: A\nalgorithm: x\n")
+    base = [Blob(path="agent.py", executable=False, content=b"1")]
+    others = [
+        [Blob(path="agent.py", executable=False, content=b"2")],
+        [Blob(path="agent.py", executable=True, content=b"1")],
+        [Blob(path="agent2.py", executable=False, content=b"1")],
+        [*base, Blob(path="b", executable=False, content=b"")],
+        [],
+    ]
+    digests = {submission_digest(manifest, blobs) for blobs in (base, *others)}
+    adapted = submission_digest(Submission(name="A", algorithm="x", adapter="sb3"), base)
+
+    assert len(digests | {adapted}) == 7
+
+
+def test_the_order_of_files_does_not_matter() -> None:
+    manifest = parse_submission(b"name: A\nalgorithm: x\n")
+    blobs = [Blob(path=name, executable=False, content=name.encode()) for name in "cab"]
+
+    assert submission_digest(manifest, blobs) == submission_digest(manifest, sorted(blobs, key=lambda b: b.path))
+
+
+def test_words_and_anchors_do_not_make_another_task_and_settings_do() -> None:
+    task = Task(id="CartPole-v1")
+    words = task.model_copy(
+        update={"title": "Pole", "description": "…", "bounds": (0.0, 500.0), "score": "iqm", "decimals": 3}
+    )
+
+    assert task.digest() == words.digest()
+    for change in (
+        {"episodes": 99},
+        {"clip": False},
+        {"kwargs": {"a": 1}},
+        {"env": "CartPole-v0"},
+        {"max_episode_steps": 7},
+    ):
+        assert task.digest() != task.model_copy(update=change).digest()
+
+
+def test_seeds_are_those_of_the_design() -> None:
+    seeds = episode_seeds("2026", "preview", "ab" * 32, "CartPole-v1", 2)
+
+    # SHA-256 of the canonical JSON of the name, by an independent tool: printf … | sha256sum | cut -c1-32
+    assert seeds == ("b09343c6ad6ef7fc6a8ec0c63cd9ccc2", "95c1dd1fb55daa8f56bb240df7346fbc")
+    assert environment_seed(seeds[0], 128) == int(seeds[0], 16)
+    assert environment_seed(seeds[0], 31) == int(seeds[0], 16) >> 97
+    assert all(0 <= seed < 2**32 for seed in agent_seeds("2026", "preview", "ab" * 32, "CartPole-v1", 50))
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=50))
+def test_packed_actions_come_back(values: list[int]) -> None:
+    import numpy as np
+
+    leaf = Leaf.of(np.array(values, np.int64))
+
+    assert leaf.array(len(values)).tolist() == values
+    with pytest.raises(ValueError):
+        leaf.array(len(values) + 1)
+
+
+@pytest.mark.parametrize("login", ["a", "Alice-1", "x" * 39])
+def test_logins_are_githubs(login: str) -> None:
+    assert names.LOGIN.fullmatch(login)
+
+
+@pytest.mark.parametrize("login", ["", "-a", "a-", "a--b", "x" * 40, "a_b", "ä", "a/b", ".."])
+def test_other_logins_are_refused(login: str) -> None:
+    assert not names.LOGIN.fullmatch(login)
+
+
+@pytest.mark.parametrize("agent", ["A", "", ".", "..", "-a", "a b", "a/b", "x" * 41, "a\n", ".git"])
+def test_other_agent_names_are_refused(agent: str) -> None:
+    assert not names.AGENT.fullmatch(agent)
+
+
+def test_a_task_id_is_one_segment_of_a_path() -> None:
+    assert names.safe_path_segment("ALE/Pong-v5") == "ALE%2FPong-v5"
+    assert names.safe_path_segment("a:b c") == "a%3Ab%20c"
+
+
+def test_every_verdict_has_words() -> None:
+    assert len({in_plain_words(verdict) for verdict in Verdict}) == len(Verdict)
+    assert [verdict for verdict in Verdict if is_retryable(verdict)] == [Verdict.TIMEOUT, Verdict.INTERNAL_ERROR]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tasks": []},
+        {"tasks": [{"id": "A"}, {"id": "a"}]},
+        {"tasks": [{"id": "A", "bounds": [1, 0]}]},
+        {"tasks": [{"id": "A", "random": {"score": 1, "source": "x"}, "reference": {"score": 1, "source": "x"}}]},
+        {"tasks": [{"id": "../a"}]},
+        {"limits": {"memory_mib": 1}},
+        {"repository": "http://example.org"},
+    ],
+)
+def test_challenges_that_contradict_themselves_are_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Challenge.model_validate({"title": "T", "season": "s", "tasks": [{"id": "A"}], **fields})
+
+
+def test_the_wall_is_ten_times_the_processor_limit() -> None:
+    assert Limits(cpu_seconds=7).wall_seconds == 70
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_published_schema_accepts_what_the_model_writes(name: str) -> None:
+    document: object
+    if name in ("result", "trace"):
+        outcome = evaluated(ANGLE_RULE, Task(id="CartPole-v1", episodes=2))
+        document = outcome.result.document() if name == "result" else json.loads(outcome.trace or b"")
+        assert parse_result(outcome.result.serialised()) == outcome.result
+    else:
+        text = {"submission": b"name: A\nalgorithm: b\n", "challenge": b"title: T\nseason: s\ntasks: [{id: A}]\n"}[name]
+        model: BaseModel = parse_submission(text) if name == "submission" else parse_challenge(text)
+        document = json.loads(model.model_dump_json(exclude_none=True))
+
+    jsonschema.validate(document, json.loads(schema(name)))

@@ -1,0 +1,121 @@
+"""The process sandbox and its control group: limits where they are granted, and nothing left behind."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.cgroup import Group
+from evaluator.host.choose import choose
+from evaluator.host.sandbox import Usage
+from evaluator.model.challenge import Limits, Task
+from evaluator.model.verdict import Verdict
+from tests.rooms import ANGLE_RULE, evaluated
+
+TASK = Task(id="CartPole-v1", episodes=3)
+HEAD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n"
+
+
+def tree(root: Path, *, unified: bool) -> Path:
+    if unified:
+        (root / "cgroup.controllers").write_text("cpu memory pids")
+    else:
+        for controller in ("memory", "pids", "cpu", "cpuacct"):
+            (root / controller).mkdir()
+    return root
+
+
+@pytest.mark.parametrize(
+    ("unified", "expected"),
+    [
+        (
+            True,
+            {"box/memory.max": "536870912", "box/cpu.max": "50000 100000", "box/pids.max": "50", "box/memory.swap.max": "0"},
+        ),
+        (
+            False,
+            {
+                "memory/box/memory.limit_in_bytes": "536870912",
+                "memory/box/memory.memsw.limit_in_bytes": "536870912",
+                "cpu/box/cpu.cfs_quota_us": "50000",
+                "pids/box/pids.max": "50",
+            },
+        ),
+    ],
+)
+def test_the_limits_are_written_for_both_versions(tmp_path: Path, unified: bool, expected: dict[str, str]) -> None:
+    group = Group.create(Limits(), tree(tmp_path, unified=unified), "box")
+
+    assert group is not None
+    assert {name: (tmp_path / name).read_text() for name in expected} == expected
+
+
+def test_usage_and_a_kill_by_memory_are_read_for_both_versions(tmp_path: Path) -> None:
+    for unified in (True, False):
+        root = tree(tmp_path / str(unified), unified=unified) if (tmp_path / str(unified)).mkdir() is None else tmp_path
+        group = Group.create(Limits(), root, "box")
+        assert group is not None
+        assert group.usage() == Usage()
+        files = (
+            {"cpu.stat": "usage_usec 2500000\nuser_usec 1", "memory.peak": "1024\n", "memory.events": "oom 1\noom_kill 1\n"}
+            if unified
+            else {
+                "cpuacct.usage": "2500000000\n",
+                "memory.max_usage_in_bytes": "1024\n",
+                "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+            }
+        )
+        for name, text in files.items():
+            (
+                group.places["cpuacct" if name.startswith("cpuacct") else "memory" if "memory" in name else "cpu"] / name
+            ).write_text(text)
+        assert group.usage() == Usage(cpu_seconds=2.5, peak_memory_bytes=1024)
+        assert group.killed_by_memory()
+
+
+def test_where_the_kernel_grants_no_group_there_is_none(tmp_path: Path) -> None:
+    assert Group.create(Limits(), tmp_path / "nowhere", "box") is None
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict", "limits"),
+    [
+        ("        return 1 / 0\n", Verdict.CRASHED, {}),
+        ("        import os; os._exit(0)\n", Verdict.CRASHED, {}),
+        ("        while True: pass\n", Verdict.TIMEOUT, {"answer_seconds": 0.2}),
+        ("        print('x' * 4096); return 0\n", Verdict.OUTPUT_LIMIT, {"log_kib": 16}),
+        ("        self.x = bytearray(2 << 30); return 0\n", Verdict.OUT_OF_MEMORY, {}),
+        ("        return None\n", Verdict.PROTOCOL_ERROR, {}),
+    ],
+)
+def test_faults_of_the_agent_are_verdicts_here_too(body: str, verdict: Verdict, limits: dict[str, float]) -> None:
+    outcome = evaluated(HEAD + body, TASK, limits=Limits.model_validate(limits))
+
+    assert outcome.result.verdict is verdict
+    assert outcome.result.message
+
+
+def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path) -> None:
+    before = set(Path("/sys/fs/cgroup").glob("**/pullrank-*"))
+
+    result = evaluated(ANGLE_RULE, TASK).result
+
+    assert result.verdict is Verdict.OK
+    assert result.cost.cpu_seconds is None or 0 < result.cost.cpu_seconds < 60
+    assert result.cost.wall_seconds > 0
+    assert set(Path("/sys/fs/cgroup").glob("**/pullrank-*")) == before
+
+
+def test_the_agents_environment_is_clean() -> None:
+    os.environ["PULLRANK_TEST_SECRET"] = "seen"
+    body = "        import os\n        assert 'PULLRANK_TEST_SECRET' not in os.environ\n        return 0\n"
+
+    assert evaluated(HEAD + body, TASK).result.verdict is Verdict.OK
+
+
+def test_it_says_that_it_is_no_boundary() -> None:
+    chosen = choose("process", "", lambda line: None)
+
+    assert chosen.notice is not None
+    assert "no security boundary" in chosen.notice
+    assert chosen.base == "process"

@@ -1,5 +1,6 @@
 """Verifies what is recorded, in parallel over the cores: the verbs `verify` and `demo` share this."""
 
+import hashlib
 import multiprocessing
 import os
 from collections.abc import Iterable
@@ -9,11 +10,42 @@ from functools import cache
 from pathlib import Path
 
 from evaluator.host.replay import Finding, Standing, verify
+from evaluator.host.runtime import versions
 from evaluator.host.worlds import World, WorldError, open_world
 from evaluator.model import canonical
 from evaluator.model.challenge import Challenge, Task
-from leaderboard.store import Store
+from leaderboard.store import Store, write_atomically
 from scripts.console import bar
+
+
+class Seen:
+    """Results that this machine has verified before, by the hash of all that verification reads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._marks = set(path.read_text().split()) if path.exists() else set()
+
+    def mark(self, challenge: Challenge, store: Store, path: Path) -> str:
+        """What a result's verification is a function of."""
+        trace = store.trace_of(path)
+        hasher = hashlib.sha256(f"{sorted(versions().items())}\0{challenge.model_dump_json()}".encode())
+        for file in (path, trace):
+            hasher.update(b"\0" + (hashlib.sha256(file.read_bytes()).digest() if file.exists() else b"none"))
+        return hasher.hexdigest()
+
+    def split(self, challenge: Challenge, store: Store, files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+        """The files that were verified before, and those that were not."""
+        before: list[Path] = []
+        new: list[Path] = []
+        for path in files:
+            (before if self.mark(challenge, store, path) in self._marks else new).append(path)
+        return before, new
+
+    def remember(self, challenge: Challenge, store: Store, findings: Iterable[Finding]) -> None:
+        """Keep what was verified just now."""
+        verified = (Path(finding.path) for finding in findings if finding.standing is Standing.VERIFIED)
+        self._marks |= {self.mark(challenge, store, path) for path in verified}
+        write_atomically(self._path, "\n".join(sorted(self._marks)).encode())
 
 
 @dataclass(frozen=True, kw_only=True)

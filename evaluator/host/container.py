@@ -130,8 +130,7 @@ class Engine:
                 last = (event.get("stream") or event.get("status") or "").strip() or last
                 tell(last)
                 if "error" in event:
-                    reason = " ".join(event["error"].split())[:200]
-                    raise EngineError(f"the evaluator image cannot be built (at '{last[:60]}'): {reason}")
+                    raise EngineError(_build_failure(arguments, last, event["error"]))
 
     def create(self, image: str, command: list[str], limits: Limits, options: dict[str, Any]) -> str:
         """A locked-down container, not yet started. `options`: environment, binds, runtime, stdin."""
@@ -245,6 +244,13 @@ def peak_from_cgroup(root: Path, container: str) -> int | None:
         with contextlib.suppress(OSError, ValueError):
             return int((root / place / "memory.peak").read_text())
     return None
+
+
+def _build_failure(arguments: dict[str, str], last: str, error: str) -> str:
+    if " FROM " in last:
+        base = arguments.get("BASE_IMAGE", "")[:60]
+        return f"the base image {base} cannot be had here; name one that can with BASE_IMAGE=…"
+    return f"the evaluator image cannot be built (at '{last[:60]}'): {' '.join(error.split())[:200]}"
 
 
 def _is_orphan(label: str, *, running: bool) -> bool:

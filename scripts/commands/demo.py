@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.load import LoadError
-from evaluator.host.replay import Standing
+from evaluator.host.replay import Finding, Standing
 from evaluator.model.challenge import Task
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
@@ -17,7 +17,7 @@ from scripts.console import OK, OUR_FAULT, say
 from scripts.evaluating import Bench, entered, evaluate_or_recall, open_bench
 from scripts.site import build
 from scripts.tables import standings_tables
-from scripts.verifying import verify_files
+from scripts.verifying import Seen, verify_files
 
 
 def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto") -> int:
@@ -28,7 +28,7 @@ def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or proce
     for line in faults:
         say(line)
     results = [result for agent in found for result in _evaluate(bench, agent, list(board.challenge.tasks))]
-    findings = verify_files(board.challenge, board.store, [board.store.result_path(r) for r in results], quiet=False)
+    findings = _verify(board, [board.store.result_path(result) for result in results])
     standings_tables(compute(board, official=False))
     report(findings)
     place = build(board, official=False)
@@ -36,6 +36,17 @@ def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or proce
     refuted = any(finding.standing is Standing.REFUTED for finding in findings)
     ours = any(result.verdict is Verdict.INTERNAL_ERROR for result in results)
     return OUR_FAULT if refuted or ours else OK
+
+
+def _verify(board: Board, files: list[Path]) -> list[Finding]:
+    """Replay what has not been replayed here before."""
+    seen = Seen(board.root / "build" / "verified.txt")
+    before, new = seen.split(board.challenge, board.store, files)
+    findings = verify_files(board.challenge, board.store, new, quiet=False)
+    seen.remember(board.challenge, board.store, findings)
+    if before:
+        say(f"{len(before)} of {len(files)} results were replayed here before and have not changed since.")
+    return [*(Finding(path=str(path), standing=Standing.VERIFIED) for path in before), *findings]
 
 
 def _evaluate(bench: Bench, found: Found, tasks: list[Task]) -> list[Result]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import channel_bench, start_bench
+from bench import channel_bench, rank_bench, start_bench
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import EngineError
 from evaluator.host.pins import run_pinned
@@ -34,13 +34,20 @@ def boxes() -> dict[str, Chosen]:
     return found
 
 
+def _ranking() -> dict[str, dict[str, float]]:
+    """Seconds that ranking takes, one run per size."""
+    timings = rank_bench.run()["rank"]
+    rows = {f"rank {t['entries']:,} entries × 8 tasks, seconds": t["seconds"] for t in timings}
+    return {name: {"median": seconds, "min": seconds, "max": seconds} for name, seconds in rows.items()}
+
+
 def main() -> None:
     """Time everything."""
     run_pinned(os.environ, ["-m", "bench", *sys.argv[1:]])
     found = boxes()
     if "docker" not in found:
         sys.exit("The benchmark times the container; start an engine first.")
-    figures = channel_bench.run(found) | start_bench.run()
+    figures = channel_bench.run(found) | start_bench.run() | _ranking()
     table = Table("figure", "median", "min", "max", "goal", title="CartPole-v1, 100 episodes; ratios to the bare loop")
     for name, figure in figures.items():
         form = "{:,.0f}" if figure["median"] > 100 else "{:.2f}"

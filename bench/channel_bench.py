@@ -59,7 +59,9 @@ def contained(source: str, task: Task, chosen: Chosen) -> tuple[float, tuple[Pla
         sandbox = chosen.opener(Cell(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
         try:
             stream = sandbox.stream()
-            match = Match(world=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None)
+            match = Match(
+                world=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
+            )
             begun = time.perf_counter()
             tally = play(match, stream)
             seconds = time.perf_counter() - begun

@@ -60,6 +60,7 @@ class StandardStream:
 
     def __init__(self, connection: socket.socket, log: BoundedLog) -> None:
         connection.settimeout(TICK)
+        self.spin = 0.0
         self._connection = connection
         self._log = log
         self._streams = Demultiplexer()

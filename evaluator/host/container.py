@@ -25,6 +25,8 @@ LABEL = "org.pullrank.owner"
 CGROUP = Path("/sys/fs/cgroup")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 _MIB = 1 << 20
+# Not found, or its removal is under way: another evaluator reaps the same orphan.
+_GONE = (404, 409)
 # gVisor's own kernel is a process of the same cgroup: with 50 it dies at start when its runtime wants another thread.
 GVISOR_THREADS = 200
 # By how much the news of a kill for memory may come after that of the end: one in ten did under load.
@@ -164,6 +166,11 @@ class Engine:
         with _translated("start the sandbox"):
             self._api.start(container)
 
+    def pin(self, container: str, processor: int) -> None:
+        """Keep it on one processor; an engine that cannot leaves it as it was."""
+        with contextlib.suppress(*_ENGINE_ERRORS):
+            self._api.update_container(container, cpuset_cpus=str(processor))
+
     def state(self, container: str) -> dict[str, Any]:
         """The engine's account of its state."""
         with _translated("look at the sandbox"):
@@ -192,8 +199,12 @@ class Engine:
 
     def remove(self, container: str) -> None:
         """Kill and remove it if it is there."""
-        with contextlib.suppress(docker.errors.NotFound), _translated("remove the sandbox"):
-            self._api.remove_container(container, force=True, v=True)
+        with _translated("remove the sandbox"):
+            try:
+                self._api.remove_container(container, force=True, v=True)
+            except docker.errors.APIError as error:
+                if error.status_code not in _GONE:
+                    raise
 
     def reap(self) -> int:
         """Remove containers whose evaluator is gone; a living neighbour's are left alone. Returns how many."""

@@ -146,7 +146,9 @@ def _in_sandbox(order: Order, opener: Opener, room: Path, progress: Callable[[in
 
 
 def _played(order: Order, sandbox: Sandbox, progress: Callable[[int], None]) -> _Run:
-    match = Match(world=order.world, tickets=order.tickets(), limits=order.limits, progress=progress)
+    match = Match(
+        world=order.world, tickets=order.tickets(), limits=order.limits, progress=progress, pin_sandbox=sandbox.pin
+    )
     tally: Tally | None = None
     try:
         tally = play(match, sandbox.stream())

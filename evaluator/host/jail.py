@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.host.attached import StandardStream, drain
-from evaluator.host.channel import SocketStream, Stream
+from evaluator.host.channel import SocketStream, Stream, listen
 from evaluator.host.container import Engine
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.log import BoundedLog
@@ -69,10 +69,8 @@ class Jail:
         """A socket in a directory of its own; the container's unprivileged user must be able to reach it."""
         door = self._room / "channel"
         door.mkdir(mode=0o755)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(door / "agent.sock"))
+        listener = listen(door / "agent.sock")
         (door / "agent.sock").chmod(0o666)
-        listener.listen(1)
         return listener
 
     def _open(self, walls: Walls, cell: Cell) -> None:
@@ -121,6 +119,11 @@ class Jail:
             killer = threading.Thread(target=self._engine.kill, args=(self._id,), name="kill", daemon=True)
             self._killers.append(killer)
             killer.start()
+
+    def pin(self, processor: int) -> None:
+        """See Sandbox."""
+        if self._id:
+            self._engine.pin(self._id, processor)
 
     def usage(self) -> Usage:
         """See Sandbox. A dead container has no cgroup any more: then the watchdog's last reading stands."""

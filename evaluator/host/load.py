@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from evaluator.model.base import Frozen, explain
 from evaluator.model.challenge import Challenge
+from evaluator.model.moderation import Moderation
 from evaluator.model.names import INVISIBLE
 from evaluator.model.submission import Submission
 
@@ -43,6 +44,15 @@ def parse_submission(content: bytes, name: str = "submission.yml") -> Submission
         LoadError: it is not one.
     """
     return _model(Submission, content, name, MAX_BYTES)
+
+
+def parse_moderation(content: bytes, name: str = "moderation.yml") -> Moderation:
+    """The exclusions in a document.
+
+    Raises:
+        LoadError: it is not one.
+    """
+    return _model(Moderation, content, name, MAX_CHALLENGE_BYTES)
 
 
 def read_challenge(path: Path) -> Challenge:

@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evaluator.host.cgroup import Group
-from evaluator.host.channel import SocketStream, Stream
+from evaluator.host.channel import SocketStream, Stream, listen
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.image import sandbox_sources
 from evaluator.host.log import BoundedLog
@@ -45,7 +44,7 @@ class ProcessSandbox:
         self._stream: SocketStream | None = None
         self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
         self._group = Group.create(cell.limits, Path("/sys/fs/cgroup"), self._room.name)
-        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener = listen(self._room / "agent.sock")
         self._process: subprocess.Popen[bytes] | None = None
         try:
             self._open(cell)
@@ -59,9 +58,7 @@ class ProcessSandbox:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
         (self._room / "tmp").mkdir()
-        address = str(self._room / "agent.sock")
-        self._listener.bind(address)
-        self._listener.listen(1)
+        address = "../agent.sock"  # from its working directory: the whole path may be too long for a socket
         module = "evaluator.sandbox.main"
         command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, str(cell.folder), cell.entry, address]
         self._process = subprocess.Popen(
@@ -114,6 +111,9 @@ class ProcessSandbox:
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    def pin(self, processor: int) -> None:
+        """See Sandbox. Its process may be behind a namespace's first one, so it stays where it is."""
 
     def usage(self) -> Usage:
         """See Sandbox."""

@@ -9,6 +9,7 @@ from evaluator import wire
 from evaluator.host.channel import ComplaintError, Stream, read_body, read_json
 from evaluator.host.cohort import Cohort, Ticket
 from evaluator.host.faults import FaultError
+from evaluator.host.processor import Pin, shared_processor
 from evaluator.host.record import Played
 from evaluator.host.spaces import IllegalActionError, describe
 from evaluator.host.worlds import World
@@ -32,6 +33,8 @@ class Match:
     """The deadlines."""
     progress: Callable[[int], None]
     """Called with the number of finished episodes."""
+    pin_sandbox: Pin = lambda processor: None
+    """Keeps the sandbox on a processor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,14 @@ def play(match: Match, stream: Stream) -> Tally:
     """
     shared = _greet(match, stream)
     cohorts = _cohorts(match, shared=shared)
+    if len(cohorts) > 1:
+        return _play_all(match, cohorts, stream)
+    stream.spin = 0.0
+    with shared_processor(match.pin_sandbox):
+        return _play_all(match, cohorts, stream)
+
+
+def _play_all(match: Match, cohorts: list[Cohort], stream: Stream) -> Tally:
     done: dict[int, Played] = {}
     for cohort in cohorts:
         _ask(match, cohort, stream)

@@ -50,6 +50,9 @@ class Sandbox(Protocol):
             HangupError: the sandbox ended before.
         """
 
+    def pin(self, processor: int) -> None:
+        """Keep it on one processor, where it is able to."""
+
     def usage(self) -> Usage:
         """What was used so far; callable until `close`."""
 

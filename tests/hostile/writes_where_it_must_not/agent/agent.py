@@ -16,7 +16,7 @@ PLACES = (
     "/var/tmp/new",
     "/dev/new",
     "/run/new",
-    "/root/new",
+    "/home/new",
     "/proc/sys/kernel/core_pattern",
     "/proc/sysrq-trigger",
     "/sys/fs/cgroup/new",

@@ -1,0 +1,161 @@
+"""Proves that a sandbox refuses what it must and grants what it may: agents of ours try, through the real evaluation."""
+
+import dataclasses
+import json
+import socket
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evaluator.host.choose import Chosen
+from evaluator.host.evaluate import Order, evaluate
+from evaluator.host.folder import Folder, assemble
+from evaluator.host.pins import pinned_environment
+from evaluator.host.worlds import open_world
+from evaluator.model.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.result import Class, Result
+from evaluator.model.submission import MANIFEST_NAME, Blob
+from evaluator.model.verdict import Verdict
+
+PROBES = Path(__file__).parent / "probes"
+TASK = Task(id="CartPole-v1", episodes=1, max_episode_steps=20)
+# What a sandbox gives beside the pins: its own variables, and what the shell, Python and the engine add.
+GIVEN = ("PATH", "HOME", "TMPDIR", "HOSTNAME", "PYTHONDONTWRITEBYTECODE", "PWD", "SHLVL", "_", "LC_CTYPE", "OLDPWD")
+# How each attempt of `look.py` is told to people, when it is refused as it must be or, for the last, granted.
+WORDS = {
+    "write elsewhere": "nothing outside its temporary directory can be written",
+    "run from tmp": "nothing in its temporary directory can be run",
+    "network": "neither this machine nor the network can be reached",
+    "host files": "no file of this machine can be read",
+    "environment": "no environment variable of this machine can be seen",
+    "processes": "no other process can be seen",
+    "engine": "the container engine cannot be reached",
+    "privileges": "no privilege can be had",
+    "fill tmp": "its temporary directory holds no more than its size",
+    "allowed write": "one mebibyte can be written where it is allowed",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One promise of a sandbox."""
+
+    name: str
+    """What should be true."""
+    held: bool
+    """Whether it is."""
+    detail: str
+    """What was seen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excess:
+    """An agent that goes beyond one limit, and how that must end."""
+
+    agent: str
+    """Its file in `probes/`."""
+    name: str
+    """The promise."""
+    verdict: Verdict
+    """What must come of it."""
+    says: str
+    """What the message must contain."""
+    limits: dict[str, float]
+    """Limits that make it quick."""
+
+
+EXCESSES = (
+    Excess(agent="hoard", name="more memory than the limit ends it", verdict=Verdict.OUT_OF_MEMORY, says="",
+           limits={"memory_mib": 128, "answer_seconds": 60}),
+    Excess(agent="burn", name="more processor time than the limit ends it", verdict=Verdict.TIMEOUT, says="processor",
+           limits={"cpu_seconds": 1, "answer_seconds": 60}),
+    Excess(agent="dawdle", name="a late answer ends it", verdict=Verdict.TIMEOUT, says="no answer within",
+           limits={"answer_seconds": 0.5}),
+    Excess(agent="oversleep", name="an agent that never is ready is ended", verdict=Verdict.TIMEOUT, says="ready",
+           limits={"start_seconds": 4}),
+    Excess(agent="babble", name="more output than the limit ends it", verdict=Verdict.OUTPUT_LIMIT, says="",
+           limits={"answer_seconds": 60}),
+)  # fmt: skip
+
+
+def probe(chosen: Chosen, limits: Limits) -> list[Check]:
+    """Try everything."""
+    return [*_looked(chosen, limits), _bred(chosen, limits), *(_exceeded(chosen, limits, excess) for excess in EXCESSES)]
+
+
+def _played(chosen: Chosen, limits: Limits, agent: str, orders: dict[str, object] | None = None) -> Result:
+    order = Order(
+        login="local",
+        login_id=None,
+        agent="probe",
+        folder=_folder(agent, orders or {}),
+        world=open_world(TASK),
+        limits=limits,
+        season="probe",
+        beacon="probe",
+        beacon_verified=False,
+        klass=Class.LOCAL,
+        runtime_digest="0" * 64,
+    )
+    return evaluate(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
+
+
+def _folder(agent: str, orders: dict[str, object]) -> Folder:
+    manifest = f"name: Probe\nalgorithm: probe\nentry: {agent}.py\n"
+    files = {
+        MANIFEST_NAME: manifest.encode(),
+        f"{agent}.py": (PROBES / f"{agent}.py").read_bytes(),
+        "orders.json": json.dumps(orders).encode(),
+    }
+    return assemble(tuple(Blob(path=p, executable=False, content=c) for p, c in sorted(files.items())), SubmissionLimits())
+
+
+def _looked(chosen: Chosen, limits: Limits) -> Iterator[Check]:
+    """What `look.py` found, with a listening port and a readable file here for it to find."""
+    with (
+        tempfile.NamedTemporaryFile("w", prefix="pullrank-canary-") as canary,
+        socket.create_server(("127.0.0.1", 0)) as door,
+    ):
+        canary.write("a file of this machine")
+        canary.flush()
+        Path(canary.name).chmod(0o644)
+        orders = {
+            "canary": canary.name,
+            "port": door.getsockname()[1],
+            "environment": [*pinned_environment(), *GIVEN],
+            "tmpfs_mib": limits.tmpfs_mib,
+        }
+        result = _played(chosen, limits, "look", orders)
+    found = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
+    for name, words in WORDS.items():
+        fault = found.get(name, "the probe did not get so far")
+        yield Check(name=words, held=fault is None, detail=fault or "")
+    ok = result.verdict is Verdict.OK
+    yield Check(name="an honest agent can answer", held=ok, detail=f"{result.verdict} {result.message}".strip())
+
+
+def _findings(result: Result) -> list[str]:
+    return [line for line in result.log_tail.splitlines() if line.startswith("probe [") and line.endswith("]")]
+
+
+def _bred(chosen: Chosen, limits: Limits) -> Check:
+    """A kernel may refuse the fork, or the sandbox may end: both are limits."""
+    few = limits.model_copy(update={"pids": min(limits.pids, 50)})
+    result = _played(chosen, few, "breed")
+    refused = "refused after" in result.log_tail
+    ended = result.verdict not in (Verdict.OK, Verdict.INTERNAL_ERROR)
+    detail = result.log_tail.strip() or f"{result.verdict} {result.message}"
+    return Check(name="more processes than the limit are refused", held=refused or ended, detail=detail[:200])
+
+
+def _exceeded(chosen: Chosen, limits: Limits, excess: Excess) -> Check:
+    result = _played(chosen, limits.model_copy(update=excess.limits), excess.agent)
+    held = result.verdict is excess.verdict and excess.says in result.message
+    return Check(name=excess.name, held=held, detail=f"{result.verdict} {result.message}".strip())
+
+
+def as_document(checks: list[Check]) -> list[dict[str, object]]:
+    """For machines."""
+    return [dataclasses.asdict(check) for check in checks]

@@ -93,19 +93,15 @@ class Player:
         start = wire.COUNT.size + count * wire.LANE.size
         observations = self._reader.stacked(body, count, start)
         if self._factory.batched:
-            actions = self._call(self._shared.act_batch, observations)
+            actions = self._foreign("act_batch", lambda: self._shared.act_batch(observations))
             return self._written(lambda: self._writer.stacked(actions, count))
         actions = self._singly(body[wire.COUNT.size : start], observations)
         return self._written(lambda: self._writer.singles(actions))
 
     def _written(self, write: Callable[[], bytes]) -> bytes:
-        """Actions as bytes; they may be objects of the agent's own classes, whose methods may do anything."""
-        try:
-            return write()
-        except BadActionError:
-            raise
-        except BaseException as error:
-            raise agents.blame(error, self._folder, "the action") from error
+        """Actions as bytes: they may be objects of the agent's classes, whose methods do anything."""
+        body: bytes = self._foreign("the action", write)
+        return body
 
     def _singly(self, heads: memoryview, observations: Any) -> list[Any]:
         """One action per lane, each from its own agent unless one is shared."""
@@ -124,11 +120,14 @@ class Player:
             raise fault from error
         return actions
 
-    def _call(self, act: Any, observations: Any) -> Any:
+    def _foreign(self, doing: str, run: Callable[[], Any]) -> Any:
+        """What comes of the agent's own code; whatever it raises is the agent's."""
         try:
-            return act(observations)
+            return run()
+        except BadActionError:
+            raise
         except BaseException as error:
-            raise agents.blame(error, self._folder, "act_batch") from error
+            raise agents.blame(error, self._folder, doing) from error
 
 
 def serve(stream: Stream, folder: Path, entry: str) -> None:

@@ -5,12 +5,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from evaluator import wire
 from evaluator.host.attached import STDOUT, StandardStream
-from evaluator.host.channel import SocketStream, Stream, complaint, read_body
+from evaluator.host.channel import SocketStream, Stream, complaint, listen, read_body
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.log import BoundedLog
 from evaluator.model.names import INVISIBLE
@@ -132,3 +133,14 @@ def test_promised_length_is_never_allocated(ends: tuple[Stream, socket.socket, b
         read_body(stream, wire.Op.ACTIONS, 8, time.monotonic() + 5)
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR
+
+
+def test_socket_can_lie_deeper_than_an_address_is_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+
+    with listen(deep / "agent.sock") as listener, socket.socket(socket.AF_UNIX) as caller:
+        monkeypatch.chdir(deep)
+        caller.connect("agent.sock")
+        accepted, _ = listener.accept()
+        accepted.close()

@@ -1,5 +1,8 @@
-"""Not Python."""
+"""Not Python, though a formatter takes it for some."""
+
 
 class Agent:
-    def act(self, observation)
-        return 0
+    def act(self, observation):
+        pass
+
+    return 0

@@ -1,0 +1,39 @@
+"""`pullrank probe`: prove that the sandbox refuses what it must before anything depends on it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evaluator.host.probe import Check, as_document, probe
+from scripts.board import open_board
+from scripts.console import OK, OUR_FAULT, people, print_json
+from scripts.evaluating import open_bench
+
+
+def run(
+    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of checks.")] = False,
+) -> int:
+    """Try what a sandbox must refuse, and what it must grant; exit code 3 if a promise does not hold."""
+    board = open_board(Path.cwd())
+    bench = open_bench(board, sandbox)
+    with people().status(f"Probing the {bench.chosen.kind} sandbox …"):
+        checks = probe(bench.chosen, board.challenge.limits)
+    if as_json:
+        print_json(as_document(checks))
+    else:
+        Console(highlight=False).print(_table(checks))
+    return OK if all(check.held for check in checks) else OUR_FAULT
+
+
+def _table(checks: list[Check]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "promise", "what was seen"):
+        table.add_column(name)
+    for check in checks:
+        table.add_row("holds" if check.held else "FAILS", check.name, Text(check.detail))
+    return table

@@ -1,0 +1,96 @@
+"""The evaluator image: the same sources give the same name and the same files, and nothing of ours but two sources."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from evaluator.host import image
+from evaluator.host.container import Engine
+from tests.hostile.arena import base
+
+pytestmark = pytest.mark.docker
+# Written by the engine or the package manager at build time, with the time in them; no code is read from them.
+UNSTABLE = ("var/log/", "var/cache/", "etc/resolv.conf", "etc/hostname", "etc/hosts", ".dockerenv", "dev/", "proc/", "sys/")
+
+
+@pytest.fixture(scope="module")
+def built(engine: Engine) -> str:
+    return image.ensure(engine, base(), lambda line: None)
+
+
+def test_same_sources_have_the_same_name(engine: Engine, built: str) -> None:
+    identity = image.base_identity(engine, base())
+
+    assert image.tag(identity) == image.tag(identity)
+    assert engine.image_id(image.tag(identity)) == built
+    assert image.archive() == image.archive()
+
+
+def test_other_base_has_another_name() -> None:
+    assert image.tag("one") != image.tag("two")
+
+
+def exported(engine: Engine, reference: str) -> dict[str, str]:
+    """Path to hash of every file of an image, by way of a container that never starts."""
+    container = engine._api.create_container(reference, ["true"])["Id"]
+    try:
+        stream: Iterator[bytes] = engine._api.export(container)
+        data = io.BytesIO(b"".join(stream))
+    finally:
+        engine._api.remove_container(container, force=True)
+    with tarfile.open(fileobj=data) as tar:
+        return {member.name: digest(tar, member) for member in tar if not member.name.startswith(UNSTABLE)}
+
+
+def digest(tar: tarfile.TarFile, member: tarfile.TarInfo) -> str:
+    """What a reader would notice: kind, rights, target and bytes; never times."""
+    file = tar.extractfile(member) if member.isfile() else None
+    content = hashlib.sha256(file.read()).hexdigest() if file else member.linkname
+    return f"{member.type!r} {member.mode:o} {member.uid}:{member.gid} {content}"
+
+
+def test_building_twice_gives_the_same_files(engine: Engine, built: str) -> None:
+    tags = ["pullrank-test-build:one", "pullrank-test-build:two"]
+    try:
+        for tag in tags:
+            rebuild(engine, tag)
+        one, two = (exported(engine, tag) for tag in tags)
+    finally:
+        for tag in tags:
+            if engine.image_id(tag):
+                engine._api.remove_image(tag, force=True)
+
+    assert {name for name in one.keys() | two.keys() if one.get(name) != two.get(name)} == set()
+    assert one == exported(engine, built)
+
+
+def rebuild(engine: Engine, tag: str) -> None:
+    """Build without the engine's cache."""
+    stream: Any = engine._api.build(
+        fileobj=io.BytesIO(image.archive()), custom_context=True, tag=tag, buildargs={"BASE_IMAGE": base()}, rm=True,
+        forcerm=True, network_mode="host", nocache=True, decode=True,
+    )  # fmt: skip
+    faults = [event["error"] for event in stream if "error" in event]
+    assert faults == []
+
+
+def test_image_holds_nothing_of_ours_but_the_untrusted_side(engine: Engine, built: str) -> None:
+    files = exported(engine, built)
+
+    ours = {name for name in files if name.startswith("opt/pullrank/") and name.endswith(".py")}
+    assert ours == {f"opt/pullrank/{path}" for path in image.sandbox_sources()}
+    assert {path.split("/")[1] for path in image.sandbox_sources()} == {"__init__.py", "wire.py", "sandbox"}
+    words = ("referee", "challenge.yml", "beacon", "leaderboard", "pullrank/evaluator/host")
+    assert [name for name in files if any(word in name for word in words)] == []
+
+
+def test_image_runs_unprivileged(engine: Engine, built: str) -> None:
+    config = engine._api.inspect_image(built)["Config"]
+
+    assert config["User"] == "65534:65534"
+    assert not config.get("ExposedPorts")
+    assert not config.get("Volumes")

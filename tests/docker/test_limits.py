@@ -1,0 +1,250 @@
+"""Each limit of the sandbox, twice: in the engine's own settings, and where it bites."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.host import image
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.container import Engine, locked_down
+from evaluator.host.evaluate import Evaluation
+from evaluator.host.folder import read_folder, stage
+from evaluator.host.jail import Jail, Walls
+from evaluator.host.pins import pinned_environment
+from evaluator.host.probe import probe
+from evaluator.host.sandbox import Cell
+from evaluator.model.challenge import Limits, SubmissionLimits
+from evaluator.model.result import SandboxKind
+from evaluator.model.verdict import Verdict
+from tests.hostile.arena import base, order_of, our_containers, over_standard_streams, play, write_agent
+
+pytestmark = pytest.mark.docker
+LIMITS = Limits(memory_mib=100, cpus=0.5, pids=20, tmpfs_mib=8, cpu_seconds=20, start_seconds=30)
+REPORT = """
+{head}
+print({expression}, flush=True)
+
+
+class Agent:
+    def act(self, observation):
+        return 0
+"""
+
+
+@pytest.fixture
+def jail(engine: Engine, tmp_path: Path) -> Iterator[Jail]:
+    """A started container with an agent that waits."""
+    folder = read_folder(write_agent(tmp_path / "agent", "import time\ntime.sleep(1000)\n"), SubmissionLimits())
+    room = tmp_path / "room"
+    room.mkdir()
+    stage(folder, room)
+    walls = Walls(
+        engine=engine, image=image.ensure(engine, base(), lambda line: None), kind=SandboxKind.DOCKER, over_socket=True
+    )
+    made = Jail(walls, Cell(folder=room, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def settings(jail: Jail, engine: Engine) -> dict[str, Any]:
+    """What the engine says of it."""
+    found: dict[str, Any] = engine._api.inspect_container(jail._id)
+    return found
+
+
+def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
+    host = settings["HostConfig"]
+
+    assert host["Memory"] == host["MemorySwap"] == 100 << 20
+    assert host["NanoCpus"] == 500_000_000
+    assert host["PidsLimit"] == 20
+    assert host["ReadonlyRootfs"] is True
+    assert host["CapDrop"] == ["ALL"]
+    assert not host["CapAdd"]
+    assert host["Privileged"] is False
+    assert host["SecurityOpt"] == ["no-new-privileges"]
+    assert host["NetworkMode"] == "none"
+    assert host["IpcMode"] == "none"
+    assert host["PidMode"] == host["UTSMode"] == ""
+    assert host["LogConfig"]["Type"] == "none"
+    assert host["Tmpfs"] == {"/tmp": "rw,noexec,nosuid,nodev,size=8m,mode=1777"}
+    assert host["Init"] is True
+    assert host["RestartPolicy"]["Name"] in ("", "no")
+    assert not host["Devices"]
+    assert not host["PortBindings"]
+    assert not host["VolumesFrom"]
+    assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"nofile": 1024, "core": 0, "msgqueue": 0}
+
+
+def test_engine_mounts_two_folders_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
+    mounts = {mount["Destination"]: mount for mount in settings["Mounts"]}
+
+    assert set(mounts) == {"/submission", "/channel"}
+    assert not any(mount["RW"] for mount in mounts.values())
+    assert not any("docker" in mount["Source"] for mount in mounts.values())
+
+
+def test_container_is_given_the_pins_and_no_variable_of_the_host(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = dict(item.split("=", 1) for item in settings["Config"]["Env"])
+
+    assert environment.pop("PATH") == "/opt/venv/bin:/usr/bin:/bin"
+    assert environment.pop("HOME") == "/tmp"
+    assert environment.pop("PYTHONDONTWRITEBYTECODE") == "1"
+    assert environment == pinned_environment()
+
+
+def test_container_runs_unprivileged_and_is_labelled(settings: dict[str, Any]) -> None:
+    assert settings["Config"]["User"] == "65534:65534"
+    assert settings["Config"]["NetworkDisabled"] is True
+    assert set(json.loads(settings["Config"]["Labels"]["org.pullrank.owner"])) == {"pid", "start", "boot", "namespace"}
+
+
+def test_gvisor_gets_room_for_its_own_threads_only() -> None:
+    plain, under = locked_down(LIMITS), locked_down(LIMITS, "runsc")
+
+    assert under["pids_limit"] > plain["pids_limit"]
+    assert {k: v for k, v in plain.items() if k not in ("pids_limit", "log_config")} == {
+        k: v for k, v in under.items() if k not in ("pids_limit", "log_config")
+    }
+
+
+def reported(expression: str, chosen: Chosen, folder: Path, head: str = "", **limits: Any) -> str:
+    """What an agent prints of itself."""
+    write_agent(folder, REPORT.format(head=head, expression=expression))
+    result = play(order_of(folder, episodes=1, limits=limits), chosen).result
+    assert (result.verdict, result.message) == (Verdict.OK, "")
+    return result.log_tail.strip()
+
+
+def test_seccomp_and_no_new_privileges_are_in_force(docker: Chosen, tmp_path: Path) -> None:
+    head = "status = dict(line.split(':', 1) for line in open('/proc/self/status'))"
+
+    said = reported("[status[n].strip() for n in ('Seccomp', 'NoNewPrivs', 'CapEff', 'Uid')]", docker, tmp_path / "a", head)
+
+    assert said == str(["2", "1", "0" * 16, "\t".join(["65534"] * 4)])
+
+
+def test_processor_share_is_in_force(docker: Chosen, tmp_path: Path) -> None:
+    head = "import time\nwall, used = time.monotonic(), time.process_time()\nwhile time.monotonic() < wall + 2:\n    pass\n"
+
+    share = float(
+        reported("(time.process_time() - used) / (time.monotonic() - wall)", docker, tmp_path / "a", head, cpus=0.4)
+    )
+
+    assert 0.2 < share < 0.48
+
+
+def test_processor_share_holds_for_all_processes_together(docker: Chosen, tmp_path: Path) -> None:
+    head = (
+        "import os, resource, time\nfor _ in range(4):\n    if os.fork() == 0:\n        until = time.monotonic() + 2\n"
+        "        while time.monotonic() < until:\n            pass\n        os._exit(0)\n"
+        "for _ in range(4):\n    os.wait()\n"
+    )
+
+    used = float(reported("resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime", docker, tmp_path / "a", head, cpus=0.4))
+
+    assert used < 1.6
+
+
+def test_tmpfs_holds_just_its_size(docker: Chosen, tmp_path: Path) -> None:
+    head = (
+        "import os\nwritten = 0\ntry:\n    with open('/tmp/x', 'wb', buffering=0) as f:\n        while True:\n"
+        "            written += f.write(bytes(1 << 16))\nexcept OSError as error:\n    reason = error.errno\n"
+        "os.remove('/tmp/x')"
+    )
+
+    assert reported("[written >> 20, reason]", docker, tmp_path / "a", head, tmpfs_mib=8) == "[8, 28]"
+
+
+def test_memory_just_below_the_limit_is_granted(docker: Chosen, tmp_path: Path) -> None:
+    assert reported("len(b'x' * (80 << 20)) >> 20", docker, tmp_path / "a", memory_mib=128) == "80"
+
+
+def test_swap_is_no_way_out(docker: Chosen, tmp_path: Path) -> None:
+    folder = write_agent(tmp_path / "a", "hoard = b'x' * (200 << 20)\n")
+
+    result = play(order_of(folder, limits={"memory_mib": 128}), docker).result
+
+    assert (result.verdict, result.message) == (Verdict.OUT_OF_MEMORY, "the agent used more than 128 MiB of memory")
+
+
+def test_usage_is_plausible(docker: Chosen, tmp_path: Path) -> None:
+    source = """
+import time
+hoard = b"x" * (60 << 20)
+
+
+class Agent:
+    def __init__(self):
+        until = time.process_time() + 1
+        while time.process_time() < until:
+            pass
+
+    def act(self, observation):
+        return 0
+"""
+    order = order_of(write_agent(tmp_path / "a", source), episodes=1, limits={"cpu_seconds": 30, "answer_seconds": 30})
+
+    cost = play(order, docker).result.cost
+
+    assert cost.cpu_seconds is not None
+    assert cost.peak_memory_bytes is not None
+    assert 1.0 < cost.cpu_seconds < 2.5
+    assert 60 << 20 < cost.peak_memory_bytes < 128 << 20
+    assert cost.wall_seconds > 2
+    assert cost.steps >= 1
+
+
+@pytest.mark.parametrize("task", ["CartPole-v1", "Pendulum-v1"])
+def test_every_transport_and_sandbox_measures_the_same(
+    task: str, docker: Chosen, gvisor: Chosen, engine: Engine, tmp_path: Path
+) -> None:
+    source = """
+import random
+
+
+class Agent:
+    def __init__(self, action_space, seed):
+        action_space.seed(seed)
+        self.space = action_space
+
+    def act(self, observation):
+        return self.space.sample()
+"""
+    order = order_of(write_agent(tmp_path / "a", source), task, episodes=6, limits={"memory_mib": 256})
+
+    outcomes = [play(order, chosen) for chosen in (docker, over_standard_streams(engine), gvisor)]
+
+    assert [outcome.result.verdict for outcome in outcomes] == [Verdict.OK] * 3
+    assert len({measured(outcome) for outcome in outcomes}) == 1
+
+
+def measured(outcome: Evaluation) -> tuple[Any, ...]:
+    return outcome.result.returns, outcome.result.lengths, outcome.result.key, outcome.trace
+
+
+def test_probe_holds_in_a_container(docker: Chosen, engine: Engine) -> None:
+    begun = time.monotonic()
+    checks = probe(docker, Limits())
+
+    assert [check.name for check in checks if not check.held] == []
+    assert len(checks) >= 15
+    assert time.monotonic() - begun < 90
+    assert our_containers(engine) == []
+
+
+def test_probe_says_what_the_process_sandbox_does_not_hold() -> None:
+    checks = {check.name: check.held for check in probe(choose("process", "", lambda line: None), Limits())}
+
+    assert checks["no file of this machine can be read"] is False
+    assert checks["nothing in its temporary directory can be run"] is False
+    assert checks["an honest agent can answer"] is True
+    assert checks["more processor time than the limit ends it"] is True
+    assert checks["more output than the limit ends it"] is True

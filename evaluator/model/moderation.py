@@ -1,0 +1,40 @@
+"""moderation.yml: who is kept off the board, since when, by whom, and why; nothing disappears without a reason."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from evaluator.model.base import Frozen
+from evaluator.model.names import AgentName, Login, LongLine, Url
+
+
+class Exclusion(Frozen):
+    """One entry, or all of a login's."""
+
+    login: Login
+    """Whose."""
+    agent: AgentName | None = None
+    """Which folder; all of them when left out."""
+    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    """The day, in quotes: "2026-05-01"."""
+    who: Login
+    """The maintainer who decided."""
+    why: LongLine
+    """The reason, shown on the board."""
+    link: Url
+    """Where it was discussed."""
+
+    def covers(self, login: str, agent: str) -> bool:
+        """Whether it names this entry; logins are compared without case."""
+        return self.login.casefold() == login.casefold() and self.agent in (None, agent)
+
+
+class Moderation(Frozen):
+    """All exclusions."""
+
+    exclusions: tuple[Exclusion, ...] = Field(default=(), max_length=10000)
+    """In the order of the file; the first that covers an entry is shown."""
+
+    def of(self, login: str, agent: str) -> Exclusion | None:
+        """The exclusion of an entry, if there is one."""
+        return next((item for item in self.exclusions if item.covers(login, agent)), None)

@@ -1,0 +1,68 @@
+"""preview.json: what a preview hands to the trusted side, and all of it a claim."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from evaluator.model.base import Frozen
+from evaluator.model.names import AgentName, Digest, Line, Login
+from evaluator.model.result import Class, Result
+
+SCHEMA = 1
+AGENTS = 4
+
+Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+
+
+class Agent(Frozen):
+    """One changed folder."""
+
+    login: Login
+    """Its owner."""
+    agent: AgentName
+    """Its name."""
+    submission_digest: Digest | None = None
+    """Which version; null where the folder could not be read."""
+    name: Line | None = None
+    """What its manifest calls it."""
+    faults: tuple[Note, ...] = Field(default=(), max_length=50)
+    """Why it was not played, each with its place."""
+    results: tuple[Result, ...] = Field(default=(), max_length=200)
+    """One per task that was played, in the challenge's order; without log tails."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        for result in self.results:
+            if (result.login, result.agent, result.submission_digest) != (self.login, self.agent, self.submission_digest):
+                raise ValueError("a result belongs to another agent than the one it stands under")
+            if result.klass is not Class.PREVIEW or result.log_tail:
+                raise ValueError("a preview holds results of class preview, without log tails")
+        if len({result.task for result in self.results}) != len(self.results):
+            raise ValueError("a task stands twice")
+        return self
+
+
+class Preview(Frozen):
+    """One preview run."""
+
+    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    """Version of this form."""
+    head_sha: Sha
+    """The commit whose folders were played."""
+    evaluator_sha: Sha
+    """The commit of main that played them."""
+    agents: tuple[Agent, ...] = Field(default=(), max_length=AGENTS)
+    """The changed folders."""
+    skipped: tuple[Note, ...] = Field(default=(), max_length=100)
+    """What was left out, and why."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if len({(agent.login.casefold(), agent.agent) for agent in self.agents}) != len(self.agents):
+            raise ValueError("an agent stands twice")
+        return self
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document of this preview."""
+        return self.model_dump(mode="json", by_alias=True)

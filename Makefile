@@ -2,13 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WORKFLOWS := tests/workflows
+NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs)
 
-.PHONY: demo test lint bench dev site probe mujoco atari lock clean
+.PHONY: demo test lint bench dev site probe runtime image recorded mujoco atari lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the board
 	@$(BIN)/pullrank demo
 
-test: $(VENV)/dev.done ## All tests; those that need a container engine say so when there is none
+test: $(VENV)/dev.done $(NODE_TOOLS) ## All tests; those that need a container engine say so when there is none
 	@$(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/dev.done ## Everything that checks without running
@@ -18,6 +20,8 @@ lint: $(VENV)/dev.done ## Everything that checks without running
 	$(BIN)/interrogate -q evaluator leaderboard scripts
 	$(BIN)/codespell
 	$(BIN)/pullrank schemas --check
+	$(BIN)/zizmor --quiet --offline --strict-collection --persona auditor .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 bench: $(VENV)/dev.done ## Speed, as ratios within one run
 	@$(BIN)/python -m bench
@@ -29,6 +33,15 @@ probe: $(VENV)/runtime.done ## Show that the sandbox holds what it should
 	@$(BIN)/pullrank probe
 
 dev: $(VENV)/dev.done ## An environment to work in
+
+# What workflows begin with.
+runtime: $(VENV)/runtime.done ## An environment to run in
+
+image: $(VENV)/runtime.done ## The evaluator image: EVALUATOR_IMAGE from its registry, or built here
+	@$(BIN)/pullrank image ensure
+
+recorded: $(VENV)/runtime.done ## What is recorded on the branch results, into results/
+	@$(BIN)/pullrank recorded
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Pullrank needs Python 3.11 or newer; this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -43,6 +56,12 @@ $(VENV)/runtime.done: requirements/runtime.txt pyproject.toml | $(VENV)/bin/pyth
 $(VENV)/dev.done: requirements/dev.txt $(VENV)/runtime.done
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
+
+# GitHub's own workflow parser and expression engine, for the tests of the workflows; without npm those tests say so.
+$(WORKFLOWS)/node_modules/.engine.cjs: $(WORKFLOWS)/package-lock.json $(WORKFLOWS)/engine.mjs
+	@npm ci --prefix $(WORKFLOWS) --ignore-scripts --no-audit --no-fund --silent && \
+	$(WORKFLOWS)/node_modules/.bin/esbuild $(WORKFLOWS)/engine.mjs --bundle --platform=node --format=cjs --log-level=warning --outfile=$@ || \
+	echo "npm cannot install what the tests of the workflows need; they will say so."
 
 # Environments that need more: one word installs them and shows that they run.
 mujoco atari: %: $(VENV)/%.done

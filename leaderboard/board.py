@@ -1,19 +1,24 @@
 """Standings: from the entries on main and everything recorded to the boards."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from evaluator.model.challenge import Challenge, Task
+from evaluator.model.moderation import Exclusion, Moderation
 from evaluator.model.result import Class, Result, SandboxKind
 from evaluator.model.verdict import Verdict
-from leaderboard.estimate import estimates, intervals
+from leaderboard.estimate import estimates, intervals, scores
 from leaderboard.overall import overall
 from leaderboard.rank import name_order, ranks
-from leaderboard.standings import Entry, Failure, Row, Standings, TaskBoard
+from leaderboard.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
 
 # The `process` sandbox is no security boundary, so what it held has no place on an official board.
 JAILS = (SandboxKind.DOCKER, SandboxKind.GVISOR)
+# The owner of the example agents, which are no part of an official board.
+LOCAL = "local"
 
 Agent = tuple[str, str]
 """Login without capitals, and the agent's folder."""
@@ -31,18 +36,54 @@ class Measurement:
     """Versions of this agent that were evaluated on this task."""
 
 
-def standings(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], *, official: bool) -> Standings:
+@dataclass(frozen=True, kw_only=True)
+class _Field:
+    """The entries on main, sorted out once for all tasks."""
+
+    ranking: tuple[Entry, ...]
+    """Those that take part."""
+    excluded: tuple[tuple[Entry, Exclusion], ...]
+    """Those that moderation keeps out."""
+    names: frozenset[Agent]
+    """All of them, the examples too: whoever is not among them has no folder."""
+    moderation: Moderation
+    """Keeps out also those that have no folder."""
+
+
+def standings(
+    challenge: Challenge,
+    entries: Iterable[Entry],
+    results: Iterable[Result],
+    *,
+    official: bool,
+    moderation: Moderation | None = None,
+) -> Standings:
     """The boards of a challenge; the order of entries and results never matters.
 
     Args:
         challenge: its tasks and its season.
         entries: the agents that stand on main now, each once.
         results: everything recorded; results of other seasons, task settings or versions do not rank.
-        official: whether only official results count (design 4.6); else any class and sandbox does.
+        official: whether only official results count (design 4.6); else any class and sandbox does. The examples,
+            entries of the login `local`, have no part in an official board.
+        moderation: who is kept off the board: listed as excluded, never ranked; nobody when left out.
     """
-    entries, recorded = tuple(entries), _by_task(challenge, results)
-    tasks = tuple(_task_board(task, entries, recorded[task.id], official=official) for task in challenge.tasks)
+    field = _field(tuple(entries), moderation or Moderation(), official=official)
+    recorded = _by_task(challenge, results)
+    tasks = tuple(_task_board(task, field, recorded[task.id], official=official) for task in challenge.tasks)
     return Standings(challenge=challenge, official=official, overall=overall(tasks), tasks=tasks)
+
+
+def _field(entries: Sequence[Entry], moderation: Moderation, *, official: bool) -> _Field:
+    ranking: list[Entry] = []
+    excluded: list[tuple[Entry, Exclusion]] = []
+    for entry in entries:
+        if exclusion := moderation.of(entry.login, entry.agent):
+            excluded.append((entry, exclusion))
+        elif entry.login != LOCAL or not official:
+            ranking.append(entry)
+    names = frozenset((entry.login.casefold(), entry.agent) for entry in entries)
+    return _Field(ranking=tuple(ranking), excluded=tuple(excluded), names=names, moderation=moderation)
 
 
 def _by_task(challenge: Challenge, results: Iterable[Result]) -> dict[str, dict[Agent, list[Result]]]:
@@ -55,13 +96,11 @@ def _by_task(challenge: Challenge, results: Iterable[Result]) -> dict[str, dict[
     return found
 
 
-def _task_board(
-    task: Task, entries: Iterable[Entry], recorded: Mapping[Agent, Sequence[Result]], *, official: bool
-) -> TaskBoard:
+def _task_board(task: Task, field: _Field, recorded: Mapping[Agent, Sequence[Result]], *, official: bool) -> TaskBoard:
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
-    for entry in sorted((e for e in entries if e.submission.enters(task.id)), key=name_order):
+    for entry in sorted((e for e in field.ranking if e.submission.enters(task.id)), key=name_order):
         own = recorded.get((entry.login.casefold(), entry.agent), ())
         measurement = _measurement(entry, own, official=official)
         if not measurement:
@@ -71,7 +110,44 @@ def _task_board(
         else:
             failed.append(measurement)
     failures = tuple(Failure(entry=m.entry, result=m.result, attempts=m.attempts) for m in failed)
-    return TaskBoard(task=task, rows=_rows(task, scored), failures=failures, waiting=tuple(waiting))
+    excluded, withdrawn = _off_the_board(task, field, recorded)
+    return TaskBoard(
+        task=task, rows=_rows(task, scored), failures=failures, waiting=tuple(waiting), excluded=excluded,
+        withdrawn=withdrawn,
+    )  # fmt: skip
+
+
+def _off_the_board(
+    task: Task, field: _Field, recorded: Mapping[Agent, Sequence[Result]]
+) -> tuple[tuple[Excluded, ...], tuple[Withdrawn, ...]]:
+    """Who is excluded and who was withdrawn; whoever is both is shown as excluded."""
+    out = [(entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.enters(task.id)]
+    withdrawn: list[Withdrawn] = []
+    for last in _left(field, recorded):
+        if exclusion := field.moderation.of(last.login, last.agent):
+            out.append((last.login, last.agent, exclusion))
+        else:
+            withdrawn.append(Withdrawn(login=last.login, agent=last.agent, result=last, score=_score(task, last)))
+    excluded = [Excluded(login=login, agent=agent, exclusion=exclusion) for login, agent, exclusion in out]
+    return tuple(sorted(excluded, key=_folded)), tuple(sorted(withdrawn, key=_folded))
+
+
+def _left(field: _Field, recorded: Mapping[Agent, Sequence[Result]]) -> Iterator[Result]:
+    """The last official result of each agent that has no folder on main; what only failed on our side says nothing."""
+    for name, own in recorded.items():
+        said = [r for r in own if _is_official(r) and r.verdict is not Verdict.INTERNAL_ERROR]
+        if said and name not in field.names:
+            yield max(said, key=_precedence)
+
+
+def _score(task: Task, result: Result) -> float | None:
+    if result.verdict is not Verdict.OK:
+        return None
+    return float(scores(np.sort(np.array([result.returns])), task.score)[0])
+
+
+def _folded(one: Excluded | Withdrawn) -> Agent:
+    return one.login.casefold(), one.agent
 
 
 def _measurement(entry: Entry, own: Sequence[Result], *, official: bool) -> Measurement | None:

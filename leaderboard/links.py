@@ -3,7 +3,7 @@
 from urllib.parse import quote, urlsplit
 
 from evaluator.model.names import safe_path_segment
-from leaderboard.standings import Entry
+from leaderboard.standings import Entry, Excluded, Withdrawn
 
 HOME = "index.md"
 TASKS = "tasks/index.md"
@@ -41,7 +41,7 @@ def href(source: str, target: str) -> str:
     return "../" * address(source).count("/") + address(target) or "./"
 
 
-def owner_url(repository: str | None, entry: Entry) -> str | None:
+def owner_url(repository: str | None, entry: Entry | Excluded | Withdrawn) -> str | None:
     """The owner's profile on the forge that the board lives on."""
     if repository is None or entry.login == LOCAL:
         return None

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from evaluator.model.challenge import Task
 from evaluator.model.verdict import in_plain_words, is_retryable
 from leaderboard import figures, format, links, markdown
+from leaderboard.departed import Departed
 from leaderboard.profiles import profiles
 from leaderboard.standings import OverallRow, Standings
 
@@ -26,6 +27,8 @@ class PageContext:
     """When, as it is to be shown."""
     repository: str | None = None
     """Address of the board's repository; without it nothing links there."""
+    departed: tuple[Departed, ...] = ()
+    """Who no longer ranks."""
 
 
 def render(standings: Standings, context: PageContext) -> dict[str, str]:
@@ -39,6 +42,9 @@ def render(standings: Standings, context: PageContext) -> dict[str, str]:
     for profile in profiles(standings):
         path = links.agent_page(profile.entry.login, profile.entry.agent)
         pages[path] = show.page(path, "agent.md.jinja", profile=profile, entry=profile.entry)
+    for gone in context.departed:
+        path = links.agent_page(gone.login, gone.agent)
+        pages[path] = show.page(path, "departed.md.jinja", gone=gone)
     return pages
 
 
@@ -52,6 +58,7 @@ class _Press:
             "challenge": standings.challenge,
             "context": context,
             "repository": context.repository or standings.challenge.repository,
+            "gone_pages": {links.agent_page(gone.login, gone.agent) for gone in context.departed},
             "overall_scale": figures.scale_of((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
 

@@ -1,12 +1,16 @@
 """What is wanted and not recorded: the difference is what there is to do."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from evaluator.model.challenge import Challenge
 from evaluator.model.result import Result, Wanted
 from evaluator.model.verdict import Verdict
 from leaderboard.standings import Entry
+
+# How often a failure of ours is tried again by itself; then somebody has to look.
+TRIES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +28,10 @@ class Item:
 
 
 def plan(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: "Where") -> list[Item]:
-    """Wanted − recorded, by login, agent and task. An `internal_error` is not a record: it is tried again."""
+    """Wanted − recorded, by login, agent and task. An `internal_error` is not a record: it is tried again, a few times."""
+    results = list(results)
     recorded = [r for r in results if r.verdict is not Verdict.INTERNAL_ERROR]
-    keys = {r.key for r in recorded}
+    done = {_mark(r.login, r.agent, r.key) for r in recorded} | given_up(results)
     seen = _Seen.of(recorded)
     items = []
     for entry in sorted(entries, key=lambda e: (e.login.casefold(), e.agent)):
@@ -38,11 +43,22 @@ def plan(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Resul
                 task_digest=task.digest(),
                 runtime_digest=where.runtime_digest,
                 season=challenge.season,
-                beacon=where.beacon,
+                beacon=where.beacons.get((entry.login, entry.agent), where.beacon),
             )
-            if wanted.key() not in keys:
+            if _mark(entry.login, entry.agent, wanted.key()) not in done:
                 items.append(Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason(entry, task.id, wanted)))
     return items
+
+
+def given_up(results: Iterable[Result]) -> set[tuple[str, str, str]]:
+    """Login without capitals, agent and key of what failed on our side as often as we try."""
+    failed = Counter(_mark(r.login, r.agent, r.key) for r in results if r.verdict is Verdict.INTERNAL_ERROR)
+    return {mark for mark, count in failed.items() if count >= TRIES}
+
+
+def _mark(login: str, agent: str, key: str) -> tuple[str, str, str]:
+    """Two folders of one author may hold the same version: each has a result of its own."""
+    return login.casefold(), agent, key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +68,9 @@ class Where:
     runtime_digest: str
     """Lock files, sandbox sources, base image."""
     beacon: str
-    """The season's or the commit's."""
+    """Where no commit tells."""
+    beacons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Login and agent to the commit the seeds come from."""
 
 
 @dataclass(frozen=True, kw_only=True)

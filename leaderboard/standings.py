@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from evaluator.model.challenge import Challenge, Task
+from evaluator.model.moderation import Exclusion
 from evaluator.model.result import Result
 from evaluator.model.submission import Submission
 
@@ -70,6 +71,32 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Excluded:
+    """An entry that moderation keeps off the board: listed with the reason, never ranked."""
+
+    login: str
+    """Whose."""
+    agent: str
+    """Its folder."""
+    exclusion: Exclusion
+    """Since when, by whom, why, and where it was discussed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawn:
+    """An entry that was measured officially and stands on main no more: listed, never ranked."""
+
+    login: str
+    """Whose."""
+    agent: str
+    """The folder it had."""
+    result: Result
+    """What was measured last."""
+    score: float | None
+    """What that amounts to; None where it failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TaskBoard:
     """The board of one task."""
 
@@ -81,6 +108,10 @@ class TaskBoard:
     """By login and agent."""
     waiting: tuple[Entry, ...]
     """Entered, but nothing is recorded for the present version."""
+    excluded: tuple[Excluded, ...] = ()
+    """By login and agent; also those without a folder that were measured officially."""
+    withdrawn: tuple[Withdrawn, ...] = ()
+    """By login and agent."""
 
 
 @dataclass(frozen=True, kw_only=True)

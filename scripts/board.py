@@ -8,11 +8,13 @@ from pathlib import Path
 
 from evaluator.host.folder import Folder, read_folder
 from evaluator.host.image import default_base
-from evaluator.host.load import LoadError, read_challenge
+from evaluator.host.load import LoadError, parse_moderation, read_challenge
 from evaluator.model.challenge import Challenge, Task
+from evaluator.model.moderation import Moderation
 from evaluator.model.names import AGENT, LOGIN
+from evaluator.model.result import Result
 from leaderboard.standings import Entry
-from leaderboard.store import Store
+from leaderboard.store import Damaged, Store
 from scripts.console import USAGE, CommandError
 
 LOCAL = "local"
@@ -60,9 +62,25 @@ class Board:
             raise CommandError(USAGE, *error.lines) from error
 
     @cached_property
+    def moderation(self) -> Moderation:
+        """moderation.yml, if there is one."""
+        path = self.root / "moderation.yml"
+        try:
+            return parse_moderation(path.read_bytes()) if path.exists() else Moderation()
+        except LoadError as error:
+            raise CommandError(USAGE, *error.lines) from error
+        except OSError as error:
+            raise CommandError(USAGE, f"{path.name}: cannot be read ({error.strerror}); make it a file") from error
+
+    @cached_property
     def store(self) -> Store:
         """Results and traces."""
         return self.store_at(self.root / "results")
+
+    @cached_property
+    def recorded(self) -> tuple[list[Result], list[Damaged]]:
+        """What the store held when this was first asked."""
+        return self.store.read()
 
     def store_at(self, results: Path) -> Store:
         """Results in another place, their traces beside them."""
@@ -103,6 +121,12 @@ class Board:
             except LoadError as error:
                 faults.extend(error.lines)
         return found, faults
+
+    def results_less_unreadable(self, found: list[Found]) -> list[Result]:
+        """What is recorded, without the agents whose folder is here but cannot be read: they were not withdrawn."""
+        read = {agent.path for agent in found}
+        broken = {(path.parent.name.casefold(), path.name) for path in self.folders() if path not in read}
+        return [result for result in self.recorded[0] if (result.login.casefold(), result.agent) not in broken]
 
     def tasks(self, ids: list[str] | None) -> list[Task]:
         """The tasks of those ids, or all of them."""

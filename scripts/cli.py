@@ -24,6 +24,11 @@ VERBS = {
     "demo": True,
     "probe": False,
     "schemas": False,
+    "bot": True,
+    "image": False,
+    "recorded": False,
+    "doctor": False,
+    "init": False,
 }
 
 

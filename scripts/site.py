@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from leaderboard.departed import departed
 from leaderboard.pages import PageContext, render
 from scripts.board import Board
 from scripts.commands.rank import compute
@@ -28,7 +29,10 @@ def write_pages(board: Board, pages: Path, *, official: bool) -> None:
     shutil.copytree(board.root / "site" / "pages", pages)
     shutil.copytree(board.root / "site" / "assets", pages / "assets", dirs_exist_ok=True)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    context = PageContext(repository=board.challenge.repository, generated_at=now)
+    found, _ = board.read_all()
+    entries, results = [f.entry() for f in found], board.results_less_unreadable(found)
+    gone = departed(entries, results, board.moderation, board.challenge.season)
+    context = PageContext(repository=board.challenge.repository, generated_at=now, departed=gone)
     for name, text in render(compute(board, official=official), context).items():
         path = pages / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -87,6 +87,11 @@ def task_table(board: TaskBoard) -> Table:
     for failure in board.failures:
         who = failure.entry
         table.add_row("", "", Text(who.submission.name), Text(who.login), "", "", failure.result.verdict)
+    for out in board.excluded:
+        table.add_row("", "", Text(out.agent), Text(out.login), "", "", Text(f"excluded: {out.exclusion.why}"))
+    for left in board.withdrawn:
+        score = "" if left.score is None else f"{left.score:.{board.task.decimals}f}"
+        table.add_row("", "", Text(left.agent), Text(left.login), score, "", "withdrawn")
     return table
 
 

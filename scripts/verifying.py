@@ -61,8 +61,12 @@ class Job:
 
 
 def verify_files(challenge: Challenge, store: Store, files: Iterable[Path], *, quiet: bool) -> list[Finding]:
-    """Every file's finding, in order of the paths. The largest traces go first, so that no core waits for the last."""
-    jobs = [Job(challenge=challenge, result=path, trace=store.trace_of(path)) for path in files]
+    """Every file's finding, in order of the paths."""
+    return verify_jobs([Job(challenge=challenge, result=path, trace=store.trace_of(path)) for path in files], quiet=quiet)
+
+
+def verify_jobs(jobs: list[Job], *, quiet: bool) -> list[Finding]:
+    """Every job's finding, in order of the paths. The largest traces go first, so that no core waits for the last."""
     jobs.sort(key=lambda job: -job.trace.stat().st_size if job.trace.exists() else 0)
     cores = max(1, min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
     if cores == 1:

@@ -1,6 +1,7 @@
 """The one owner of the container engine: connecting, building, running locked down, measuring, reaping."""
 
 import contextlib
+import io
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from docker.types import LogConfig, Ulimit
 from docker.utils import kwargs_from_env
 
 from evaluator.host.sandbox import Usage
+from evaluator.host.usage import peak_from_cgroup, read_usage
 from evaluator.model.challenge import Limits
 
 LABEL = "org.pullrank.owner"
@@ -120,8 +122,6 @@ class Engine:
         Raises:
             EngineError: the build failed; the message ends with its last lines.
         """
-        import io
-
         with _translated("build the evaluator image"):
             stream = self._api.build(
                 fileobj=io.BytesIO(context), custom_context=True, tag=tag, buildargs=arguments, rm=True, forcerm=True,
@@ -133,6 +133,28 @@ class Engine:
                 tell(last)
                 if "error" in event:
                     raise EngineError(_build_failure(arguments, last, event["error"]))
+
+    def fetch(self, reference: str, name: str, credentials: dict[str, str] | None) -> str:
+        """Pull an image and call it `name` here; returns its digest."""
+        with _translated(f"fetch {reference}"):
+            self._api.pull(reference, auth_config=credentials)
+            self._name(reference, name)
+            found = self._api.inspect_image(reference)["RepoDigests"]  # type: ignore[no-untyped-call]
+        return str(found[0]).partition("@")[2]
+
+    def push(self, name: str, target: str, credentials: dict[str, str] | None) -> str:
+        """Push an image as `target`; returns its digest."""
+        with _translated(f"push {target}"):
+            self._name(name, target)
+            said = list(self._api.push(target, stream=True, decode=True, auth_config=credentials))
+        for event in said:
+            if digest := event.get("aux", {}).get("Digest"):
+                return str(digest)
+        raise EngineError(f"could not push {target}: {next((e['error'] for e in said if 'error' in e), 'no digest')}"[:300])
+
+    def _name(self, image: str, name: str) -> None:
+        repository, _, tag = name.rpartition(":")
+        self._api.tag(image, repository, tag)
 
     def create(self, image: str, command: list[str], limits: Limits, options: dict[str, Any]) -> str:
         """A locked-down container, not yet started. `options`: environment, binds, runtime, stdin."""
@@ -240,21 +262,6 @@ def locked_down(limits: Limits, runtime: str | None = None) -> dict[str, Any]:
         # Docker mounts a writable /dev/mqueue whatever the IPC mode: no bytes for queues is what closes it.
         "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in ULIMITS.items()],
     }
-
-
-def read_usage(payload: dict[str, Any]) -> Usage:
-    """Usage from the engine's statistics: cgroup v1 tells the peak (`max_usage`), v2 does not."""
-    cpu = payload.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage")
-    peak = payload.get("memory_stats", {}).get("max_usage")
-    return Usage(cpu_seconds=cpu / 1e9 if cpu else None, peak_memory_bytes=int(peak) if peak else None)
-
-
-def peak_from_cgroup(root: Path, container: str) -> int | None:
-    """`memory.peak` of a cgroup v2 container, under either cgroup driver; None where it cannot be read."""
-    for place in (f"system.slice/docker-{container}.scope", f"docker/{container}"):
-        with contextlib.suppress(OSError, ValueError):
-            return int((root / place / "memory.peak").read_text())
-    return None
 
 
 def _build_failure(arguments: dict[str, str], last: str, error: str) -> str:

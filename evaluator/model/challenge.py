@@ -127,6 +127,19 @@ class Task(Frozen):
         return canonical.digest(self.measured())
 
 
+class Runners(Frozen):
+    """Where official evaluations run, and how much of it at once."""
+
+    labels: tuple[LongLine, ...] = Field(default=("ubuntu-24.04",), min_length=1, max_length=10)
+    """Labels of the machines: GitHub's own, or a self-hosted runner's."""
+    sandbox: Literal["docker", "gvisor"] = "docker"
+    """What holds the agents."""
+    at_once: int = Field(default=20, ge=1, le=200)
+    """Machines that run side by side: 20 on GitHub's Free plan."""
+    shard_minutes: int = Field(default=15, ge=1, le=300)
+    """Work given to one machine at most; what is left is the next round's."""
+
+
 class Challenge(Frozen):
     """One board."""
 
@@ -144,6 +157,8 @@ class Challenge(Frozen):
     """What a sandbox may use."""
     submissions: SubmissionLimits = SubmissionLimits()
     """What a submission's folder may hold."""
+    runners: Runners = Runners()
+    """Where official evaluations run."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:

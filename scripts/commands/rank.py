@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from leaderboard.board import standings
-from leaderboard.standings import Standings
+from leaderboard.standings import Excluded, Standings, Withdrawn
 from scripts.board import Board, open_board
 from scripts.console import OK, print_json, say
 from scripts.tables import standings_tables
@@ -16,14 +16,15 @@ from scripts.tables import standings_tables
 def compute(board: Board, *, official: bool, tasks: list[str] | None = None) -> Standings:
     """The standings of what stands in the store; damaged files and unreadable folders are named, not counted."""
     found, faults = board.read_all()
-    results, damaged = board.store.read()
+    damaged = board.recorded[1]
     for line in faults:
         say(line)
     for file in damaged:
         say(f"{file.path}: is not a result ({file.reason}); it is left out")
     chosen = board.tasks(tasks)
     challenge = board.challenge.model_copy(update={"tasks": tuple(chosen)})
-    return standings(challenge, [f.entry() for f in found], results, official=official)
+    entries, results = [f.entry() for f in found], board.results_less_unreadable(found)
+    return standings(challenge, entries, results, official=official, moderation=board.moderation)
 
 
 def run(
@@ -58,6 +59,8 @@ def document(table: Standings) -> dict[str, Any]:
                     {**_who(f.entry), "verdict": f.result.verdict, "message": f.result.message} for f in board.failures
                 ],
                 "waiting": [_who(entry) for entry in board.waiting],
+                "excluded": [_excluded(one) for one in board.excluded],
+                "withdrawn": [_withdrawn(one) for one in board.withdrawn],
             }
             for board in table.tasks
         ],
@@ -66,6 +69,16 @@ def document(table: Standings) -> dict[str, Any]:
 
 def _who(entry: Any) -> dict[str, Any]:
     return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name}
+
+
+def _excluded(one: Excluded) -> dict[str, Any]:
+    return {"login": one.login, "agent": one.agent, **one.exclusion.model_dump(include={"since", "who", "why", "link"})}
+
+
+def _withdrawn(one: Withdrawn) -> dict[str, Any]:
+    last = one.result
+    measured = {"score": one.score, "verdict": last.verdict, "evaluated_at": last.provenance.evaluated_at, "key": last.key}
+    return {"login": one.login, "agent": one.agent, **measured}
 
 
 def _row(row: Any) -> dict[str, Any]:

@@ -4,16 +4,26 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluator.model.moderation import Moderation
 from leaderboard.board import standings
+from leaderboard.standings import Excluded
 from tests.leaderboard import make
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 ALICE, BOB, CAROL = (make.entry(login) for login in ("alice", "bob", "carol"))
 
 
-def board(entries, results, *, official=True, task=None):
+def board(entries, results, *, official=True, task=None, moderation=None):
     """The board of the only task."""
-    return standings(make.challenge(*[task] if task else []), entries, results, official=official).tasks[0]
+    rules = make.challenge(*[task] if task else [])
+    return standings(rules, entries, results, official=official, moderation=moderation).tasks[0]
+
+
+def excluding(*who):
+    """A moderation of logins, or of logins and agents."""
+    said = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
+    named = [dict(zip(("login", "agent"), one.split("/"), strict=False)) for one in who]
+    return Moderation.model_validate({"exclusions": [{**one, **said} for one in named]})
 
 
 def test_a_scored_entry_has_a_row():
@@ -153,6 +163,92 @@ def test_an_interval_is_the_same_whatever_else_is_on_the_board():
     assert together[alone.entry.login] == alone.estimate
 
 
+def test_an_excluded_entry_is_listed_and_neither_ranked_nor_waiting_nor_failed():
+    moderation = excluding("alice", "BOB/agent", "carol/other")
+    rules, results = make.challenge(), [make.result(BOB, [9.0]), make.result(CAROL, [1.0])]
+    entries = [make.entry("bob", agent="other"), BOB, ALICE, CAROL]
+
+    whole = standings(rules, entries, results, official=True, moderation=moderation)
+
+    (found,) = whole.tasks
+    assert found.excluded == (
+        Excluded(login="alice", agent="agent", exclusion=moderation.exclusions[0]),
+        Excluded(login="bob", agent="agent", exclusion=moderation.exclusions[1]),
+    )
+    assert [(row.entry, row.place, row.rank_high) for row in found.rows] == [(CAROL, 1, 1)]
+    assert [row.entry for row in whole.overall] == [CAROL]
+    assert (found.failures, found.waiting, found.withdrawn) == ((), (entries[0],), ())
+
+
+def test_an_exclusion_stands_only_on_the_boards_that_the_entry_enters():
+    one, other = make.task("one"), make.task("other")
+    rules, picky = make.challenge(one, other), make.entry("alice", tasks=("other",))
+
+    boards = standings(rules, [picky], [], official=True, moderation=excluding("alice")).tasks
+
+    assert [len(found.excluded) for found in boards] == [0, 1]
+
+
+def test_an_agent_without_a_folder_is_withdrawn_with_its_last_official_result():
+    results = [
+        make.result(ALICE, [1.0, 2.0], at=LATE),
+        make.result(ALICE, [9.0], at=EARLY),
+        make.result(ALICE, at="2026-03-01T00:00:00Z", verdict="internal_error"),
+        make.result(CAROL, [1.0]),
+        make.result(BOB),
+    ]
+
+    found = board([CAROL], results)
+
+    assert [(one.login, one.agent, one.result, one.score) for one in found.withdrawn] == [
+        ("alice", "agent", results[0], 1.5),
+        ("bob", "agent", results[4], None),
+    ]
+    assert [row.entry for row in found.rows] == [CAROL]
+    assert (found.failures, found.waiting, found.excluded) == ((), (), ())
+
+
+def test_the_last_score_of_a_withdrawn_agent_is_the_tasks_own():
+    task = make.task(score="iqm")
+
+    assert board([], [make.result(ALICE, [100.0, 1.0, 1.0, 1.0], on=task)], task=task).withdrawn[0].score == 1
+
+
+def test_what_was_never_measured_officially_leaves_no_tombstone():
+    unofficial = [
+        make.result(ALICE, [9.0], **{"class": "local"}),
+        make.result(ALICE, [9.0], sandbox="process"),
+        make.result(ALICE, verdict="internal_error"),
+        make.result(ALICE, [9.0], season="0"),
+    ]
+
+    assert board([], unofficial).withdrawn == ()
+    assert board([], unofficial, official=False).withdrawn == ()
+
+
+def test_an_agent_that_only_left_a_task_or_changed_is_not_withdrawn():
+    picky = make.entry("Alice", tasks=("elsewhere",), version="2")
+
+    assert board([picky], [make.result(ALICE, [1.0])]).withdrawn == ()
+
+
+def test_who_was_excluded_stays_so_without_a_folder():
+    found = board([], [make.result(ALICE, [1.0]), make.result(BOB, [1.0])], moderation=excluding("alice"))
+
+    assert [one.login for one in found.excluded] == ["alice"]
+    assert [one.login for one in found.withdrawn] == ["bob"]
+
+
+def test_the_examples_take_part_only_in_a_local_board():
+    example = make.entry("local")
+    result = make.result(example, [1.0], **{"class": "local"})
+
+    official, local = board([example, ALICE], [result]), board([example, ALICE], [result], official=False)
+
+    assert (official.rows, official.waiting, official.withdrawn) == ((), (ALICE,), ())
+    assert [row.entry for row in local.rows] == [example]
+
+
 RETURNS = st.lists(st.sampled_from([0.0, 0.25, 1.0]), max_size=5)
 
 
@@ -171,6 +267,9 @@ def test_the_order_of_input_never_matters(rows, random):
     ]
     again = [random.sample(values, k=len(values)) for values in (entries, results)]
 
-    expected = standings(make.challenge(one, other), entries, results, official=True)
+    again[0] = [entry for entry in again[0] if entry.login != "user0"]
+    rules, moderation = make.challenge(one, other), excluding("user1")
 
-    assert standings(make.challenge(one, other), *again, official=True) == expected
+    expected = standings(rules, entries[1:], results, official=True, moderation=moderation)
+
+    assert standings(rules, *again, official=True, moderation=moderation) == expected

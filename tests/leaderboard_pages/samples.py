@@ -5,10 +5,21 @@ import random
 from typing import Any
 
 from evaluator.model.challenge import Anchor, Challenge, Task
+from evaluator.model.moderation import Exclusion
 from evaluator.model.result import Result, sealed
 from evaluator.model.submission import Submission
 from leaderboard.pages import PageContext
-from leaderboard.standings import Entry, Estimate, Failure, OverallRow, Row, Standings, TaskBoard
+from leaderboard.standings import (
+    Entry,
+    Estimate,
+    Excluded,
+    Failure,
+    OverallRow,
+    Row,
+    Standings,
+    TaskBoard,
+    Withdrawn,
+)
 
 REPOSITORY = "https://github.com/example/board"
 NOON = "2026-01-01T12:00:00Z"
@@ -104,8 +115,18 @@ def failure(who: Entry, task: Task, attempts: int = 1, **fields: Any) -> Failure
     return Failure(entry=who, result=result(who, task, (), **plain | fields), attempts=attempts)
 
 
-def task_board(task: Task, rows: Any = (), failures: Any = (), waiting: Any = ()) -> TaskBoard:
-    return TaskBoard(task=task, rows=tuple(rows), failures=tuple(failures), waiting=tuple(waiting))
+def excluded(who: Entry, **fields: Any) -> Excluded:
+    said = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": f"{REPOSITORY}/issues/1"}
+    return Excluded(login=who.login, agent=who.agent, exclusion=Exclusion(**{"login": who.login, **said, **fields}))
+
+
+def withdrawn(who: Entry, task: Task, score: float | None = 480.0, **fields: Any) -> Withdrawn:
+    last = result(who, task, () if score is None else (score,), **fields)
+    return Withdrawn(login=who.login, agent=who.agent, result=last, score=score)
+
+
+def task_board(task: Task, rows: Any = (), failures: Any = (), waiting: Any = (), **gone: Any) -> TaskBoard:
+    return TaskBoard(task=task, rows=tuple(rows), failures=tuple(failures), waiting=tuple(waiting), **gone)
 
 
 def overall_row(who: Entry, place: int, score: float, tasks: tuple[Task, ...], **fields: Any) -> OverallRow:

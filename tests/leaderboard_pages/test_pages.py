@@ -193,12 +193,17 @@ def hostile_board(text: str):
     said = {"message": text, "log_tail": text, "platform": text, "versions": {text: text}, "image_digest": text}
     ok = samples.result(plain, samples.POLE, (1.0, 2.0)).model_copy(update=said | {"metrics": {text: 1.0}})
     bad = samples.result(plain, samples.POLE, ()).model_copy(update=said)
+    ruled = samples.excluded(plain)
+    ruled = dataclasses.replace(
+        ruled, exclusion=ruled.exclusion.model_copy(update={"why": text, "who": text, "since": text})
+    )
+    left = dataclasses.replace(samples.withdrawn(plain, task), agent=text)
     made = samples.board(
         samples.task_board(task, [samples.row(who, task, 1, 1.0, result=ok)]),
         samples.task_board(
             task.model_copy(update={"id": "Other"}), [], [samples.Failure(entry=who, result=bad, attempts=1)]
         ),
-        samples.task_board(task.model_copy(update={"id": "Third"}), [], [], [who]),
+        samples.task_board(task.model_copy(update={"id": "Third"}), [], [], [who], excluded=(ruled,), withdrawn=(left,)),
         overall=[samples.overall_row(who, 1, 1.0, (task,))],
     )
     challenge = made.challenge.model_copy(update={"title": text, "description": typed["description"]})

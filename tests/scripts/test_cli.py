@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from evaluator.model.result import sealed
+
 ROOT = Path(__file__).parents[2]
 CHALLENGE = """\
 title: Test board
@@ -199,6 +201,71 @@ def test_rank_verify_and_plan_speak_json(board: Path) -> None:
     assert [row["name"] for row in table["tasks"][0]["rows"]] == ["CartPole angle rule"]
     assert [f["standing"] for f in json.loads(run(board, "verify", "--json")[1])] == ["verified"]
     assert json.loads(run(board, "plan", "--json", "--sandbox", "process")[1]) == []
+
+
+MODERATION = """\
+exclusions:
+  - {login: alice, agent: copied, since: "2026-05-01", who: host, why: copies weights, link: "https://example.org/1"}
+"""
+
+
+def test_who_is_excluded_is_named_and_not_ranked(board: Path) -> None:
+    agent(board, "copied", SHORT)
+    (board / "moderation.yml").write_text(MODERATION)
+    run(board, "evaluate", "submissions/alice/copied", "--sandbox", "process")
+
+    first = json.loads(run(board, "rank", "--json")[1])["tasks"][0]
+    said = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
+    assert first["excluded"] == [{"login": "alice", "agent": "copied", **said}]
+    assert (first["rows"], [one["login"] for one in first["waiting"]]) == ([], ["local"])
+    assert "excluded: copies weights" in run(board, "rank")[1]
+    assert run(board, "site", "build")[0] == 0
+    assert "copies weights" in (board / "build/site/tasks/CartPole-v1/index.html").read_text()
+    assert "copies weights" in (board / "build/site/agents/alice/copied/index.html").read_text()
+
+
+def record_officially(board: Path, folder: Path) -> None:
+    """Play it here and record it as what official runs leave."""
+    run(board, "evaluate", str(folder.relative_to(board)), "--sandbox", "process")
+    for path in (board / "results").rglob("*.json"):
+        fields = json.loads(path.read_bytes())
+        path.write_bytes(sealed({**fields, "class": "official", "sandbox": "docker"}).serialised())
+
+
+def test_who_left_the_board_is_withdrawn_but_not_who_has_a_fault(board: Path) -> None:
+    folder = agent(board, "gone", SHORT)
+    record_officially(board, folder)
+    (folder / "submission.yml").write_text("name: [")
+
+    assert json.loads(run(board, "rank", "--official", "--json")[1])["tasks"][0]["withdrawn"] == []
+
+    shutil.rmtree(folder)
+    first = json.loads(run(board, "rank", "--official", "--json")[1])["tasks"][0]
+    (left,) = first["withdrawn"]
+    assert (left["login"], left["agent"], left["verdict"], first["rows"]) == ("alice", "gone", "ok", [])
+    assert left["score"] > 0
+    assert "withdrawn" in run(board, "rank", "--official")[1]
+    assert run(board, "site", "build", "--official")[0] == 0
+    assert ">Withdrawn" in (board / "build/site/tasks/CartPole-v1/index.html").read_text()
+    assert "Withdrawn" in (board / "build/site/agents/alice/gone/index.html").read_text()
+
+
+def test_the_examples_are_no_part_of_an_official_board(board: Path) -> None:
+    lists = [json.loads(run(board, "rank", "--json", *flags)[1])["tasks"][0]["waiting"] for flags in ((), ("--official",))]
+
+    assert [len(found) for found in lists] == [1, 0]
+
+
+@pytest.mark.parametrize("words", [("rank",), ("site", "build")])
+def test_a_fault_in_the_moderation_is_told_with_its_line(board: Path, words: tuple[str, ...]) -> None:
+    path = board / "moderation.yml"
+    path.write_text(MODERATION.replace("why:", "way:").replace("copies weights", "x, why: y"))
+
+    assert run(board, *words)[::2] == (2, "moderation.yml:2: unknown key 'way'; did you mean 'why'?\n")
+
+    path.unlink()
+    path.mkdir()
+    assert run(board, *words)[::2] == (2, "moderation.yml: cannot be read (Is a directory); make it a file\n")
 
 
 def test_verify_names_a_tampered_result_and_exits_with_1(board: Path) -> None:

@@ -1,0 +1,98 @@
+"""What a board of many agents costs: packs evaluations of measured lengths, prints rounds, balance and minutes.
+
+`python -m bench.scale_sim [RESULTS]` reads the recorded wall seconds below RESULTS (results/ by default).
+"""
+
+import json
+import random
+import statistics
+import sys
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from leaderboard.shards import Capacity, minutes, pack
+
+AGENTS = (100, 1_000, 10_000, 100_000)
+MACHINES = (20, 40, 60)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cold:
+    """A board on which nothing is recorded yet, played to the end."""
+
+    agents: int
+    """Entries."""
+    evaluations: int
+    """Entries times tasks."""
+    rounds: int
+    """Runs until nothing is left."""
+    shards: int
+    """Shards of the first round."""
+    balance: float
+    """The worst round's longest shard over its mean."""
+    longest: float
+    """Minutes of the longest shard."""
+    minutes: dict[int, float]
+    """Machines side by side to minutes until everything is recorded."""
+    planning: float
+    """Seconds it took here to pack the first round."""
+
+
+def measured(results: Path) -> dict[str, list[float]]:
+    """Task to the wall seconds of its recorded evaluations."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for path in sorted(results.glob("*/*/*/*.json")):
+        document = json.loads(path.read_bytes())
+        found[document["task"]].append(document["cost"]["wall_seconds"])
+    return dict(found)
+
+
+def simulate(seconds: dict[str, list[float]], agents: int, chance: random.Random) -> Cold:
+    """Every agent on every task: as long as one of the measured evaluations of that task, ± 30 %."""
+    left = [chance.choice(seconds[task]) * chance.uniform(0.7, 1.3) for _ in range(agents) for task in seconds]
+    evaluations = len(left)
+    total = dict.fromkeys(MACHINES, 0.0)
+    rounds, shards, balance, longest, planning = 0, 0, 1.0, 0.0, 0.0
+    while left:
+        begun = time.perf_counter()
+        packing = pack(left, Capacity())
+        planning = planning or time.perf_counter() - begun
+        rounds += 1
+        shards = shards or len(packing.shards)
+        balance = max(balance, packing.balance)
+        longest = max(longest, max(packing.loads) / 60)
+        for machines in MACHINES:
+            total[machines] += minutes(packing, machines)
+        left = [left[index] for index in packing.left]
+    return Cold(
+        agents=agents, evaluations=evaluations, rounds=rounds, shards=shards, balance=balance, longest=longest,
+        minutes=total, planning=planning,
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Print the table."""
+    seconds = measured(Path(sys.argv[1] if len(sys.argv) > 1 else "results"))
+    console = Console()
+    for task, values in seconds.items():
+        print(f"{task}: {len(values)} evaluations, mean {statistics.fmean(values):.1f} s, longest {max(values):.1f} s")
+    print(f"mean over tasks: {statistics.fmean(statistics.fmean(values) for values in seconds.values()):.2f} s")
+    columns = ("agents", "evaluations", "rounds", "shards", "max/mean", "longest shard")
+    table = Table(*columns, *(f"{machines} machines" for machines in MACHINES), "pack")
+    for agents in AGENTS:
+        cold = simulate(seconds, agents, random.Random(agents))
+        hours = [f"{value / 60:,.1f} h" if value >= 90 else f"{value:,.0f} min" for value in cold.minutes.values()]
+        table.add_row(
+            f"{agents:,}", f"{cold.evaluations:,}", str(cold.rounds), str(cold.shards), f"{cold.balance:.3f}",
+            f"{cold.longest:.1f} min", *hours, f"{cold.planning:.2f} s",
+        )  # fmt: skip
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The comment on a pull request: GitHub-flavoured Markdown for every state, with nothing in it that an entrant could use.
+
+Whatever a template prints becomes a code span, unless our own code made it: text that is forgotten is harmless.
+"""
+
+import functools
+from pathlib import Path
+from typing import Any, assert_never
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from evaluator.model.names import AGENT, LOGIN
+from evaluator.model.verdict import Verdict
+from leaderboard import comment_headlines, format, links, markdown
+from leaderboard import comment_words as words
+from leaderboard.clip import clipped
+from leaderboard.comment_states import (
+    AgentPreview,
+    Broken,
+    CommentContext,
+    CommentState,
+    Help,
+    NoRun,
+    Official,
+    Previewed,
+    Ranked,
+    Refused,
+    Running,
+    TaskPreview,
+    Withdrawn,
+)
+from leaderboard.preview_log import tails
+
+TEMPLATES = Path(__file__).with_name("templates")
+# So many lines of a list and of a log are shown; of a line so many characters.
+LINES, LOG_LINES, LINE = 20, 25, 300
+MARKER = "<!-- pullrank:comment run={} -->"
+REPLY = "<!-- pullrank:reply run={} -->"
+
+
+def render(state: CommentState, context: CommentContext) -> str:
+    """The comment's Markdown, never longer than GitHub takes; its first line is a hidden marker with the run's id."""
+    marker = REPLY if isinstance(state, Ranked | Help) else MARKER
+    template = _environment().get_template(f"comment_{_template(state)}.md.jinja")
+    repository = context.repository.rstrip("/")
+    body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
+    return clipped(f"{marker.format(context.run_id)}\n{body.strip()}\n")
+
+
+def _template(state: CommentState) -> str:
+    match state:
+        case Running():
+            return "running"
+        case Previewed():
+            return "previewed"
+        case Refused():
+            return "refused"
+        case NoRun():
+            return "no_run"
+        case Broken():
+            return "broken"
+        case Official():
+            return "official"
+        case Withdrawn():
+            return "withdrawn"
+        case Ranked():
+            return "ranked"
+        case Help():
+            return "help"
+        case _:
+            assert_never(state)
+
+
+def _guide(context: CommentContext) -> str:
+    """Where the rules of a submission are written."""
+    repository = context.repository.rstrip("/")
+    return f"{context.site.rstrip('/')}/submit/" if context.site else f"{repository}/blob/main/site/pages/submit.md"
+
+
+@functools.cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, finalize=_shown, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    made.filters.update(code=markdown.code, cell=markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup)
+    made.globals.update({name: _ours(getattr(words, name)) for name in words.SENTENCES})
+    made.globals.update(
+        headline=comment_headlines.headline, official_headline=comment_headlines.official_headline,
+        counted=_ours(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
+        page_url=_page_url, link=words.link, link_code=words.link_code, command=words.command,
+        verify_line=words.verify_line, fault_place=words.fault_place, unverified=words.unverified,
+    )  # fmt: skip
+    return made
+
+
+def _shown(value: Any) -> Markup:
+    """Numbers of ours as they are, everything else as code."""
+    return Markup(value) if isinstance(value, int) and not isinstance(value, bool) else markdown.code(value)
+
+
+def _ours(function: Any) -> Any:
+    """A function of ours whose text is Markdown of ours."""
+    return lambda *arguments: Markup(function(*arguments))
+
+
+def _rows(agents: tuple[AgentPreview, ...]) -> list[tuple[AgentPreview, TaskPreview]]:
+    """Every evaluation that has a score."""
+    return [(agent, row) for agent in agents for row in agent.rows if row.estimate]
+
+
+def _failures(agents: tuple[AgentPreview, ...]) -> list[tuple[AgentPreview, TaskPreview]]:
+    """Every evaluation that has none; those that are our fault come last."""
+    found = [(agent, row) for agent in agents for row in agent.rows if not row.estimate]
+    return sorted(found, key=lambda pair: pair[1].result.verdict is Verdict.INTERNAL_ERROR)
+
+
+def _few(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """As many lines as are shown, none too long."""
+    return tuple(line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines[:LINES])
+
+
+def _more(lines: tuple[str, ...]) -> int:
+    """How many are not shown."""
+    return max(0, len(lines) - LINES)
+
+
+def _block(lines: str | tuple[str, ...]) -> Markup:
+    return markdown.fenced(lines if isinstance(lines, str) else "\n".join(_few(lines)))
+
+
+def _log(state: Previewed | Official, agent: AgentPreview, row: TaskPreview) -> str:
+    """The end of the agent's log on a task: an official result holds it, a preview has it in a file of its own."""
+    log = state.log if isinstance(state, Previewed) else ""
+    found = row.result.log_tail or tails(log).get(f"{agent.login}/{agent.agent} on {row.task.id}", "")
+    lines = found.rstrip().splitlines()[-LOG_LINES:]
+    return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines)
+
+
+def _sha(commit: str | None) -> Markup:
+    return markdown.code((commit or "")[:7])
+
+
+def _line_url(repository: str, commit: str, agent: AgentPreview, place: tuple[str, int]) -> str:
+    return f"{repository}/blob/{commit}/submissions/{agent.login}/{agent.agent}/{place[0]}#L{place[1]}"
+
+
+def _page_url(context: CommentContext, agent: AgentPreview) -> str | None:
+    """The agent's page on the published board."""
+    if not context.site or not LOGIN.fullmatch(agent.login) or not AGENT.fullmatch(agent.agent):
+        return None
+    return f"{context.site.rstrip('/')}/{links.address(links.agent_page(agent.login, agent.agent))}"

@@ -1,0 +1,44 @@
+"""Who was on the board and is not any more: nothing that was measured disappears without a word."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evaluator.model.moderation import Exclusion, Moderation
+from evaluator.model.result import Class, Result
+from evaluator.model.verdict import Verdict
+from leaderboard.standings import Entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Departed:
+    """An entry that no longer ranks."""
+
+    login: str
+    """Whose."""
+    agent: str
+    """Its folder."""
+    exclusion: Exclusion | None
+    """Who excluded it, since when and why; None if its author withdrew it."""
+    results: tuple[Result, ...]
+    """What was measured of it this season, the newest first."""
+
+
+def departed(
+    entries: Iterable[Entry], results: Iterable[Result], moderation: Moderation, season: str
+) -> tuple[Departed, ...]:
+    """By login and agent: what stands on main and is excluded, and what was measured officially and stands no more."""
+    names = {(entry.login.casefold(), entry.agent): entry.login for entry in entries}
+    standing = set(names)
+    measured: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        if result.klass is Class.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
+            name = (result.login.casefold(), result.agent)
+            names.setdefault(name, result.login)
+            measured.setdefault(name, []).append(result)
+    found = []
+    for (folded, agent), login in sorted(names.items()):
+        exclusion = moderation.of(login, agent)
+        if exclusion or (folded, agent) not in standing:
+            own = sorted(measured.get((folded, agent), []), key=lambda r: r.provenance.evaluated_at, reverse=True)
+            found.append(Departed(login=login, agent=agent, exclusion=exclusion, results=tuple(own)))
+    return tuple(found)

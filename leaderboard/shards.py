@@ -1,0 +1,113 @@
+"""Packs what is wanted into shards: longest first, each to the least loaded, the same on every machine."""
+
+import heapq
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from evaluator.model.result import Result
+from leaderboard.plan import Item
+
+# GitHub ends a matrix at 256 jobs; 200 leave room for what else a run does.
+SHARDS = 200
+# What a machine needs before its first evaluation: checkout, packages, image.
+START_SECONDS = 120.0
+# Where nothing is recorded yet. A guess that is too long makes more shards than needed, never a lost one.
+UNKNOWN_SECONDS = 60.0
+# No container starts and ends in less.
+LEAST_SECONDS = 0.5
+# More machines than run side by side only pay where each still has this much to do.
+WAVE_SECONDS = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """How much may be done in one round."""
+
+    shards: int = SHARDS
+    """Shards at most."""
+    at_once: int = 20
+    """Machines that run side by side."""
+    shard_seconds: float = 900.0
+    """Work for one shard at most; one evaluation that is longer has a shard of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packing:
+    """One round."""
+
+    shards: tuple[tuple[int, ...], ...]
+    """Each shard's evaluations, as positions in what was packed, in their order."""
+    left: tuple[int, ...]
+    """What did not fit and is the next round's."""
+    loads: tuple[float, ...]
+    """Each shard's expected seconds."""
+
+    @property
+    def balance(self) -> float:
+        """The longest shard over the mean one; 1 is perfect."""
+        return max(self.loads) / statistics.fmean(self.loads) if any(self.loads) else 1.0
+
+
+def expected_seconds(items: Sequence[Item], results: Iterable[Result]) -> list[float]:
+    """What each evaluation will take: as its agent's longest on that task, else the task's median, else a guess."""
+    own: dict[tuple[str, str, str], float] = {}
+    tasks: dict[str, list[float]] = defaultdict(list)
+    for result in results:
+        name = (result.login.casefold(), result.agent, result.task)
+        own[name] = max(own.get(name, 0.0), result.cost.wall_seconds)
+        tasks[result.task].append(result.cost.wall_seconds)
+    medians = {task: statistics.median(seconds) for task, seconds in tasks.items()}
+    return [
+        own.get((item.entry.login.casefold(), item.entry.agent, item.task_id), medians.get(item.task_id, UNKNOWN_SECONDS))
+        for item in items
+    ]
+
+
+def pack(seconds: Sequence[float], capacity: Capacity) -> Packing:
+    """One round of as many evaluations, in their order, as the capacity holds; longest first to the least loaded shard."""
+    seconds = [max(each, LEAST_SECONDS) for each in seconds]
+    taken, left = _round(seconds, capacity)
+    count = _count(sum(seconds[i] for i in taken), len(taken), capacity)
+    shards: list[list[int]] = [[] for _ in range(count)]
+    loads = [0.0] * count
+    heap = [(0.0, number) for number in range(count)]
+    for index in sorted(taken, key=lambda i: (-seconds[i], i)):
+        load, number = heapq.heappop(heap)
+        shards[number].append(index)
+        loads[number] = load + seconds[index]
+        heapq.heappush(heap, (loads[number], number))
+    return Packing(shards=tuple(tuple(sorted(shard)) for shard in shards), left=tuple(left), loads=tuple(loads))
+
+
+def _round(seconds: Sequence[float], capacity: Capacity) -> tuple[list[int], list[int]]:
+    """The first evaluations whose sum fits a round, and the rest; at least one, however long it is.
+
+    Longest-first packing never exceeds the mean load by more than its longest evaluation, so one longest is kept free
+    in every shard.
+    """
+    longest = min(max(seconds, default=0.0), capacity.shard_seconds / 2)
+    room = capacity.shards * (capacity.shard_seconds - longest)
+    total = 0.0
+    for index, each in enumerate(seconds):
+        total += min(each, capacity.shard_seconds)
+        if total > room and index:
+            return list(range(index)), list(range(index, len(seconds)))
+    return list(range(len(seconds))), []
+
+
+def _count(total: float, items: int, capacity: Capacity) -> int:
+    """Shards for a round: so many that the start of a machine is worth it, at least as many waves as the limit asks."""
+    quick = min(capacity.at_once, math.ceil(total / START_SECONDS))
+    small = math.ceil(total / WAVE_SECONDS)
+    return min(capacity.shards, items, max(quick, small))
+
+
+def minutes(packing: Packing, at_once: int) -> float:
+    """How long a round takes when so many shards run side by side, each as soon as a machine is free."""
+    machines = [0.0] * max(1, min(at_once, len(packing.loads)))
+    for load in packing.loads:
+        heapq.heapreplace(machines, machines[0] + START_SECONDS + load)
+    return max(machines) / 60 if packing.loads else 0.0

@@ -1,0 +1,204 @@
+"""What if this were merged? The place that a preview's scores would take, and the place that merged agents have."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from evaluator.model.challenge import Challenge, Task
+from evaluator.model.preview import Agent, Preview
+from evaluator.model.result import Class, Result, SandboxKind
+from evaluator.model.submission import Submission
+from evaluator.model.verdict import Verdict, is_retryable
+from leaderboard.board import standings
+from leaderboard.comment_states import AgentPreview, Official, OverallPreview, Previewed, TaskPreview
+from leaderboard.estimate import estimates, intervals
+from leaderboard.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
+
+Name = tuple[str, str]
+"""Login without capitals, and the agent's folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """What stands on main and on the branch `results`."""
+
+    challenge: Challenge
+    """The rules."""
+    entries: tuple[Entry, ...]
+    """The agents that rank: those on main, less those that moderation keeps off the board."""
+    results: tuple[Result, ...]
+    """Everything recorded."""
+
+    @cached_property
+    def now(self) -> Standings:
+        """The official board as it is."""
+        return standings(self.challenge, self.entries, self.results, official=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Candidates:
+    """A preview's agents put on the board."""
+
+    recorded: Recorded
+    """The board without them."""
+    then: Standings
+    """The board with them."""
+
+
+def what_if(recorded: Recorded, result: Result) -> TaskPreview | None:
+    """The place that one result would take; None where its task is not on the board in these settings."""
+    agent = Agent.model_construct(
+        login=result.login,
+        agent=result.agent,
+        submission_digest=result.submission_digest,
+        name=None,
+        faults=(),
+        results=(result,),
+    )
+    rows = _agent(_candidates(recorded, (agent,)), agent, overall=False).rows
+    return rows[0] if rows else None
+
+
+def preview_state(
+    preview: Preview, recorded: Recorded, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
+) -> Previewed:
+    """What the comment says of a preview whose pull request passed the guard."""
+    candidates = _candidates(recorded, preview.agents)
+    return Previewed(
+        head_sha=preview.head_sha,
+        evaluator_sha=preview.evaluator_sha,
+        agents=tuple(_agent(candidates, agent, overall=not preview.skipped) for agent in preview.agents),
+        skipped=preview.skipped,
+        removed=removed,
+        log=log,
+        run_url=run_url,
+    )
+
+
+def _candidates(recorded: Recorded, agents: Sequence[Agent]) -> _Candidates:
+    """All agents of a pull request are merged at once, so they are put on the board at once."""
+    played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results}
+    entries = [entry for entry in recorded.entries if _name(entry.login, entry.agent) not in played]
+    results = [result for result in recorded.results if _name(result.login, result.agent) not in played]
+    entries += [_entry(agent) for agent in played.values()]
+    results += [_promoted(result) for agent in played.values() for result in agent.results]
+    then = standings(recorded.challenge, entries, results, official=True)
+    return _Candidates(recorded=recorded, then=then)
+
+
+def _name(login: str, agent: str) -> Name:
+    return login.casefold(), agent
+
+
+def _entry(agent: Agent) -> Entry:
+    """An entry for the tasks that were played; its manifest matters no more."""
+    tasks = tuple(result.task for result in agent.results)
+    submission = Submission(name=agent.name or agent.agent, algorithm="preview", tasks=tasks)
+    return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
+
+
+def _promoted(result: Result) -> Result:
+    """As if it were official. It is never stored, and only a preview that passed the guard comes this far."""
+    return result.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER})
+
+
+def _agent(candidates: _Candidates, agent: Agent, *, overall: bool) -> AgentPreview:
+    rows = []
+    played = {result.task: result for result in agent.results}
+    for board, now in zip(candidates.then.tasks, candidates.recorded.now.tasks, strict=True):
+        result = played.get(board.task.id)
+        if result and result.task_digest == board.task.digest():
+            own = _row(now, _name(agent.login, agent.agent))
+            rows.append(_shown(board, result, own.estimate if own else None, own.place if own else None))
+    shown = _overall(candidates.then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
+    return AgentPreview(
+        login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown
+    )
+
+
+def _scored(rows: Iterable[TaskPreview]) -> int:
+    return sum(row.estimate is not None for row in rows)
+
+
+def _row(board: TaskBoard, name: Name) -> Row | None:
+    return next((row for row in board.rows if _name(row.entry.login, row.entry.agent) == name), None)
+
+
+def _shown(board: TaskBoard, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskPreview:
+    """One result on a board that it is part of."""
+    retryable = is_retryable(result.verdict)
+    row = _row(board, _name(result.login, result.agent))
+    if result.verdict is not Verdict.OK or row is None:
+        return TaskPreview(task=board.task, result=result, retryable=retryable)
+    leader = next((other for other in board.rows if other is not row), None)
+    return TaskPreview(
+        task=board.task, result=result, estimate=row.estimate, place=row.place, rank_low=row.rank_low,
+        rank_high=row.rank_high, with_leader=row.with_leader, entries=len(board.rows), own_last=own_last,
+        own_place=own_place,
+        leader=leader.estimate if leader else None,
+        leader_name=f"{leader.entry.login}/{leader.entry.agent}" if leader else None, retryable=retryable,
+    )  # fmt: skip
+
+
+def _overall(board: Standings, name: Name) -> OverallPreview | None:
+    row = next((row for row in board.overall if _name(row.entry.login, row.entry.agent) == name), None)
+    if row is None:
+        return None
+    return OverallPreview(
+        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(board.overall)
+    )
+
+
+def official_state(
+    recorded: Recorded, agents: Iterable[tuple[str, str]], merge_sha: str | None, run_url: str | None = None
+) -> Official:
+    """What the comment says after the merge. `agents`: login and folder of those that were merged."""
+    shown: list[AgentPreview] = []
+    pending: list[str] = []
+    for login, agent in agents:
+        shown.extend(found for found in [standing(recorded, login, agent)] if found)
+        pending.extend(_pending(recorded.now, _name(login, agent)))
+    return Official(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), run_url=run_url)
+
+
+def _pending(now: Standings, name: Name) -> Iterator[str]:
+    for board in now.tasks:
+        for entry in board.waiting:
+            if _name(entry.login, entry.agent) == name:
+                yield f"{entry.login}/{entry.agent} on {board.task.title or board.task.id}"
+
+
+def standing(recorded: Recorded, login: str, agent: str) -> AgentPreview | None:
+    """Where an agent stands on the official board; None where it is not on main."""
+    name = _name(login, agent)
+    entry = next((entry for entry in recorded.entries if _name(entry.login, entry.agent) == name), None)
+    if entry is None:
+        return None
+    rows = []
+    for board in recorded.now.tasks:
+        own = next((one for one in _measured(board) if _name(one.entry.login, one.entry.agent) == name), None)
+        if own:
+            rows.append(_shown(board, own.result, _before(recorded, board.task, own.result), None))
+    overall = _overall(recorded.now, name) if _scored(rows) > 1 else None
+    return AgentPreview(login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall)
+
+
+def _measured(board: TaskBoard) -> Iterator[Row | Failure]:
+    yield from board.rows
+    yield from board.failures
+
+
+def _before(recorded: Recorded, task: Task, result: Result) -> Estimate | None:
+    """The score of the version that counted before this one."""
+    earlier = [
+        other
+        for other in recorded.results
+        if (other.verdict, other.klass, other.task, other.agent) == (Verdict.OK, Class.OFFICIAL, task.id, result.agent)
+        and other.login.casefold() == result.login.casefold()
+        and (other.season, other.task_digest) == (result.season, result.task_digest)
+        and other.submission_digest != result.submission_digest
+    ]
+    if not earlier:
+        return None
+    newest = max(earlier, key=lambda one: (one.provenance.evaluated_at, one.key))
+    return intervals(estimates([newest.returns], task))[0]

@@ -1,0 +1,119 @@
+"""`pullrank bot announce`: merged pull requests are told their official scores, ranks and pages."""
+
+from dataclasses import dataclass, replace
+
+from leaderboard.comment import render
+from leaderboard.comment_states import CommentState, Withdrawn
+from leaderboard.standings import Entry
+from leaderboard.whatif import Recorded, official_state
+from scripts.bot import sticky
+from scripts.bot.desk import BASE, Desk
+from scripts.bot.guard import guard, owners_on
+from scripts.bot.mapping import Pull
+from scripts.bot.outcomes import LABELS, OFFICIAL_LABEL
+from scripts.bot.outputs import write_summary
+from scripts.bot.wanted import read_entries
+from scripts.console import OK, say
+
+# So many of the latest touched merged pull requests are looked at; the label tells which are done.
+LOOKED_AT = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge:
+    """What a merged pull request brought."""
+
+    pull: Pull
+    """The pull request."""
+    sha: str
+    """The commit on main."""
+    agents: tuple[tuple[str, str], ...]
+    """Login and folder of what it added or changed."""
+    removed: tuple[str, ...]
+    """What it withdrew: login/agent."""
+
+
+def run(desk: Desk) -> int:
+    """Tell every merged pull request that has not been told all there is."""
+    waiting = [pull for pull in desk.github.merged_pulls(BASE, LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
+    merges = [merge for pull in waiting if (merge := merge_of(desk, pull))]
+    for merge in merges:
+        _tell(desk, merge)
+    say(f"{len(merges)} merged pull requests were looked at.")
+    return OK
+
+
+def merge_of(desk: Desk, pull: Pull) -> Merge | None:
+    """What the merge commit changed under `submissions/`; None if nothing, or if it is not on main as checked out."""
+    sha = pull.merge_commit_sha
+    if sha is None or desk.clone.resolve(sha) is None or sha not in desk.history:
+        return None
+    before = desk.clone.resolve(f"{sha}^")
+    if before is None:
+        return None
+    owners = owners_on(desk.clone.leaves(before, "submissions"))
+    found = guard(desk.clone.changes(before, sha), pull.author, owners)
+    standing = set(desk.clone.folders(sha))
+    names = sorted({(parts[1], parts[2]) for path in (*found.agents, *found.removed) if len(parts := path.split("/")) == 3})
+    if not names:
+        return None
+    agents = tuple(name for name in names if name in standing)
+    return Merge(pull=pull, sha=sha, agents=agents, removed=tuple("/".join(name) for name in names if name not in standing))
+
+
+def _tell(desk: Desk, merge: Merge) -> None:
+    state, whole = _state(desk, merge)
+    body = render(state, desk.context(merge.pull, desk.surroundings.run_id))
+    if not _says_already(desk, merge, body):
+        written = sticky.put(
+            desk.github, merge.pull.number, body, desk.surroundings.bot, lambda: desk.github.pull(merge.pull.number).merged
+        )
+        if not written:
+            return
+        write_summary(desk.surroundings.summary_path, body)
+    if whole:
+        desk.github.ensure_labels({OFFICIAL_LABEL: LABELS[OFFICIAL_LABEL]})
+        desk.github.add_label(merge.pull.number, OFFICIAL_LABEL)
+    say(f"#{merge.pull.number}: {'told' if whole else 'told as far as it is recorded'}.")
+
+
+def _says_already(desk: Desk, merge: Merge, body: str) -> bool:
+    """Whether the comment says the same but for the run in its first line."""
+    own = sticky.ours(desk.github.comments(merge.pull.number), desk.surroundings.bot)
+    return len(own) == 1 and own[0].body.partition("\n")[2] == body.partition("\n")[2]
+
+
+def _state(desk: Desk, merge: Merge) -> tuple[CommentState, bool]:
+    """What to say, and whether it is all there will ever be to say."""
+    if not merge.agents:
+        return Withdrawn(agents=merge.removed, merged=True), True
+    now = {(entry.login, entry.agent): entry for entry in desk.entries}
+    brought = {(e.login, e.agent): e for e in _entries_at(desk, merge.sha) if (e.login, e.agent) in merge.agents}
+    current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
+    if current:
+        state = official_state(desk.recorded, current, merge.sha, _run_url(desk, merge))
+        return state, not state.pending
+    return _superseded(desk, merge, brought), True
+
+
+def _superseded(desk: Desk, merge: Merge, brought: dict[tuple[str, str], Entry]) -> CommentState:
+    """A later merge brought another version or took the agent away: what is recorded of this one is all there will be."""
+    others = tuple(entry for entry in desk.entries if (entry.login, entry.agent) not in brought)
+    then = Recorded(challenge=desk.board.challenge, entries=(*others, *brought.values()), results=tuple(desk.results))
+    state = official_state(then, list(brought), merge.sha, _run_url(desk, merge))
+    if any(agent.rows for agent in state.agents):
+        return replace(state, pending=())
+    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in desk.entries}]
+    if newer:
+        return replace(official_state(desk.recorded, newer, None), pending=())
+    return Withdrawn(agents=tuple("/".join(name) for name in merge.agents), merged=True)
+
+
+def _entries_at(desk: Desk, sha: str) -> list[Entry]:
+    return read_entries(desk.clone, sha, desk.board.challenge.submissions)[0]
+
+
+def _run_url(desk: Desk, merge: Merge) -> str | None:
+    """The latest run that measured one of the agents: the present one may have measured nothing."""
+    own = [result for result in desk.results if (result.login, result.agent) in merge.agents and result.provenance.run_url]
+    return max(own, key=lambda result: result.provenance.evaluated_at).provenance.run_url if own else None

@@ -1,0 +1,79 @@
+"""The preview's artifact: bytes from a stranger, read without unpacking anything to a disk."""
+
+import io
+import stat
+import zipfile
+import zlib
+
+from pydantic import ValidationError
+
+from evaluator.model import canonical
+from evaluator.model.preview import Preview
+
+ZIP_BYTES = 1 << 20
+PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
+LOG, LOG_BYTES = "preview.log", 64 << 10
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+
+
+class ArtifactError(Exception):
+    """The artifact cannot be used; one line says why."""
+
+
+def read_artifact(content: bytes) -> Preview:
+    """The preview in an artifact.
+
+    Raises:
+        ArtifactError: it is anything else than the zip file that our preview writes.
+    """
+    if len(content) > ZIP_BYTES:
+        raise ArtifactError(f"the artifact has {len(content)} bytes, more than {ZIP_BYTES}")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _preview(_member(archive))
+    except _BROKEN as error:
+        raise ArtifactError(f"the artifact is not a zip file that can be read: {str(error)[:100]}") from error
+
+
+def _member(archive: zipfile.ZipFile) -> bytes:
+    members = archive.infolist()
+    names = [member.orig_filename for member in members]
+    if sorted(names) not in ([PREVIEW], [PREVIEW, LOG]):
+        raise ArtifactError(f"the artifact holds other files than {PREVIEW} and {LOG}: {str(sorted(names)[:4])[:200]}")
+    for member in members:
+        if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG) or member.flag_bits & 1:
+            raise ArtifactError(f"{member.orig_filename} in the artifact is not a plain file")
+        if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW else LOG_BYTES):
+            raise ArtifactError(f"{member.orig_filename} in the artifact is too large")
+    with archive.open(members[names.index(PREVIEW)]) as file:
+        found = file.read(PREVIEW_BYTES + 1)  # what a member says of its size is a claim too
+    if len(found) > PREVIEW_BYTES:
+        raise ArtifactError(f"{PREVIEW} in the artifact is too large")
+    return found
+
+
+def _preview(content: bytes) -> Preview:
+    try:
+        document = canonical.parse_strict(content)
+        preview = Preview.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(step) for step in first["loc"])[:100]
+        raise ArtifactError(f"{PREVIEW} is not a preview: {place}: {first['msg'][:200]}") from error
+    except ValueError as error:
+        raise ArtifactError(f"{PREVIEW} is not strict JSON: {str(error)[:200]}") from error
+    if not _same(preview.document(), document):
+        raise ArtifactError(f"{PREVIEW} is not in the form that previews are written in")
+    for result in (result for agent in preview.agents for result in agent.results):
+        if result.self_hash() != result.self_sha256:
+            raise ArtifactError(f"a result in {PREVIEW} does not fit its own hash")
+    return preview
+
+
+def _same(ours: object, given: object) -> bool:
+    """Equal, and of the same types throughout: nothing was quietly turned into what we hoped for; 1 may stand for 1.0."""
+    if isinstance(ours, dict) and isinstance(given, dict):
+        return ours.keys() == given.keys() and all(_same(ours[key], given[key]) for key in ours)
+    if isinstance(ours, list) and isinstance(given, list):
+        return len(ours) == len(given) and all(map(_same, ours, given))
+    return ours == given and isinstance(ours, bool) == isinstance(given, bool)

@@ -1,0 +1,190 @@
+"""The data branches: results and traces, written as commits on top of what is there, pushed together or not at all."""
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from evaluator.model import canonical
+from evaluator.model.names import safe_path_segment
+from evaluator.model.result import Result
+from leaderboard.store import RESULT, write_atomically
+from scripts.bot.git import GitError, Repository, checked
+from scripts.console import say
+
+RESULTS = "results"
+SHOWN = 20
+BOT = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
+# What somebody else's push in the meantime looks like; everything else (a rule, a right, a network) is told, not retried.
+_RACED = re.compile(
+    r"^!\t[^\t]*\t\[(?:rejected\] \((?:fetch first|non-fast-forward|stale info)"
+    r"|remote rejected\] \((?:cannot lock ref|failed to update ref|incorrect old value|reference already exists"
+    r"|failed to lock|atomic transaction failed|fetch first|non-fast-forward))",
+    re.MULTILINE,
+)
+
+
+def traces_branch(season: str) -> str:
+    """The branch of a season's traces, in characters that git takes."""
+    name = safe_path_segment(season)
+    odd = ".." in name or name.endswith((".", ".lock"))
+    return "traces-" + (name.replace(".", "%2E") if odd else name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """One commit to be: its message, and files that it adds."""
+
+    message: str
+    """One line."""
+    files: tuple[tuple[str, bytes], ...]
+    """Path and bytes of each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branches:
+    """The data branches as seen from a small repository of our own, apart from the clone of main, which stays whole."""
+
+    repository: Repository
+    """Bare; holds the newest commit's trees, and no blobs."""
+    traces: str
+    """The season's traces branch."""
+
+    def tips(self) -> dict[str, str]:
+        """Branch to newest commit, for those that exist; fetched shallow and without blobs."""
+        names = [f"refs/heads/{name}" for name in (RESULTS, self.traces)]
+        said = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
+        found = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in said.splitlines())}
+        if found:
+            self.repository.fetch(*found.values(), options=("--depth=1", "--filter=blob:none"))
+        return found
+
+    def objects(self, tip: str | None) -> dict[str, str]:
+        """Every path on a commit, with the name of its object."""
+        if tip is None:
+            return {}
+        raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", checked(tip)).decode("utf-8", "replace")
+        return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
+
+    def build(self, tip: str | None, commits: Sequence[Commit], now: datetime) -> str:
+        """Commits on top of a tip, or the first of an orphan branch; returns the last one. Nothing is checked out."""
+        stream = _stream(tip, commits, now)
+        return self.repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
+
+    def push(self, built: dict[str, str]) -> bool:
+        """Push all branches or none; False when somebody else was first.
+
+        Raises:
+            GitError: the remote refuses for any other reason.
+        """
+        refs = [f"{checked(sha)}:refs/heads/{name}" for name, sha in sorted(built.items())]
+        try:
+            self.repository.run("push", "--porcelain", "--atomic", "--no-verify", "origin", *refs)
+        except GitError as error:
+            if _RACED.search(error.output):
+                return False
+            raise
+        return True
+
+
+def object_name(content: bytes) -> str:
+    """What git calls these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _stream(tip: str | None, commits: Sequence[Commit], now: datetime) -> Iterator[bytes]:
+    """What fast-import reads; it answers with the last commit's id."""
+    name = "refs/pullrank/built"
+    yield f"reset {name}\n\n".encode()
+    for index, commit in enumerate(commits):
+        message = commit.message.encode()
+        yield f"commit {name}\nmark :1\ncommitter {BOT} {int(now.timestamp())} +0000\n".encode()
+        yield f"data {len(message)}\n".encode() + message + b"\n"
+        if index == 0 and tip is not None:
+            yield f"from {checked(tip)}\n".encode()
+        for path, content in commit.files:
+            yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
+    yield b"get-mark :1\ndone\n"
+
+
+@contextmanager
+def open_branches(clone: Repository, season: str) -> Iterator[Branches]:
+    """The data branches of a clone's origin; what is made here is gone afterwards, whatever happens."""
+    with tempfile.TemporaryDirectory(prefix="pullrank-branches-") as place:
+        yield Branches(repository=_beside(clone, Path(place)), traces=traces_branch(season))
+
+
+def _beside(clone: Repository, place: Path) -> Repository:
+    """A bare repository with the same origin and the same way in."""
+    address = clone.run("remote", "get-url", "origin").decode().strip()
+    repository = Repository(place, clone.credentials)
+    repository.run("init", "--quiet", "--bare", ".")
+    if (clone.path / address).is_dir():
+        address = str((clone.path / address).resolve())
+    repository.run("config", "remote.origin.url", address)
+    return repository
+
+
+def newest_results(clone: Repository) -> str:
+    """The newest commit of the results branch, empty before the first one."""
+    said = clone.run("ls-remote", "--refs", "origin", f"refs/heads/{RESULTS}").decode()
+    return said.split("\t")[0] if said else ""
+
+
+def _files(clone: Repository, sha: str, take: Callable[[str, bytes], None]) -> None:
+    """Every file of a commit of the results branch, some hundred at a time."""
+    with tempfile.TemporaryDirectory(prefix="pullrank-results-") as place:
+        repository = _beside(clone, Path(place))
+        repository.fetch(sha, options=("--depth=1",))
+        lines = repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode("utf-8", "replace").split("\0")
+        found = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
+        kept = [(path, meta[2]) for path, meta in found if meta[0] == "100644" and path.endswith(RESULT)]
+        for begin in range(0, len(kept), 500):
+            part = kept[begin : begin + 500]
+            for (path, _), content in zip(part, repository.read([oid for _, oid in part]), strict=True):
+                take(path, content)
+
+
+def read_results(clone: Repository, sha: str) -> list[Result]:
+    """The results on a commit, without their episodes, which planning does not need; damaged files are named."""
+    found: list[Result] = []
+    damaged: list[str] = []
+
+    def take(path: str, content: bytes) -> None:
+        try:
+            result = Result.model_validate(canonical.parse_strict(content))
+        except (ValueError, ValidationError) as error:
+            damaged.append(f"{path}: is not a result ({' '.join(str(error).split())[:200]}); it is left out")
+            return
+        found.append(result.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
+
+    if sha:
+        _files(clone, sha, take)
+    for line in damaged[:SHOWN]:
+        say(line)
+    if len(damaged) > SHOWN:
+        say(f"and {len(damaged) - SHOWN} more files of the results branch that are no results")
+    return found
+
+
+def export_results(clone: Repository, sha: str, target: Path) -> int:
+    """Write a commit's results below a folder, as the board's pages read them; returns how many. None is no fault."""
+    written = 0
+
+    def take(path: str, content: bytes) -> None:
+        nonlocal written
+        place = target / path
+        if place.resolve().is_relative_to(target.resolve()):
+            write_atomically(place, content)
+            written += 1
+
+    target.mkdir(parents=True, exist_ok=True)
+    if sha:
+        _files(clone, sha, take)
+    return written

@@ -1,0 +1,152 @@
+"""What every privileged verb has at hand, and how it hands an outcome to a pull request."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from evaluator.host.load import LoadError, parse_moderation
+from evaluator.model.moderation import Moderation
+from evaluator.model.result import Result
+from leaderboard.comment import render
+from leaderboard.comment_states import CommentContext
+from leaderboard.standings import Entry
+from leaderboard.whatif import Recorded
+from scripts.board import Board
+from scripts.bot import sticky
+from scripts.bot.answers import Status
+from scripts.bot.client import GitHub
+from scripts.bot.event import Surroundings
+from scripts.bot.git import Repository
+from scripts.bot.guard import Author, Guarded, inspect
+from scripts.bot.mapping import Pull
+from scripts.bot.outcomes import LABELS, VERDICTS, Outcome
+from scripts.bot.outputs import write_summary
+from scripts.bot.wanted import read_entries
+from scripts.console import USAGE, CommandError, say
+
+BASE = "main"
+CONTEXT = "pullrank"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """One privileged step of a workflow."""
+
+    surroundings: Surroundings
+    """Where and why it runs."""
+    github: GitHub
+    """The API."""
+    board: Board
+    """Main's checkout: rules and recorded results."""
+    clone: Repository
+    """The same checkout's objects; heads are fetched into it as data."""
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """Everything recorded."""
+        found, damaged = self.board.store.read()
+        for file in damaged:
+            say(f"{file.path}: is not a result ({file.reason}); it is left out")
+        return found
+
+    @cached_property
+    def main(self) -> str:
+        """The commit of main that is checked out."""
+        sha = self.clone.resolve("HEAD")
+        if sha is None:
+            raise CommandError(USAGE, "there is no commit here; run this in a clone of the board")
+        return sha
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The agents that stand on main, exclusions left out, faulty folders too."""
+        found, _ = read_entries(self.clone, self.main, self.board.challenge.submissions)
+        moderation = self._moderation()
+        return [entry for entry in found if moderation.of(entry.login, entry.agent) is None]
+
+    @cached_property
+    def history(self) -> frozenset[str]:
+        """The commits of main by first parents."""
+        return frozenset(self.clone.first_parent(self.main))
+
+    @cached_property
+    def recorded(self) -> Recorded:
+        """What the official board is made of."""
+        return Recorded(challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results))
+
+    def _moderation(self) -> Moderation:
+        path = self.board.root / "moderation.yml"
+        try:
+            return parse_moderation(path.read_bytes()) if path.exists() else Moderation()
+        except LoadError as error:
+            raise CommandError(USAGE, *error.lines) from error
+
+    @property
+    def repository_url(self) -> str:
+        """The board's page on GitHub."""
+        return f"{self.surroundings.server_url}/{self.surroundings.repository}"
+
+    @property
+    def site(self) -> str | None:
+        """The published board, where GitHub Pages puts it."""
+        owner, name = self.surroundings.repository.split("/")
+        if self.surroundings.server_url != "https://github.com":
+            return None
+        host = f"{owner.lower()}.github.io"
+        return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
+
+    def context(self, pull: Pull, run_id: int) -> CommentContext:
+        """What a comment needs to know of its surroundings."""
+        return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
+
+
+def guarded(desk: Desk, pull: Pull) -> Guarded:
+    """What the pull request's head may count as; the head is fetched as objects and never checked out."""
+    desk.clone.fetch(pull.head_sha)
+    same = (r.login_id for r in desk.results if r.login.casefold() == pull.author.casefold())
+    author = Author(login=pull.author, id=pull.author_id, known_ids=frozenset(i for i in same if i is not None))
+    return inspect(desk.clone, desk.main, pull.head_sha, author, desk.board.challenge.submissions)
+
+
+def status_of(desk: Desk, sha: str) -> Status | None:
+    """What the bot last said of a commit; what others say under our name is nothing."""
+    said = desk.github.statuses(sha)
+    return next((one for one in said if one.context == CONTEXT and one.creator == desk.surroundings.bot), None)
+
+
+def deliver(desk: Desk, pull: Pull, run_id: int, outcome: Outcome) -> bool:
+    """Comment, label and status, if the pull request still stands at that commit; returns whether it did.
+
+    The summary of the step says the same, whatever becomes of the pull request meanwhile.
+    """
+    body = render(outcome.state, desk.context(pull, run_id))
+    write_summary(desk.surroundings.summary_path, body)
+    if not _commented(desk, pull, body):
+        say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
+        return False
+    _relabel(desk, pull, outcome)
+    said = status_of(desk, pull.head_sha)
+    if said is None or (said.state, said.description) != (outcome.status, outcome.words):
+        address = f"{desk.repository_url}/pull/{pull.number}"
+        desk.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
+    say(f"#{pull.number}: {outcome.words}")
+    return True
+
+
+def _commented(desk: Desk, pull: Pull, body: str) -> bool:
+    def still() -> bool:
+        now = desk.github.pull(pull.number)
+        return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
+
+    if pull.author.endswith("[bot]"):  # A robot reads no comments.
+        return still()
+    return sticky.put(desk.github, pull.number, body, desk.surroundings.bot, still)
+
+
+def _relabel(desk: Desk, pull: Pull, outcome: Outcome) -> None:
+    own = desk.github.labels(pull.number)
+    for name in VERDICTS:
+        if name in own and name != outcome.label:
+            desk.github.remove_label(pull.number, name)
+    if outcome.label is not None and outcome.label not in own:
+        desk.github.ensure_labels({outcome.label: LABELS[outcome.label]})
+        desk.github.add_label(pull.number, outcome.label)

@@ -1,0 +1,39 @@
+"""Fetches bytes from where GitHub keeps artifacts: without a token, and never more than was asked for."""
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
+
+from scripts.console import OUR_FAULT, CommandError
+
+TIMEOUT = 15
+RETRY = Retry(total=5, backoff_factor=0.5, status_forcelist=range(500, 600), allowed_methods=None, raise_on_status=False)
+
+
+def download(address: str, cap: int, *, scheme: str = "https") -> bytes | None:
+    """The bytes at an address; None if there are more than `cap`.
+
+    Raises:
+        CommandError: the address is of another scheme, or it does not answer.
+    """
+    if not address.startswith(f"{scheme}://"):
+        raise CommandError(OUR_FAULT, f"GitHub redirects the artifact to something that is no {scheme} address")
+    try:
+        return _download(address, cap)
+    except requests.RequestException as error:
+        raise CommandError(OUR_FAULT, f"the artifact could not be downloaded: {type(error).__name__}") from error
+
+
+def _download(address: str, cap: int) -> bytes | None:
+    content = bytearray()
+    with requests.Session() as session:
+        session.trust_env = False  # No .netrc: whoever keeps the artifact is told nothing about us.
+        for prefix in ("https://", "http://"):
+            session.mount(prefix, HTTPAdapter(max_retries=RETRY))
+        with session.get(address, stream=True, timeout=TIMEOUT, allow_redirects=False) as response:
+            response.raise_for_status()
+            for chunk in response.iter_content(1 << 16):
+                content += chunk
+                if len(content) > cap:
+                    return None
+    return bytes(content)

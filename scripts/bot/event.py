@@ -1,0 +1,242 @@
+"""What GitHub tells a workflow run: the only reader of GITHUB_* variables and of the event file."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evaluator.model.canonical import parse_strict
+from scripts.console import USAGE, CommandError
+
+BOT = "github-actions[bot]"
+EVENT_BYTES = 25 << 20  # GitHub's own cap on a payload.
+
+REPOSITORY = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}/[A-Za-z0-9._-]{1,100}")
+SHA = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullEvent:
+    """The pull request of a `pull_request` event."""
+
+    number: int
+    """Its number."""
+    author: str
+    """Login of who opened it."""
+    author_id: int
+    """GitHub's number for him: logins can be registered again."""
+    head_sha: str
+    """The commit to be judged."""
+    head_ref: str
+    """The branch's name, as the author chose it: never a part of a command."""
+    head_repository_id: int | None
+    """The fork; None once it is deleted."""
+    base_sha: str
+    """The commit of the board's branch that GitHub compared with."""
+    base_ref: str
+    """The board's branch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommentEvent:
+    """The comment of an `issue_comment` event."""
+
+    action: str
+    """created, edited or deleted."""
+    comment_id: int
+    """Its number."""
+    body: str
+    """What was written: data, whatever it says."""
+    author: str
+    """Login of who wrote it."""
+    author_id: int
+    """His number."""
+    author_type: str
+    """User, Bot or Organization."""
+    number: int
+    """Of the issue or pull request."""
+    on_pull: bool
+    """Whether it is a pull request."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Where and why a workflow step runs."""
+
+    event_name: str
+    """What triggered the run."""
+    event: Mapping[str, Any]
+    """The payload; read it through the functions below."""
+    repository: str
+    """`owner/name` of the board."""
+    repository_id: int
+    """Its number."""
+    sha: str
+    """The commit that triggered: of the default branch in every privileged workflow."""
+    run_id: int
+    """This run; later runs have greater numbers."""
+    run_attempt: int
+    """1, and one more for each time the run was started again."""
+    api_url: str
+    """Where GitHub's API answers; GitHub Enterprise and the tests have their own."""
+    server_url: str
+    """Where its pages are."""
+    token: str = field(repr=False)
+    """What the API is asked with; empty in the untrusted tier."""
+    summary_path: Path | None
+    """Where the step's summary goes."""
+    output_path: Path | None
+    """Where the step's outputs go."""
+    workspace: Path
+    """The checkout of the board."""
+    bot: str = BOT
+    """Whose comments are ours."""
+    pace: float = 1.0
+    """Seconds between two writes, as GitHub's secondary limits want it; GitHub Enterprise without limits takes 0."""
+
+    @property
+    def run_url(self) -> str:
+        """The page of this run."""
+        return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
+
+
+def read_surroundings(environ: Mapping[str, str]) -> Surroundings:
+    """Read the variables and the event file of a workflow run.
+
+    Raises:
+        CommandError: one is missing or is not what GitHub writes.
+    """
+    return Surroundings(
+        event_name=_variable(environ, "GITHUB_EVENT_NAME", re.compile(r"[a-z_]{1,50}")),
+        event=_event(Path(_variable(environ, "GITHUB_EVENT_PATH"))),
+        repository=_variable(environ, "GITHUB_REPOSITORY", REPOSITORY),
+        repository_id=int(_variable(environ, "GITHUB_REPOSITORY_ID", re.compile(r"\d{1,20}"))),
+        sha=_variable(environ, "GITHUB_SHA", SHA),
+        run_id=int(_variable(environ, "GITHUB_RUN_ID", re.compile(r"\d{1,20}"))),
+        run_attempt=int(environ.get("GITHUB_RUN_ATTEMPT") or "1"),
+        api_url=_address(environ, "GITHUB_API_URL", "https://api.github.com"),
+        server_url=_address(environ, "GITHUB_SERVER_URL", "https://github.com"),
+        token=environ.get("GITHUB_TOKEN", ""),
+        summary_path=_path(environ, "GITHUB_STEP_SUMMARY"),
+        output_path=_path(environ, "GITHUB_OUTPUT"),
+        workspace=Path(environ.get("GITHUB_WORKSPACE") or "."),
+        bot=environ.get("PULLRANK_BOT") or BOT,
+        pace=float(_variable({"PULLRANK_PACE": "1", **environ}, "PULLRANK_PACE", re.compile(r"\d{1,2}(\.\d{1,3})?"))),
+    )
+
+
+def pull_event(surroundings: Surroundings) -> PullEvent:
+    """The pull request that triggered the run.
+
+    Raises:
+        CommandError: the event has none.
+    """
+    event = surroundings.event
+    repository = _at(event, "pull_request", "head", "repo")
+    return PullEvent(
+        number=_number(event, "pull_request", "number"),
+        author=_text(event, "pull_request", "user", "login"),
+        author_id=_number(event, "pull_request", "user", "id"),
+        head_sha=_sha(event, "pull_request", "head", "sha"),
+        head_ref=_text(event, "pull_request", "head", "ref"),
+        head_repository_id=None if repository is None else _number(event, "pull_request", "head", "repo", "id"),
+        base_sha=_sha(event, "pull_request", "base", "sha"),
+        base_ref=_text(event, "pull_request", "base", "ref"),
+    )
+
+
+def workflow_run_id(surroundings: Surroundings) -> int:
+    """The run whose end triggered this one.
+
+    Raises:
+        CommandError: the event has none.
+    """
+    return _number(surroundings.event, "workflow_run", "id")
+
+
+def comment_event(surroundings: Surroundings) -> CommentEvent:
+    """The comment that triggered the run.
+
+    Raises:
+        CommandError: the event has none.
+    """
+    event = surroundings.event
+    return CommentEvent(
+        action=_text(event, "action"),
+        comment_id=_number(event, "comment", "id"),
+        body=_text(event, "comment", "body"),
+        author=_text(event, "comment", "user", "login"),
+        author_id=_number(event, "comment", "user", "id"),
+        author_type=_text(event, "comment", "user", "type"),
+        number=_number(event, "issue", "number"),
+        on_pull=_at(event, "issue", "pull_request") is not None,
+    )
+
+
+def dispatch_input(surroundings: Surroundings, name: str) -> str:
+    """An input of a `workflow_dispatch` event; empty where it was not given."""
+    value = _at(surroundings.event, "inputs", name)
+    return value if isinstance(value, str) else ""
+
+
+def _variable(environ: Mapping[str, str], name: str, form: re.Pattern[str] | None = None) -> str:
+    value = environ.get(name, "")
+    if not value:
+        raise CommandError(USAGE, f"{name} is not set; 'pullrank bot' runs in a GitHub workflow")
+    if form is not None and not form.fullmatch(value):
+        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which GitHub would not write; look at the workflow's env")
+    return value
+
+
+def _address(environ: Mapping[str, str], name: str, usual: str) -> str:
+    value = environ.get(name) or usual
+    if not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._/-]*)?", value):
+        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is no address; look at the workflow's env")
+    return value.rstrip("/")
+
+
+def _path(environ: Mapping[str, str], name: str) -> Path | None:
+    return Path(environ[name]) if environ.get(name) else None
+
+
+def _event(path: Path) -> Mapping[str, Any]:
+    try:
+        if path.stat().st_size > EVENT_BYTES:
+            raise CommandError(USAGE, f"GITHUB_EVENT_PATH: the event is larger than {EVENT_BYTES >> 20} MiB")
+        event = parse_strict(path.read_bytes())
+    except OSError as error:
+        raise CommandError(USAGE, f"GITHUB_EVENT_PATH: the event cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise CommandError(USAGE, f"GITHUB_EVENT_PATH: the event is not JSON ({error})") from error
+    if not isinstance(event, dict):
+        raise CommandError(USAGE, "GITHUB_EVENT_PATH: the event is not a JSON object")
+    return event
+
+
+def _at(event: Mapping[str, Any], *steps: str) -> Any:
+    value: Any = event
+    for step in steps:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def _text(event: Mapping[str, Any], *steps: str) -> str:
+    value = _at(event, *steps)
+    if not isinstance(value, str):
+        raise CommandError(USAGE, f"the event has no text at {'.'.join(steps)}; is this verb right for this trigger?")
+    return value
+
+
+def _number(event: Mapping[str, Any], *steps: str) -> int:
+    value = _at(event, *steps)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise CommandError(USAGE, f"the event has no number at {'.'.join(steps)}; is this verb right for this trigger?")
+    return value
+
+
+def _sha(event: Mapping[str, Any], *steps: str) -> str:
+    value = _text(event, *steps)
+    if not SHA.fullmatch(value):
+        raise CommandError(USAGE, f"the event has no commit id at {'.'.join(steps)}; is this verb right for this trigger?")
+    return value

@@ -1,0 +1,203 @@
+"""The path guard: a pull request touches its author's own folders, with plain files, and nothing else.
+
+It works on git objects, with renames off: the API's lists end at 300 or 3,000 files, and show a rename as one entry.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from evaluator.host.folder import IGNORED, assemble, check_name
+from evaluator.host.load import LoadError
+from evaluator.model.challenge import SubmissionLimits
+from evaluator.model.names import AGENT
+from evaluator.model.submission import MANIFEST_NAME
+from scripts.bot.git import REGULAR, Change, Leaf, Repository
+
+ROOT = "submissions"
+SHOWN = 50
+NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
+_KINDS = {"120000": "is a symbolic link; put the file itself there", "160000": "is another repository; put its files there"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarded:
+    """What a pull request may count as."""
+
+    agents: tuple[str, ...]
+    """Changed folders `submissions/<login>/<agent>` that stand in the head."""
+    removed: tuple[str, ...]
+    """Folders that the head no longer has: a withdrawal."""
+    faults: tuple[str, ...]
+    """What is wrong inside the author's own folders, each with what to do."""
+    outside: tuple[str, ...] = ()
+    """Paths that are not the author's, printable; with one of them no score is believed."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the evaluator that ran was main's own and the folders keep the rules."""
+        return not self.faults and not self.outside
+
+
+@dataclass(frozen=True, kw_only=True)
+class Author:
+    """Who opened the pull request."""
+
+    login: str
+    """As GitHub spells it."""
+    id: int | None = None
+    """GitHub's number: a login can be registered again by somebody else."""
+    known_ids: frozenset[int] = field(default_factory=frozenset)
+    """Numbers under which results of this login are recorded."""
+
+
+def guard(changes: Iterable[Change], login: str, owners: Mapping[str, str]) -> Guarded:
+    """What the changed paths alone say. `owners`: on main, each login without capitals to its folder's spelling."""
+    own = owners.get(login.casefold(), login)
+    kept: set[str] = set()
+    gone: set[str] = set()
+    faults: list[str] = []
+    outside: list[str] = []
+    for change in changes:
+        path = change.path.decode("utf-8", "backslashreplace")
+        parts = path.split("/")
+        if len(parts) < 2 or parts[0] != ROOT or parts[1].casefold() != own.casefold():
+            outside.append(_printable(path))
+        elif fault := _fault(change, parts, own):
+            faults.append(f"{_printable(path)}: {fault}")
+        else:
+            (gone if change.status == "D" else kept).add("/".join(parts[:3]))
+    return Guarded(
+        agents=tuple(sorted(kept)),
+        removed=tuple(sorted(gone - kept)),
+        faults=_shortened(faults),
+        outside=_shortened(outside),
+    )
+
+
+def _fault(change: Change, parts: list[str], own: str) -> str | None:
+    """What is wrong with a changed path of the author's; taking something away is never wrong."""
+    if parts[1] != own:
+        return f"the folder is spelled {ROOT}/{own}; rename it"
+    if len(parts) > 2 and not AGENT.fullmatch(parts[2]) and len(parts) > 3:
+        return "an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'; rename it"
+    if change.status == "D":
+        return None
+    if change.new_mode not in REGULAR:
+        return _KINDS.get(change.new_mode, f"has git's mode {change.new_mode}; commit a plain file")
+    if len(parts) < 4:
+        return f"lies outside an agent's folder; move it to {ROOT}/{own}/<agent>/"
+    return _name_fault("/".join(parts[3:]))
+
+
+def _name_fault(inside: str) -> str | None:
+    if IGNORED & set(inside.split("/")):
+        return "Python's byte code is no part of an agent; remove it"
+    try:
+        check_name(inside)
+    except LoadError as error:
+        return str(error).partition(": ")[2]
+    return None
+
+
+def _printable(path: str) -> str:
+    shown = path.encode("unicode_escape").decode("ascii") if not path.isprintable() else path
+    return shown if len(shown) <= 200 else shown[:197] + "…"
+
+
+def _shortened(lines: list[str]) -> tuple[str, ...]:
+    more = len(lines) - SHOWN
+    return tuple(lines) if more <= 0 else (*lines[:SHOWN], f"and {more} more")
+
+
+def owners_on(leaves: Iterable[Leaf]) -> dict[str, str]:
+    """Each login without capitals to the spelling of its folder."""
+    names = {leaf.path.split(b"/")[1].decode("utf-8", "replace") for leaf in leaves if leaf.path.count(b"/") > 1}
+    return {name.casefold(): name for name in sorted(names)}
+
+
+def inspect(repository: Repository, base: str, head: str, author: Author, limits: SubmissionLimits) -> Guarded:
+    """Everything the guard asks, of two commits that lie in the repository: main's and the pull request's.
+
+    Raises:
+        GitError: one of them is not there.
+    """
+    if not repository.merge_bases(base, head):
+        return Guarded(agents=(), removed=(), faults=(NO_HISTORY,), outside=())
+    on_main = repository.leaves(base, ROOT)
+    owners = owners_on(on_main)
+    found = guard(repository.changes(base, head), author.login, owners)
+    standing = {path for path in (*found.agents, *found.removed) if repository.leaves(head, path)}
+    faults = list(found.faults)
+    if author.known_ids and author.id not in author.known_ids and author.login.casefold() in owners:
+        faults.append(f"{ROOT}/{author.login}: belongs to another account that had this login before; ask a maintainer")
+    if not faults and not found.outside:
+        faults += [f"{path}: {line}" for path in sorted(standing) for line in _folder_faults(repository, head, path, limits)]
+        faults += _copies(repository, (base, on_main), (head, sorted(standing)), limits)
+    changed = {*found.agents, *found.removed}
+    return Guarded(
+        agents=tuple(sorted(standing)),
+        removed=tuple(sorted(changed - standing)),
+        faults=_shortened(faults),
+        outside=found.outside,
+    )
+
+
+def _folder_faults(repository: Repository, head: str, path: str, limits: SubmissionLimits) -> tuple[str, ...]:
+    """What the whole folder does wrong, unchanged files included; sizes are asked before any byte is read.
+
+    What the manifest or the entry lacks is the evaluation's to say, as a verdict.
+    """
+    leaves = repository.leaves(head, path)
+    if len(leaves) > limits.files:
+        return (f"the folder holds more than {limits.files} files; leave out what the agent does not need",)
+    if sum(leaf.size for leaf in leaves) > limits.kib * 1024:
+        return (f"the folder holds more than {limits.kib} KiB; shrink or quantise weights",)
+    seen: dict[bytes, bytes] = {}
+    for leaf in leaves:
+        other = seen.setdefault(leaf.path.lower(), leaf.path)
+        if other != leaf.path:
+            name = _printable(leaf.path.decode("utf-8", "replace"))
+            return (f"{name} differs from another file only by case; rename one",)
+    return ()
+
+
+def _copies(
+    repository: Repository, main: tuple[str, Iterable[Leaf]], head: tuple[str, list[str]], limits: SubmissionLimits
+) -> list[str]:
+    """A line for every folder whose digest stands on main under another login.
+
+    Equal digests have equal files but for the manifest, so only folders of equal object names are read.
+    """
+    by_files: dict[frozenset[tuple[str, bytes, str]], list[str]] = {}
+    for folder, leaves in _by_folder(main[1]).items():
+        by_files.setdefault(_identity(leaves, folder), []).append(folder)
+    faults = []
+    for path in head[1]:
+        own = _digest(repository, head[0], path, limits)
+        for other in by_files.get(_identity(repository.leaves(head[0], path), path), ()):
+            same_login = other.split("/")[1].casefold() == path.split("/")[1].casefold()
+            if not same_login and own is not None and own == _digest(repository, main[0], other, limits):
+                faults.append(f"{path}: is the same agent as {other}, which stands on main already; enter one of your own")
+    return faults
+
+
+def _by_folder(leaves: Iterable[Leaf]) -> dict[str, list[Leaf]]:
+    found: dict[str, list[Leaf]] = {}
+    for leaf in leaves:
+        parts = leaf.path.decode("utf-8", "replace").split("/")
+        if len(parts) > 3:
+            found.setdefault("/".join(parts[:3]), []).append(leaf)
+    return found
+
+
+def _identity(leaves: Iterable[Leaf], folder: str) -> frozenset[tuple[str, bytes, str]]:
+    start = len(folder.encode()) + 1
+    inside = ((leaf.mode, leaf.path[start:], leaf.oid) for leaf in leaves)
+    return frozenset(item for item in inside if item[1] != MANIFEST_NAME.encode())
+
+
+def _digest(repository: Repository, commit: str, path: str, limits: SubmissionLimits) -> str | None:
+    try:
+        return assemble(repository.blobs(commit, path), limits).digest
+    except LoadError:
+        return None

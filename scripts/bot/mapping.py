@@ -1,0 +1,96 @@
+"""From a workflow run to its pull request, by fields that GitHub's servers wrote; nothing of the artifact is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WORKFLOW = ".github/workflows/preview.yml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A workflow run as the API tells it."""
+
+    id: int
+    """Its number, which grows."""
+    event: str
+    """What started it."""
+    path: str
+    """Its workflow file; some answers add `@ref`."""
+    repository_id: int
+    """Where it ran."""
+    head_repository_id: int | None
+    """Where its commit came from; None when that fork is gone."""
+    head_owner: str | None
+    """That repository's owner."""
+    head_branch: str
+    """The branch's name, chosen by a stranger."""
+    head_sha: str
+    """The commit."""
+    html_url: str
+    """Its page."""
+    conclusion: str | None
+    """How it ended, once it has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pull:
+    """A pull request as the API tells it."""
+
+    number: int
+    """Its number."""
+    author: str
+    """Login of who opened it."""
+    author_id: int
+    """His number, which no renaming changes."""
+    head_sha: str
+    """The newest commit now."""
+    head_repository_id: int | None
+    """Where that lies; None when the fork is gone."""
+    base_repository_id: int
+    """Where it is to go."""
+    base_ref: str
+    """Into which branch."""
+    state: str
+    """open or closed."""
+    merged: bool
+    """Whether it was merged."""
+    labels: tuple[str, ...] = ()
+    """Names of its labels."""
+    title: str = ""
+    """Chosen by a stranger."""
+    mergeable: bool | None = None
+    """False on a conflict, None while GitHub does not know."""
+    merge_commit_sha: str | None = None
+    """The commit that merged it, once merged."""
+
+
+def find_pull(run: Run, candidates: Sequence[Pull], repository_id: int, base_ref: str = "main") -> Pull | str:
+    """The one pull request that a run speaks for, or why there is none: then nobody is written to."""
+    if refused := _refusal(run, repository_id):
+        return refused
+    here = [p for p in candidates if p.base_repository_id == repository_id]
+    ours = [p for p in here if p.head_repository_id == run.head_repository_id]
+    if not ours:
+        return "no pull request comes from the run's repository and branch"
+    unmoved = [p for p in ours if p.head_sha == run.head_sha]
+    if not unmoved:
+        return "the pull request has a newer commit; the newer commit's run will speak"
+    into_main = [p for p in unmoved if p.base_ref == base_ref]
+    if not into_main:
+        return f"the pull request is not into {base_ref}, whose workflow alone is trusted to have run"
+    living = [p for p in into_main if p.state == "open"]
+    if not living:
+        return "the pull request is closed"
+    return living[0] if len(living) == 1 else "more than one pull request fits the run"
+
+
+def _refusal(run: Run, repository_id: int) -> str | None:
+    if run.repository_id != repository_id:
+        return "the run belongs to another repository"
+    if run.event != "pull_request":
+        return f"the run was started by {run.event[:40]!r}, not by a pull request"
+    if run.path.partition("@")[0] != WORKFLOW:
+        return f"the run is of another workflow than {WORKFLOW}"
+    if run.head_repository_id is None:
+        return "the run's fork was deleted"
+    return None

@@ -1,0 +1,170 @@
+"""`pullrank bot …`: the verbs that workflows call. Each reads where it runs and calls its module."""
+
+import os
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scripts.board import base_image, open_board
+from scripts.bot import announce as announcing
+from scripts.bot import command as commanding
+from scripts.bot import official
+from scripts.bot import preview as previewing
+from scripts.bot import publish as publishing
+from scripts.bot import reconcile as reconciling
+from scripts.bot import report as reporting
+from scripts.bot.client import GitHub
+from scripts.bot.desk import BASE, Desk
+from scripts.bot.event import Surroundings, pull_event, read_surroundings
+from scripts.bot.git import Credentials, Repository
+from scripts.bot.outputs import write_output
+from scripts.bot.verified import DISPATCH, as_pull_event
+from scripts.bot.wanted import Official, open_official
+from scripts.console import OK, USAGE, CommandError, say
+from scripts.evaluating import open_bench
+
+run = typer.Typer(help="What the workflows on GitHub call.", no_args_is_help=True)
+
+Sandbox = Annotated[str, typer.Option(help="docker or gvisor.")]
+OwnSandbox = Annotated[
+    str | None, typer.Option("--sandbox", help="docker or gvisor; else what challenge.yml's runners say.")
+]
+
+
+@run.command()
+def preview(
+    head: Annotated[Path, typer.Option(help="A clone that holds the pull request's head; never executed.")],
+    out: Annotated[Path, typer.Option(help="Where preview.json and preview.log go.")],
+    sandbox: Sandbox = "docker",
+) -> int:
+    """Play a pull request's agents; the untrusted tier."""
+    surroundings = read_surroundings(os.environ)
+    if surroundings.event_name == DISPATCH:
+        surroundings = as_pull_event(surroundings, _github(surroundings), BASE)
+        replace(_clone(surroundings), path=head.resolve()).fetch(pull_event(surroundings).head_sha)
+    return previewing.run(surroundings, head, out, sandbox=sandbox)
+
+
+@run.command()
+def report() -> int:
+    """Tell a pull request what became of its preview."""
+    return reporting.run(_desk())
+
+
+@run.command()
+def command() -> int:
+    """Obey a slash command in a comment."""
+    return commanding.run(_desk())
+
+
+@run.command()
+def announce() -> int:
+    """Tell merged pull requests their official scores."""
+    return announcing.run(_desk())
+
+
+@run.command()
+def reconcile() -> int:
+    """Find what was missed, say it, try again what failed on our side."""
+    return reconciling.run(_desk())
+
+
+@run.command()
+def plan(sandbox: OwnSandbox = None) -> int:
+    """Hand on how many shards the official run has, and which two commits they work from."""
+    surroundings = read_surroundings(os.environ)
+    planned = official.plan(_official(surroundings, sandbox))
+    outputs = planned.outputs()
+    for name, value in {**outputs, "runner": outputs["labels"]}.items():
+        write_output(surroundings.output_path, name, value)
+    say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
+    return OK
+
+
+@run.command()
+def evaluate(
+    shard: Annotated[int, typer.Option(help="Which.")],
+    shards: Annotated[int, typer.Option(help="Of how many.")],
+    sha: Annotated[str, typer.Option(help="The commit of main.")],
+    out: Annotated[Path, typer.Option(help="Where results and traces go.")],
+    results_sha: Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")] = "",
+    sandbox: OwnSandbox = None,
+) -> int:
+    """Play one shard of the official run."""
+    surroundings = read_surroundings(os.environ)
+    board = open_board(surroundings.workspace.resolve())
+    bench = open_bench(board, sandbox or board.challenge.runners.sandbox)
+    assignment = official.Assignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
+    played = official.evaluate(_official(surroundings, sandbox), bench, assignment, out)
+    say(f"{played} evaluations are in {out}.")
+    return OK
+
+
+@run.command()
+def publish(
+    given: Annotated[list[Path], typer.Option("--in", help="Folders of shards; may be given again.")],
+    sha: Annotated[str, typer.Option(help="The commit of main.")],
+    shards: Annotated[int, typer.Option(help="Shards of the round.")],
+    results_sha: Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")] = "",
+    accepted: Annotated[Path | None, typer.Option(help="Where what passed goes, to be attested.")] = None,
+    only: Annotated[str, typer.Option(help="check, record, or both.")] = "both",
+    sandbox: OwnSandbox = None,
+) -> int:
+    """Check, replay and record what the shards hand in."""
+    if only not in ("check", "record", "both"):
+        raise CommandError(USAGE, f"--only {only!r} is unknown; it is check, record or both")
+    surroundings = read_surroundings(os.environ)
+    work = _official(surroundings, sandbox)
+    assignment = official.Assignment(sha=sha, results_sha=results_sha, shards=shards)
+    with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as place:
+        target = accepted or Path(place)
+        if only in ("check", "both"):
+            _check(work, assignment, given, target)
+        if only in ("record", "both"):
+            _record(work, open_board(surroundings.workspace.resolve()).challenge.season, target)
+    return OK
+
+
+def _check(work: Official, assignment: official.Assignment, given: list[Path], target: Path) -> None:
+    checked = publishing.check(work, assignment, given, target, datetime.now(UTC))
+    for line in checked.refused:
+        say(f"Refused: {line}")
+    say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
+
+
+def _record(work: Official, season: str, target: Path) -> None:
+    published = publishing.record(work, season, target, datetime.now(UTC))
+    say(f"{len(published.recorded)} results were recorded, {published.known} were known already.")
+
+
+def _github(surroundings: Surroundings) -> GitHub:
+    if not surroundings.token:
+        raise CommandError(USAGE, "GITHUB_TOKEN is not set; give it to the step by env")
+    return GitHub(surroundings.token, surroundings.api_url, surroundings.repository, pace=surroundings.pace)
+
+
+def _clone(surroundings: Surroundings) -> Repository:
+    secret = Credentials(server_url=surroundings.server_url, token=surroundings.token) if surroundings.token else None
+    return Repository(surroundings.workspace.resolve(), secret)
+
+
+def _desk() -> Desk:
+    surroundings = read_surroundings(os.environ)
+    board = open_board(surroundings.workspace.resolve())
+    return Desk(surroundings=surroundings, github=_github(surroundings), board=board, clone=_clone(surroundings))
+
+
+def _official(surroundings: Surroundings, sandbox: str | None) -> Official:
+    github = _github(surroundings)
+    sandbox = sandbox or open_board(surroundings.workspace.resolve()).challenge.runners.sandbox
+
+    def login_id(sha: str) -> int | None:
+        merged = [pull for pull in github.pulls_of_commit(sha) if pull.merge_commit_sha == sha and pull.merged]
+        return merged[0].author_id if len(merged) == 1 else None
+
+    runtime = (sandbox, base_image(os.environ))
+    return open_official(_clone(surroundings), runtime, github.verified, login_id, surroundings.run_url)

@@ -1,0 +1,92 @@
+"""`pullrank doctor`: what a board's repository on GitHub still lacks, and what mends it."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from scripts.board import open_board
+from scripts.bot.client import GitHub
+from scripts.bot.event import REPOSITORY
+from scripts.bot.settings import PLACEHOLDER, Finding, State, look, mend
+from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
+
+_MARKS = {State.GOOD: "✓", State.MISSING: "✗", State.CHOICE: "•"}
+
+
+def run(
+    fix: Annotated[bool, typer.Option("--fix", help="Set what the API can set.")] = False,
+    repository: Annotated[str | None, typer.Option(help="owner/name; challenge.yml's when left out.")] = None,
+    token: Annotated[
+        str, typer.Option(envvar=["GH_TOKEN", "GITHUB_TOKEN"], help="An administrator's token.", show_envvar=True)
+    ] = "",
+    api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Where the API answers.")] = "https://api.github.com",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> int:
+    """Look at the repository's settings on GitHub and say what is missing."""
+    board = open_board(Path.cwd())
+    name = repository or _named(board.challenge.repository)
+    if not token:
+        raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
+    github = GitHub(token, api, name)
+    findings = look(github)
+    mended = mend(github, findings) if fix else []
+    findings = look(github) if mended else findings
+    if as_json:
+        print_json([_document(finding, name) for finding in findings])
+    else:
+        _tell(findings, mended, name)
+        _local(board.root, name)
+    return SUBMISSION_AT_FAULT if any(finding.state is State.MISSING for finding in findings) else OK
+
+
+def _named(address: str | None) -> str:
+    found = urlsplit(address or "").path.strip("/").removesuffix(".git")
+    if not REPOSITORY.fullmatch(found):
+        raise CommandError(USAGE, "challenge.yml names no 'repository'; add it, or say --repository owner/name")
+    return found
+
+
+def _tell(findings: list[Finding], mended: list[Finding], name: str) -> None:
+    for finding in mended:
+        say(f"Set: {finding.name}.")
+    for finding in findings:
+        say(f"{_MARKS[finding.state]} {finding.name}: {finding.said}")
+        if finding.state is not State.GOOD:
+            say(f"    {_page(finding, name)}\n    {finding.click}")
+        if finding.state is State.MISSING:
+            for line in commands(finding, name):
+                say(f"    {line}")
+    left = sum(finding.state is State.MISSING for finding in findings)
+    fixable = sum(finding.state is State.MISSING and bool(finding.changes) for finding in findings)
+    if left == 0:
+        say("Nothing is missing.")
+    else:
+        say(f"{left} missing. 'pullrank doctor --fix' sets {'all of it' if fixable == left else f'{fixable} of it'}.")
+
+
+def _page(finding: Finding, name: str) -> str:
+    return f"https://github.com/{name}/{finding.page}"
+
+
+def commands(finding: Finding, name: str) -> list[str]:
+    """The same changes as lines for GitHub's own command, to be pasted as they are."""
+    return [
+        f"gh api -X {change.verb} repos/{name}{change.path} --input - <<< '{json.dumps(change.body)}'"
+        for change in finding.changes
+    ]
+
+
+def _document(finding: Finding, name: str) -> dict[str, object]:
+    found = {"name": finding.name, "state": finding.state, "said": finding.said, "page": _page(finding, name)}
+    return {**found, "click": finding.click, "commands": commands(finding, name)}
+
+
+def _local(root: Path, name: str) -> None:
+    """What stands in the files themselves."""
+    owners = root / ".github" / "CODEOWNERS"
+    if not name.startswith("pullrank/") and owners.exists() and PLACEHOLDER in owners.read_text(encoding="utf-8"):
+        owner = name.split("/")[0]
+        say(f"{_MARKS[State.MISSING]} CODEOWNERS: still names {PLACEHOLDER}; run 'pullrank init --owner {owner}'")

@@ -1,0 +1,97 @@
+"""Real git remotes on disk: a board's repository, forks of it, and what people commit there."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.bot.git import Repository
+
+CHALLENGE = b"""title: Test
+season: "1"
+tasks:
+  - {id: CartPole-v1, episodes: 3}
+  - {id: FrozenLake-v1, episodes: 3}
+"""
+MANIFEST = b"name: Test\nalgorithm: none\n"
+AGENT = b"class Agent:\n    def act(self, observation):\n        return 0\n"
+WHO = ("-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
+
+
+def git(place: Path, *arguments: str, given: bytes = b"") -> str:
+    """Plain git, as people have it."""
+    environment = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(place), "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", *WHO, *arguments]
+    done = subprocess.run(command, cwd=place, env=environment, input=given, capture_output=True, check=True)
+    return done.stdout.decode().strip()
+
+
+@dataclass(frozen=True)
+class Clone:
+    """A clone that commits by plumbing, so that it can commit what no checkout would."""
+
+    path: Path
+
+    @property
+    def repository(self) -> Repository:
+        return Repository(self.path)
+
+    @property
+    def head(self) -> str:
+        return git(self.path, "rev-parse", "HEAD")
+
+    def commit(self, files: Mapping[str, bytes | None], message: str = "change", parents: tuple[str, ...] = ()) -> str:
+        """Commit files; None removes one. A path may begin with a mode and a colon."""
+        for name, content in files.items():
+            mode, _, path = name.rpartition(":") if name[:6].isdigit() and name[6:7] == ":" else ("100644", "", name)
+            if content is None:
+                git(self.path, "update-index", "--force-remove", path)
+            elif mode == "160000":
+                git(self.path, "update-index", "--add", "--cacheinfo", f"160000,{content.decode()},{path}")
+            else:
+                oid = git(self.path, "hash-object", "-w", "--stdin", given=content)
+                git(self.path, "update-index", "--add", "--cacheinfo", f"{mode},{oid},{path}")
+        tree = git(self.path, "write-tree")
+        before = parents or ((self.head,) if self.has_commits() else ())
+        commit = git(self.path, "commit-tree", tree, *(w for p in before for w in ("-p", p)), "-m", message)
+        git(self.path, "update-ref", "HEAD", commit)
+        return commit
+
+    def has_commits(self) -> bool:
+        return bool(git(self.path, "rev-list", "-n", "1", "--all"))
+
+    def switch(self, commit: str) -> None:
+        git(self.path, "update-ref", "HEAD", commit)
+        git(self.path, "read-tree", commit)
+
+    def push(self, branch: str = "main") -> None:
+        git(self.path, "push", "-q", "origin", f"HEAD:refs/heads/{branch}")
+
+
+def agent_files(login: str, agent: str = "a", source: bytes = AGENT, manifest: bytes = MANIFEST) -> dict[str, bytes | None]:
+    """An agent's folder."""
+    return {f"submissions/{login}/{agent}/agent.py": source, f"submissions/{login}/{agent}/submission.yml": manifest}
+
+
+def make_board(place: Path, files: Mapping[str, bytes | None] | None = None) -> Clone:
+    """An origin with one commit on main, and a clone of it."""
+    origin = place / "origin.git"
+    origin.mkdir(parents=True)
+    git(origin, "init", "-q", "--bare", "-b", "main", ".")
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    path = place / "clone"
+    path.mkdir()
+    git(path, "init", "-q", "-b", "main", ".")
+    git(path, "remote", "add", "origin", str(origin))
+    clone = Clone(path)
+    clone.commit({"challenge.yml": CHALLENGE, "README.md": b"board\n", "evaluator/e.py": b"x = 1\n", **(files or {})})
+    clone.push()
+    return clone
+
+
+def origin_branch(clone: Clone, branch: str) -> dict[str, bytes]:
+    """Every file of a branch of the origin."""
+    origin = clone.path.parent / "origin.git"
+    names = git(origin, "ls-tree", "-r", "--name-only", branch).splitlines()
+    show = ["git", "-C", str(origin), "show"]
+    return {name: subprocess.run([*show, f"{branch}:{name}"], capture_output=True, check=True).stdout for name in names}

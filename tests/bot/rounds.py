@@ -1,0 +1,93 @@
+"""A whole official round in tests: plan, evaluate and publish on real remotes, agents in the process sandbox."""
+
+import functools
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evaluator.model.result import sealed
+from leaderboard.store import RESULT
+from scripts.board import Board
+from scripts.bot import official, publish
+from scripts.bot.official import Assignment, Planned
+from scripts.bot.wanted import Official, open_official
+from scripts.evaluating import Bench, open_bench
+from tests.bot.repos import Clone, git
+
+RUN = "https://github.example/o/b/actions/runs/7"
+
+
+def no_pause(attempt: int) -> None:
+    """Others are never first in most tests."""
+    raise AssertionError(f"others were first, attempt {attempt}")
+
+
+def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> Official:
+    """An official run that trusts the process sandbox."""
+    return open_official(clone.repository, ("process", ""), signed, lambda sha: 11, RUN)
+
+
+ALONE = publish.Patience(tries=1, pause=no_pause)
+
+
+@functools.cache
+def bench(root: Path) -> Bench:
+    """The process sandbox on a clone whose challenge.yml is checked out."""
+    return open_bench(Board(root), "process")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round and where its files lie."""
+
+    clone: Clone
+    run: Official
+    planned: Planned
+    place: Path
+
+    def assignment(self, shard: int = 0) -> Assignment:
+        planned = self.planned
+        return Assignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=shard)
+
+    def folder(self, shard: int = 0) -> Path:
+        return self.place / f"shard-{shard}"
+
+    def evaluate(self, shard: int = 0) -> Path:
+        official.evaluate(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
+        return self.folder(shard)
+
+    def check(self, *folders: Path, run: Official | None = None) -> publish.Checked:
+        shutil.rmtree(self.place / "accepted", ignore_errors=True)
+        now = datetime.now(UTC)
+        return publish.check(run or self.run, self.assignment(), folders or [self.place], self.place / "accepted", now)
+
+    def record(self) -> publish.Published:
+        return publish.record(self.run, "1", self.place / "accepted", datetime.now(UTC), ALONE)
+
+
+def plan_round(clone: Clone, place: Path) -> Round:
+    """Plan what main asks for now."""
+    git(clone.path, "checkout-index", "-f", "challenge.yml")
+    run = open_run(clone)
+    return Round(clone, run, official.plan(run), place)
+
+
+def whole_round(clone: Clone, place: Path) -> publish.Published:
+    """Plan, evaluate every shard, publish."""
+    begun = plan_round(clone, place)
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    begun.check()
+    return begun.record()
+
+
+def forge(folder: Path, task: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
+    """Change a handed-in result and seal it anew, as whoever escaped into a shard could."""
+    path = next(p for p in (folder / "results").glob(f"{task}/*/*/*{RESULT}"))
+    document = json.loads(path.read_bytes())
+    path.write_bytes(sealed(change(document)).serialised())
+    return path

@@ -1,0 +1,156 @@
+"""The artifact is a stranger's bytes: one small preview in a zip file, or one line saying why not."""
+
+import io
+import json
+import stat
+import struct
+import warnings
+import zipfile
+from typing import Any
+
+import pytest
+
+from scripts.bot.artifact import LOG_BYTES, PREVIEW_BYTES, ZIP_BYTES, ArtifactError, read_artifact
+from tests.leaderboard.make import entry, result
+
+SHA = "a" * 40
+
+
+def preview(**fields: Any) -> dict[str, Any]:
+    who = entry("alice")
+    measured = result(who, [1.0, 2.5], **{"class": "preview"}).document()
+    agent = {
+        "login": "alice", "agent": "agent", "submission_digest": who.digest, "name": "Mine", "faults": [],
+        "results": [measured],
+    }  # fmt: skip
+    return {"schema": 1, "head_sha": SHA, "evaluator_sha": SHA, "agents": [agent], "skipped": [], **fields}
+
+
+def zipped(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", method) as archive:
+        warnings.simplefilter("ignore")
+        for name, content in members:
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def of(value: Any) -> bytes:
+    return zipped(("preview.json", value if isinstance(value, bytes) else json.dumps(value).encode()))
+
+
+def info(name: str, mode: int) -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo(name)
+    member.external_attr = mode << 16
+    return member
+
+
+def test_what_the_preview_writes_is_read() -> None:
+    found = read_artifact(zipped(("preview.json", json.dumps(preview()).encode()), ("preview.log", b"| hello\n")))
+
+    assert found.agents[0].results[0].returns == (1.0, 2.5)
+    assert found.document() == preview()
+
+
+GOOD = json.dumps(preview()).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not a zip file"),
+        (b"not a zip", "not a zip file"),
+        (zipped(("preview.json", GOOD))[:-30], "not a zip file"),
+        (b"\0" * (ZIP_BYTES + 1), "more than"),
+        (zipped(), "other files"),
+        (zipped(("preview.log", b"")), "other files"),
+        (zipped(("../preview.json", GOOD)), "other files"),
+        (zipped(("/preview.json", GOOD)), "other files"),
+        (zipped(("sub/preview.json", GOOD)), "other files"),
+        (zipped(("preview.json", GOOD), ("preview.json", GOOD)), "other files"),
+        (zipped(("preview.json", GOOD), ("../../etc/passwd", b"")), "other files"),
+        (zipped(("preview.json", GOOD), ("preview.log", b""), ("run.sh", b"")), "other files"),
+        (zipped(("PREVIEW.JSON", GOOD)), "other files"),
+        (zipped((info("preview.json", stat.S_IFLNK | 0o777), b"/etc/passwd")), "not a plain file"),
+        (zipped((info("preview.json", stat.S_IFIFO), GOOD)), "not a plain file"),
+        (zipped(("preview.json", b" " * (PREVIEW_BYTES + 1))), "too large"),
+        (zipped(("preview.json", GOOD), ("preview.log", b"\0" * (LOG_BYTES + 1))), "too large"),
+        (zipped(("preview.json", b"0" * (200 << 20))), "too large"),
+    ],
+    ids=str,
+)
+def test_any_other_container_is_refused_in_one_line(content: bytes, said: str) -> None:
+    with pytest.raises(ArtifactError, match=said) as caught:
+        read_artifact(content)
+
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_member_that_lies_about_its_size_is_cut_off() -> None:
+    content = bytearray(zipped(("preview.json", b" " * (PREVIEW_BYTES * 4))))
+    small = struct.pack("<L", 100)
+    central = content.rindex(b"PK\x01\x02")
+    content[22:26] = content[central + 24 : central + 28] = small
+
+    with pytest.raises(ArtifactError):
+        read_artifact(bytes(content))
+
+
+def test_an_encrypted_member_is_refused() -> None:
+    content = bytearray(of(GOOD))
+    content[6] |= 1
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1
+
+    with pytest.raises(ArtifactError):
+        read_artifact(bytes(content))
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    """A preview whose one agent is changed."""
+    document = preview()
+    document["agents"][0] |= fields
+    return document
+
+
+def measured(**fields: Any) -> dict[str, Any]:
+    """A preview whose one result is changed, its hash with it or not."""
+    document = preview()
+    document["agents"][0]["results"][0] |= fields
+    return document
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"", b"[]", b"null", b"{}", b'"x"', b"\xff\xfe", b"[" * 100_000,
+        GOOD.replace(b"2.5", b"NaN"), GOOD.replace(b"2.5", b"Infinity"), GOOD.replace(b"2.5", b"1e999"),
+        GOOD.replace(b'"schema": 1', b'"schema": 1, "schema": 1'),
+        GOOD.replace(b"2.5", b"9" * 5000),
+        preview(schema=2), preview(pr_number=1), preview(head_sha="HEAD"), preview(head_sha=SHA + "\n"),
+        preview(agents=None),
+        preview(agents={}), preview(agents=[preview()["agents"][0]] * 2), preview(skipped="none"), preview(schema="1"),
+        preview(skipped=["x" * 1001]), preview(skipped=["x"] * 101),
+        changed(login="../../etc"), changed(login="bob"), changed(agent="Upper"), changed(name="two\nlines"),
+        changed(name=7),
+        changed(name="a\u202eb"), changed(results=[{}]), changed(results=preview()["agents"][0]["results"] * 2),
+        changed(submission_digest=None), changed(faults=[1]), changed(extra=1),
+        measured(returns=[1.0, 3.5]), measured(returns=["1", "2.5"]), measured(returns=[1.0]), measured(returns=[True, 2.5]),
+        measured(**{"class": "official"}), measured(log_tail="secret"), measured(login_id="1"), measured(task="../x"),
+        measured(self_sha256="0" * 64), measured(lengths=[1.5, 1]), measured(verdict="won"),
+    ],
+)  # fmt: skip
+def test_any_other_content_is_refused_in_one_line(value: Any) -> None:
+    with pytest.raises(ArtifactError) as caught:
+        read_artifact(of(value))
+
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_five_agents_are_more_than_a_preview_holds() -> None:
+    agents = [changed(agent=f"a{n}", results=[])["agents"][0] for n in range(5)]
+
+    assert len(read_artifact(of(preview(agents=agents[:4]))).agents) == 4
+    with pytest.raises(ArtifactError, match="at most 4"):
+        read_artifact(of(preview(agents=agents)))

@@ -1,0 +1,371 @@
+"""`pullrank bot preview` on real repositories, with real sandboxes."""
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.host.folder import read_folder
+from evaluator.model.challenge import SubmissionLimits
+from evaluator.model.preview import Preview
+from evaluator.model.result import sealed
+from evaluator.model.verdict import Verdict
+from leaderboard.preview_log import CAP, tails
+from leaderboard.store import Store
+from scripts.board import open_board
+from scripts.bot import preview, preview_session
+from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
+from scripts.bot.event import Surroundings, pull_event
+from scripts.console import CommandError
+from scripts.evaluating import Bench
+from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
+from tests.leaderboard_comment.github import Seen
+
+CRASH = b"""
+class Agent:
+    def act(self, observation):
+        print("::set-output name=score::999")
+        print("##[stop-commands]x\\n```\\n@torvalds closes #1")
+        raise ValueError("no idea ``` <img src=x>")
+"""
+
+
+class Desk:
+    """A runner's disk: main checked out, the head's clone beside it, and what the workflow says."""
+
+    def __init__(self, place: Path) -> None:
+        self.main = make_board(place, {**agent_files("bob", "standing", source=AGENT + b"# bob\n")})
+        git(self.main.path, "reset", "-q", "--hard")
+        self.place = place
+        self.out, self.summary = place / "out", place / "summary.md"
+        self.head = Clone(place / "_head")
+        git(place, "clone", "-q", str(place / "origin.git"), "_head")
+
+    def change(self, files: Mapping[str, bytes | None]) -> str:
+        return self.head.commit(files)
+
+    def surroundings(self, login: str = "alice", base: str | None = None) -> Surroundings:
+        pull = {
+            "number": 7,
+            "user": {"login": login, "id": 11},
+            "head": {"sha": self.head.head, "ref": "b", "repo": {"id": 2}},
+            "base": {"sha": base or self.main.head, "ref": "main"},
+        }
+        return Surroundings(
+            event_name="pull_request", event={"pull_request": pull}, repository="example/board", repository_id=1,
+            sha="d" * 40, run_id=77, run_attempt=1, api_url="https://api.github.com", server_url="https://github.com",
+            token="", summary_path=self.summary, output_path=None, workspace=self.main.path,
+        )  # fmt: skip
+
+    def run(self, login: str = "alice", **options: Any) -> Preview:
+        options = {"sandbox": "process", **options}
+        assert preview.run(self.surroundings(login), self.head.path, self.out, **options) == 0
+        return self.written()
+
+    def written(self) -> Preview:
+        return Preview.model_validate(json.loads((self.out / PREVIEW).read_bytes()))
+
+    def said(self) -> str:
+        body = self.summary.read_text(encoding="utf-8")
+        assert body.startswith("<!-- pullrank:comment run=77 -->\n")
+        assert Seen(body).open == []
+        return body.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_good_agent_is_played_on_its_tasks(desk: Desk) -> None:
+    desk.change(agent_files("alice"))
+
+    found = desk.run()
+
+    (agent,) = found.agents
+    assert (agent.login, agent.agent, agent.name, agent.faults) == ("alice", "a", "Test", ())
+    assert [(r.task, r.verdict, r.klass, r.login_id) for r in agent.results] == [
+        ("CartPole-v1", "ok", "preview", 11),
+        ("FrozenLake-v1", "ok", "preview", 11),
+    ]
+    assert {r.beacon for r in agent.results} == {"preview"}
+    assert {r.provenance.commit for r in agent.results} == {desk.head.head} == {found.head_sha}
+    assert found.evaluator_sha == desk.main.head
+    assert "✅ Preview: all 2 evaluations scored" in desk.said()
+    assert "would take place" not in desk.said().splitlines()[1]
+
+
+def test_it_says_at_home_what_it_says_here(desk: Desk) -> None:
+    desk.change(agent_files("alice"))
+
+    first, second = desk.run(), desk.run()
+
+    assert [r.returns for a in first.agents for r in a.results] == [r.returns for a in second.agents for r in a.results]
+    assert [r.key for a in first.agents for r in a.results] == [r.key for a in second.agents for r in a.results]
+
+
+def test_a_crash_is_told_with_its_log_and_no_command_reaches_the_runner(
+    desk: Desk, capfd: pytest.CaptureFixture[str]
+) -> None:
+    desk.change(agent_files("alice", source=CRASH))
+
+    found = desk.run()
+
+    (agent,) = found.agents
+    assert {r.verdict for r in agent.results} == {Verdict.CRASHED}
+    assert {r.log_tail for r in agent.results} == {""}
+    assert all(r.self_hash() == r.self_sha256 for r in agent.results)
+    log = (desk.out / LOG).read_text(encoding="utf-8")
+    assert all(line.startswith("| ") for line in log.splitlines())
+    assert "##[" not in log
+    assert "@torvalds closes #1" in tails(log)["alice/a on CartPole-v1"]
+    printed = capfd.readouterr()
+    assert "set-output" not in printed.out + printed.err
+    assert "stop-commands" not in printed.out + printed.err
+    body = desk.said()
+    assert "❌ No score on 2 tasks" in body
+    assert "agent.py, line 6" in body
+    assert "img" not in Seen(body).tags
+
+
+@pytest.mark.parametrize(
+    ("files", "fault"),
+    [
+        (
+            agent_files("alice", manifest=b"name: Test\n"),
+            "submissions/alice/a/submission.yml:1: the key 'algorithm' is missing",
+        ),
+        (agent_files("alice", manifest=b"{{{"), "submissions/alice/a/submission.yml:1:"),
+        ({"submissions/alice/a/agent.py": AGENT}, "submissions/alice/a/submission.yml: is missing"),
+        (agent_files("alice", manifest=b"name: T\nalgorithm: x\ntasks: [Nim]\n"), "there is no task 'Nim'"),
+    ],
+)
+def test_a_broken_manifest_is_an_outcome(desk: Desk, files: dict[str, bytes | None], fault: str) -> None:
+    desk.change(files)
+
+    found = desk.run()
+
+    (agent,) = found.agents
+    assert (agent.results, agent.submission_digest) == ((), None)
+    assert fault in agent.faults[0]
+    assert "❌ No score: 1 thing to mend first" in desk.said()
+    assert fault in desk.said()
+
+
+def test_a_broken_agent_does_not_keep_another_from_its_score(desk: Desk) -> None:
+    desk.change({**agent_files("alice", "bad", manifest=b"x: 1\n"), **agent_files("alice", "good")})
+
+    found = desk.run()
+
+    assert [(a.agent, len(a.results), bool(a.faults)) for a in found.agents] == [("bad", 0, True), ("good", 2, False)]
+    assert "🟡 Preview: 2 of 3 scored" in desk.said()
+
+
+def test_files_outside_are_refused_and_nothing_is_played(desk: Desk) -> None:
+    desk.change({**agent_files("alice"), ".github/workflows/preview.yml": b"x", "submissions/bob/standing/agent.py": b"x"})
+
+    found = desk.run()
+
+    assert found.agents == ()
+    assert set(found.skipped) == {".github/workflows/preview.yml", "submissions/bob/standing/agent.py"}
+    assert "2 paths outside your folder" in desk.said()
+
+
+def test_a_copy_is_refused(desk: Desk) -> None:
+    desk.change(agent_files("alice", source=AGENT + b"# bob\n"))
+
+    found = desk.run()
+
+    assert found.agents == ()
+    assert "is the same agent as submissions/bob/standing" in found.skipped[0]
+    assert "something here is not allowed" in desk.said()
+
+
+def test_a_withdrawal_and_a_change_of_nothing_are_outcomes_too(desk: Desk) -> None:
+    desk.change({"submissions/bob/standing/agent.py": None, "submissions/bob/standing/submission.yml": None})
+
+    assert desk.run("bob").agents == ()
+    assert "🪦 This withdraws 1 agent" in desk.said()
+
+    desk.summary.unlink()
+    git(desk.head.path, "reset", "-q", "--hard", "origin/main")
+    git(desk.head.path, "commit", "-q", "--allow-empty", "-m", "nothing")
+    assert desk.run("bob").agents == ()
+    assert "Nothing to play" in desk.said()
+
+
+def test_a_fifth_agent_waits_for_the_merge(desk: Desk) -> None:
+    manifest = b"name: T\nalgorithm: x\ntasks: [FrozenLake-v1]\n"
+    files = [agent_files("alice", f"a{i}", AGENT + b"#%d\n" % i, manifest) for i in range(6)]
+    desk.change({name: content for one in files for name, content in one.items()})
+
+    found = desk.run()
+
+    assert [a.agent for a in found.agents] == ["a0", "a1", "a2", "a3"]
+    assert [line.split(":")[0] for line in found.skipped] == ["alice/a4", "alice/a5"]
+    assert "alice/a5" in desk.said()
+
+
+def test_when_time_is_up_nothing_more_begins(desk: Desk) -> None:
+    desk.change(agent_files("alice"))
+    ticks = itertools.count(0, 10)
+
+    found = desk.run(budget=15, clock=lambda: float(next(ticks)))
+
+    assert [r.task for r in found.agents[0].results] == ["CartPole-v1"]
+    assert found.skipped == (
+        "alice/a on FrozenLake-v1: the preview’s time was up; the official run plays it after the merge",
+    )
+
+
+def stopped_after(count: int, how: Callable[[], BaseException]) -> Callable[..., Any]:
+    """Bench.run that is stopped when it has been called so often."""
+    real, calls = Bench.run, itertools.count()
+
+    def run(self: Bench, *arguments: Any, **options: Any) -> Any:
+        if next(calls) == count:
+            raise how()
+        return real(self, *arguments, **options)
+
+    return run
+
+
+def test_what_was_done_before_a_stop_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.change(agent_files("alice"))
+    monkeypatch.setattr(Bench, "run", stopped_after(1, KeyboardInterrupt))
+
+    with pytest.raises(KeyboardInterrupt):
+        preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+
+    assert [r.task for r in desk.written().agents[0].results] == ["CartPole-v1"]
+    assert "the run was stopped" in desk.written().skipped[0]
+    assert "CartPole" in desk.said()
+
+
+def test_a_kill_leaves_what_was_done(desk: Desk) -> None:
+    desk.change(agent_files("alice"))
+    child = os.fork()
+    if not child:
+        Bench.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
+        preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+    assert [r.task for r in desk.written().agents[0].results] == ["CartPole-v1"]
+
+
+def test_a_failure_of_ours_is_told_and_raised(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.change(agent_files("alice"))
+    monkeypatch.setattr(Bench, "run", stopped_after(0, lambda: CommandError(3, "the engine does not answer")))
+
+    with pytest.raises(CommandError):
+        preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+
+    assert desk.written().agents[0].results == ()
+    assert "our fault, not yours" in desk.said()
+    assert "the engine does not answer" in desk.said()
+
+
+def test_a_head_without_mains_history_is_an_outcome(desk: Desk) -> None:
+    desk.change(agent_files("alice"))
+    orphan = git(desk.head.path, "commit-tree", git(desk.head.path, "write-tree"), "-m", "fresh")
+    git(desk.head.path, "update-ref", "HEAD", orphan)
+
+    found = desk.run()
+
+    assert "no commit in common with main" in found.skipped[0]
+
+
+def test_results_that_do_not_fit_are_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.change(agent_files("alice"))
+    desk.run()
+    monkeypatch.setattr(preview_session, "PREVIEW_BYTES", (desk.out / PREVIEW).stat().st_size - 1)
+
+    found = desk.run()
+
+    assert [r.task for r in found.agents[0].results] == ["CartPole-v1"]
+    assert found.skipped == ("alice/a on FrozenLake-v1: played, but its episodes do not fit a preview",)
+
+
+def test_notes_are_bounded(desk: Desk) -> None:
+    session = preview_session.Session(
+        board=open_board(desk.main.path),
+        pull=pull_event(desk.surroundings()),
+        evaluator_sha="e" * 40,
+        out=desk.out,
+        run_url="u",
+    )
+    for i in range(150):
+        session.skip(f"{i}" * 1000)
+
+    assert len(session.write().skipped) == 100
+    assert max(map(len, session.skipped)) == 1000
+
+
+def test_both_files_keep_their_caps(desk: Desk) -> None:
+    noisy = b"print('x' * 100_000)\nraise SystemExit\n"
+    desk.change(agent_files("alice", source=noisy))
+
+    desk.run()
+
+    assert (desk.out / PREVIEW).stat().st_size <= PREVIEW_BYTES
+    assert (desk.out / LOG).stat().st_size <= CAP
+
+
+def record_for_bob(desk: Desk) -> None:
+    """An official result of bob's agent, better than what alice's has."""
+    desk.change(agent_files("alice"))
+    played = desk.run().agents[0].results[0]
+    digest = read_folder(desk.main.path / "submissions/bob/standing", SubmissionLimits()).digest
+    fields = {"class": "official", "sandbox": "docker", "login": "bob", "agent": "standing", "submission_digest": digest}
+    official = sealed({**played.document(), **fields, "returns": [400.0, 450.0, 500.0]})
+    Store(results=desk.main.path / "results", traces=desk.main.path / "traces").write(official, None)
+    desk.summary.unlink()
+
+
+def test_recorded_results_give_the_place_that_it_would_take(desk: Desk) -> None:
+    record_for_bob(desk)
+
+    desk.run()
+
+    assert "| **2** of 2 |" in desk.said()
+    assert "to `bob/standing`" in desk.said()
+
+
+def test_an_excluded_entry_takes_no_place(desk: Desk) -> None:
+    moderation = (
+        b'exclusions:\n  - {login: bob, since: "2026-01-01", who: host, why: asked to, link: "https://example.org/1"}\n'
+    )
+    (desk.main.path / "moderation.yml").write_bytes(moderation)
+
+    record_for_bob(desk)
+    desk.run()
+
+    assert "**1** of 1" in desk.said()
+
+
+def test_a_robots_pull_request_is_an_outcome(desk: Desk) -> None:
+    desk.change(agent_files("renovate[bot]"))
+
+    found = desk.run("renovate[bot]")
+
+    assert found.agents == ()
+    assert found.skipped
+
+
+@pytest.mark.docker
+def test_in_the_container(desk: Desk, docker: object) -> None:
+    desk.change({**agent_files("alice", "good"), **agent_files("alice", "bad", source=CRASH)})
+    begun = time.monotonic()
+
+    found = desk.run(sandbox="docker")
+
+    assert [(a.agent, {r.verdict for r in a.results}) for a in found.agents] == [("bad", {"crashed"}), ("good", {"ok"})]
+    assert {r.sandbox for a in found.agents for r in a.results} == {"docker"}
+    assert "@torvalds" in (desk.out / LOG).read_text(encoding="utf-8")
+    assert time.monotonic() - begun < 120

@@ -1,0 +1,155 @@
+"""Fifty publishers at once lose nothing, and neither does one that is killed at any of its steps."""
+
+import hashlib
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.replay import parse_result
+from leaderboard.store import RESULT, TRACE, Store
+from scripts.bot import publish
+from scripts.bot.branches import RESULTS
+from scripts.bot.wanted import Official, open_official
+from scripts.console import CommandError
+from tests.bot.repos import Clone, git, make_board, origin_branch
+from tests.leaderboard.make import entry, result
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PUBLISHERS = 50
+KILLER = """#!/bin/sh
+# The machine stops at the n-th call of git: before it, or right after it.
+n=$(($(cat {count} 2>/dev/null || echo 0) + 1)); echo $n > {count}
+[ "$n" = "{before}" ] && kill -9 $PPID && exit 1
+{git} "$@"; code=$?
+[ "$n" = "{after}" ] && kill -9 $PPID
+exit $code
+"""
+
+
+def run_on(clone: Clone) -> Official:
+    return open_official(clone.repository, ("process", ""), lambda sha: True)
+
+
+def accepted(place: Path, *logins: str) -> Path:
+    """A folder as `check` leaves it, with a result and a trace for each login."""
+    store = Store(results=place / "results", traces=place / "traces")
+    for login in logins:
+        trace = f"trace of {login} by {place.name}\n".encode()
+        measured = result(entry(login), [1.0], trace_sha256=hashlib.sha256(trace).hexdigest(), message=place.name)
+        store.write(measured, trace)
+    return place
+
+
+def whole(clone: Clone) -> dict[str, str]:
+    """Login to the publisher whose result is recorded, once every result is seen to lie with the very trace it names."""
+    results, traces = origin_branch(clone, RESULTS), origin_branch(clone, "traces-1")
+    found = {}
+    for name, content in results.items():
+        recorded = parse_result(content)
+        trace = traces[name.removesuffix(RESULT) + TRACE]
+        assert hashlib.sha256(trace).hexdigest() == recorded.trace_sha256
+        found[recorded.login] = recorded.message
+    assert len(traces) == len(results)
+    git(clone.path.parent / "origin.git", "fsck", "--strict")
+    return found
+
+
+def test_fifty_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Each brings a result of its own and one that all of them bring: of that, one result lies with its own trace."""
+    clone = make_board(tmp_path / "board")
+    folders = [accepted(tmp_path / f"publisher-{n}", f"user{n}", "shared") for n in range(PUBLISHERS)]
+
+    with ThreadPoolExecutor(PUBLISHERS) as pool:
+        patience = publish.Patience(pause=lambda attempt: time.sleep(random.uniform(0, 6)))
+        done = list(pool.map(lambda folder: publish.record(run_on(clone), "1", folder, NOW, patience), folders))
+    found = whole(clone)
+
+    assert set(found) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
+    assert all(found[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
+    assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
+    assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS).splitlines()) == PUBLISHERS + 1
+
+
+def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:
+    """Publish in a process of its own with a git that kills it; the exit code, negative for a signal."""
+    tools = tmp_path / "tools"
+    tools.mkdir(exist_ok=True)
+    count = tmp_path / "count"
+    count.unlink(missing_ok=True)
+    script = tools / "git"
+    script.write_text(KILLER.format(count=count, git=shutil.which("git"), **{"before": 0, "after": 0, **when}))
+    script.chmod(0o755)
+
+    def work() -> None:
+        os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+        publish.record(run_on(clone), "1", folder, NOW, publish.Patience(pause=lambda attempt: None))
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.join(60)
+    assert process.exitcode is not None
+    return process.exitcode
+
+
+def test_a_kill_at_any_step_loses_nothing_and_the_next_run_completes(tmp_path: Path) -> None:
+    first = accepted(tmp_path / "first", "alice")
+    folder = accepted(tmp_path / "second", "alice", "bob", "carol")
+    original = make_board(tmp_path / "original")
+    publish.record(run_on(original), "1", first, NOW)
+    calls, killed, seen = 1, 0, set()
+    while True:
+        codes = []
+        for when in ("before", "after"):
+            shutil.rmtree(tmp_path / "board", ignore_errors=True)
+            shutil.copytree(tmp_path / "original", tmp_path / "board")
+            clone = Clone(tmp_path / "board" / "clone")
+            git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
+            codes.append(killed_publish(clone, folder, tmp_path, **{when: calls}))
+            after_kill = whole(clone)
+            seen.add(len(after_kill))
+            assert after_kill["alice"] == "first"
+            publish.record(run_on(clone), "1", folder, NOW)
+            assert whole(clone) == {"alice": "first", "bob": "second", "carol": "second"}
+        if codes == [0, 0]:
+            break
+        assert codes == [-signal.SIGKILL] * 2
+        killed += 2
+        calls += 1
+
+    assert killed >= 16
+    assert seen == {1, 3}
+
+
+def test_a_kill_at_first_use_leaves_both_branches_or_none(tmp_path: Path) -> None:
+    folder = accepted(tmp_path / "first", "alice")
+    for call in (4, 5, 6, 7):
+        clone = make_board(tmp_path / f"board-{call}")
+        killed_publish(clone, folder, tmp_path, after=call)
+        branches = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
+        assert branches in (["main"], ["main", "results", "traces-1"])
+        publish.record(run_on(clone), "1", folder, NOW)
+        assert whole(clone) == {"alice": "first"}
+
+
+def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
+    clone = make_board(tmp_path / "board")
+    folder = accepted(tmp_path / "mine", "alice")
+    waits: list[int] = []
+    lock = tmp_path / "board/origin.git/refs/heads/results.lock"
+    lock.write_text("")
+    with pytest.raises(CommandError, match="nothing is lost"):
+        publish.record(run_on(clone), "1", folder, NOW, publish.Patience(tries=5, pause=waits.append))
+    lock.unlink()
+
+    assert waits == [1, 2, 3, 4, 5]
+    assert len(publish.record(run_on(clone), "1", folder, NOW).recorded) == 1

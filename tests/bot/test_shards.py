@@ -1,0 +1,94 @@
+"""Packing is deterministic, complete and even, and keeps every shard inside its time."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.model.challenge import Task
+from leaderboard.plan import Item, Where, plan
+from leaderboard.shards import UNKNOWN_SECONDS, Capacity, expected_seconds, minutes, pack
+from tests.leaderboard.make import challenge, entry, result
+
+CAPACITY = Capacity()
+
+
+@given(st.lists(st.floats(0, 4000), max_size=300), st.integers(1, 200), st.integers(1, 40))
+def test_every_evaluation_is_packed_once_or_left(seconds: list[float], shards: int, at_once: int) -> None:
+    packing = pack(seconds, Capacity(shards=shards, at_once=at_once))
+    packed = [index for shard in packing.shards for index in shard]
+
+    assert sorted([*packed, *packing.left]) == list(range(len(seconds)))
+    assert len(packing.shards) <= shards
+    assert all(packing.shards)
+    assert bool(packed) == bool(seconds)
+
+
+@given(st.lists(st.floats(0.1, 450), min_size=1, max_size=400), st.integers(1, 20))
+def test_no_shard_is_given_more_than_its_time(seconds: list[float], shards: int) -> None:
+    packing = pack(seconds, Capacity(shards=shards))
+
+    assert max(packing.loads) <= 900 * 1.0001
+
+
+def test_packing_is_the_same_wherever_it_is_done() -> None:
+    chance = random.Random(1)
+    seconds = [chance.expovariate(0.25) for _ in range(5000)]
+
+    assert pack(seconds, CAPACITY) == pack(list(seconds), CAPACITY)
+
+
+@pytest.mark.parametrize("agents", [20, 1000, 10_000])
+def test_shards_are_even(agents: int) -> None:
+    chance = random.Random(agents)
+    seconds = [chance.lognormvariate(1, 1) for _ in range(8 * agents)]
+    packing = pack(seconds, CAPACITY)
+
+    assert packing.balance <= 1.1
+
+
+def test_one_agent_does_not_wait_for_many_machines() -> None:
+    assert len(pack([4.0] * 8, CAPACITY).shards) == 1
+    assert len(pack([60.0] * 80, CAPACITY).shards) == 20
+    assert minutes(pack([60.0] * 80, CAPACITY), 20) == pytest.approx(6)
+
+
+def test_rounds_take_everything_in_the_end() -> None:
+    left = [30.0] * 40_000
+    rounds = 0
+    while left:
+        packing = pack(left, CAPACITY)
+        left = [left[i] for i in packing.left]
+        rounds += 1
+
+    assert rounds == 7
+
+
+def test_an_evaluation_longer_than_a_shard_has_one_of_its_own() -> None:
+    packing = pack([9000.0, 10.0, 10.0], CAPACITY)
+
+    assert (0,) in packing.shards
+    assert packing.left == ()
+
+
+def test_nothing_wanted_is_no_shards() -> None:
+    packing = pack([], CAPACITY)
+
+    assert (packing.shards, packing.left, packing.balance, minutes(packing, 20)) == ((), (), 1.0, 0.0)
+
+
+def test_expected_time_is_the_agents_own_then_the_tasks_then_a_guess() -> None:
+    rules = challenge(Task(id="A"), Task(id="B"))
+    alice, bob = entry("alice"), entry("bob")
+    done = [
+        result(alice, [1.0], on=Task(id="A", episodes=2), cost={"wall_seconds": 7}),
+        result(entry("carol"), [1.0], on=Task(id="A"), cost={"wall_seconds": 3}),
+        result(entry("dora"), [1.0], on=Task(id="A"), cost={"wall_seconds": 4}),
+    ]
+    items: list[Item] = plan(rules, [alice, bob], done, Where(runtime_digest="0" * 64, beacon="b"))
+
+    assert [(item.entry.login, item.task_id) for item in items] == [
+        ("alice", "A"), ("alice", "B"), ("bob", "A"), ("bob", "B"),
+    ]  # fmt: skip
+    assert expected_seconds(items, done) == [7, UNKNOWN_SECONDS, 4, UNKNOWN_SECONDS]

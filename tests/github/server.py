@@ -1,0 +1,156 @@
+"""The stand-in as an HTTP server on this machine."""
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from tests.github import routes
+from tests.github.contract import HOST, answer_faults, request_faults
+from tests.github.routes import Answer
+from tests.github.settings import settings
+from tests.github.world import NAME, OWNER, World
+
+ROOT = f"/repos/{OWNER}/{NAME}"
+
+
+class Call(NamedTuple):
+    """A request that was made."""
+
+    verb: str
+    path: str
+    query: dict[str, str]
+    body: Any
+
+
+@dataclass
+class GitHubStandIn:
+    """The server, what it was asked, and what GitHub's description has against either side."""
+
+    world: World
+    calls: list[Call] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    authorizations: list[tuple[str, str | None]] = field(default_factory=list)
+    server: Any = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def start(self) -> None:
+        stand_in = self
+
+        class Handler(_Handler):
+            github = stand_in
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def made(self) -> list[str]:
+        """The requests, as short words."""
+        return [f"{call.verb} {call.path.removeprefix(ROOT)}" for call in self.calls]
+
+    def writes(self) -> list[str]:
+        """The requests that change something."""
+        return [f"{call.verb} {call.path.removeprefix(ROOT)}" for call in self.calls if call.verb != "GET"]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # Head and body in one packet: else each answer waits 40 ms for an acknowledgment.
+    disable_nagle_algorithm = True
+    github: GitHubStandIn
+    lock = threading.Lock()
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+    def handle_any(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path, _, query = self.path.partition("?")
+        self.github.authorizations.append((path, self.headers.get("authorization")))
+        if path.startswith("/storage/"):
+            return self._storage(int(path.rpartition("/")[2]))
+        with self.lock:
+            return self._api(path, query, raw)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815
+
+    def _api(self, path: str, query: str, raw: bytes) -> None:
+        github, world = self.github, self.github.world
+        body = json.loads(raw) if raw else None
+        asked = dict(parse_qsl(query))
+        github.calls.append(Call(self.command, path, asked, body))
+        request, faults = request_faults(self.command, path, query, raw)
+        github.violations += faults
+        fault = world.fault_for(self.command, path)
+        if fault and not fault.after and not fault.cut:
+            return self._go_wrong(fault)
+        login = world.tokens.get((self.headers.get("authorization") or "").removeprefix("token ").removeprefix("Bearer "))
+        found = _answer(world, self.command, path, asked, body, login)
+        found = _page(found, path, asked)
+        content = None if found.body is None else json.dumps(found.body).encode()
+        github.violations += answer_faults(request, found.status, content, found.headers)
+        world.run_hooks(self.command, path)
+        if fault and fault.after:
+            return self._go_wrong(fault)
+        self._send(found, content, cut=bool(fault and fault.cut))
+        return None
+
+    def _go_wrong(self, fault: Any) -> None:
+        if not fault.status:
+            self.close_connection = True
+            self.connection.shutdown(2)
+            return
+        body = json.dumps({"message": fault.message, "documentation_url": "https://docs.github.com/rest"}).encode()
+        self._send(Answer(fault.status, {}, fault.headers), body)
+
+    def _send(self, found: Answer, content: bytes | None, *, cut: bool = False) -> None:
+        out = (content or b"").replace(HOST.encode(), self.github.address.encode())
+        self.send_response(found.status)
+        for name, value in found.headers.items():
+            shown = value.replace("{storage}", self.github.address).replace(HOST, self.github.address)
+            self.send_header(name, shown)
+        self.send_header("Content-Type", "application/json; charset=utf-8")
+        if found.status != 204:
+            self.send_header("Content-Length", str(len(out)))
+        self.end_headers()
+        if cut:
+            self.close_connection = True
+            out = out[: len(out) // 2]
+        self.wfile.write(out)
+
+    def _storage(self, identity: int) -> None:
+        content = routes.stored(self.github.world, identity)
+        self.send_response(200 if content is not None else 404)
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.end_headers()
+        self.wfile.write(content or b"")
+
+
+def _answer(world: World, verb: str, path: str, query: dict[str, str], body: Any, login: str | None) -> Answer:
+    if login is None:
+        return routes.refusal(401, "Bad credentials")
+    found = settings(world, verb, path.removeprefix(ROOT), body)
+    return found or routes.answer(world, verb, path, query, body, login)
+
+
+def _page(found: Answer, path: str, query: dict[str, str]) -> Answer:
+    """Cut lists into pages, with GitHub's links between them."""
+    key = next((k for k in ("workflow_runs", "artifacts") if isinstance(found.body, dict) and k in found.body), None)
+    entries = found.body[key] if key else found.body
+    if not isinstance(entries, list):
+        return found
+    size, number = int(query.get("per_page", "30")), int(query.get("page", "1"))
+    shown = entries[(number - 1) * size : number * size]
+    headers = dict(found.headers)
+    if number * size < len(entries):
+        following = urlencode({**query, "page": str(number + 1)})
+        headers["Link"] = f'<{HOST}{path}?{following}>; rel="next"'
+    return Answer(found.status, {**found.body, key: shown} if key else shown, headers)

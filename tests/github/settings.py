@@ -1,0 +1,83 @@
+"""The settings of the stand-in's repository: what was last written, or what a fresh repository on GitHub has."""
+
+from typing import Any
+
+from tests.github.contract import example
+from tests.github.routes import MISSING, Answer
+from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
+
+FRESH: dict[str, Any] = {
+    "/actions/permissions": {"enabled": True, "allowed_actions": "all", "sha_pinning_required": False},
+    "/actions/permissions/workflow": {"default_workflow_permissions": "write", "can_approve_pull_request_reviews": True},
+    "/actions/permissions/fork-pr-contributor-approval": {"approval_policy": "first_time_contributors"},
+    "/private-vulnerability-reporting": {"enabled": False},
+}
+LISTS = ("/rulesets", "/environments")
+
+
+def settings(world: World, verb: str, path: str, body: Any) -> Answer | None:
+    """The answer, if the path is a setting."""
+    if path == "":
+        return _repository(world, verb, body)
+    if path in FRESH:
+        return _plain(world, verb, path, body)
+    if path == "/pages":
+        return _pages(world, verb, body)
+    if path.startswith(LISTS):
+        return _listed(world, verb, path, body)
+    return None
+
+
+def _repository(world: World, verb: str, body: Any) -> Answer:
+    kept = world.settings.setdefault(
+        "", {"allow_rebase_merge": True, "allow_squash_merge": True, "allow_merge_commit": True}
+    )
+    if verb == "PATCH":
+        kept.update(body)
+    named = {"id": REPOSITORY_ID, "name": NAME, "full_name": f"{OWNER}/{NAME}", "default_branch": "main"}
+    missing = {"has_discussions": False, "archived": False, "disabled": False}
+    return Answer(200, missing | example("full-repository") | named | kept)
+
+
+def _plain(world: World, verb: str, path: str, body: Any) -> Answer:
+    kept = world.settings.setdefault(path, dict(FRESH[path]))
+    if verb == "GET":
+        return Answer(200, kept)
+    kept.update(body or {"enabled": True})
+    return Answer(204)
+
+
+def _pages(world: World, verb: str, body: Any) -> Answer:
+    kept = world.settings.get("/pages")
+    if verb == "GET":
+        return Answer(200, example("page") | kept) if kept else MISSING
+    world.settings["/pages"] = {**(kept or {}), **body}
+    return Answer(201, example("page") | world.settings["/pages"]) if verb == "POST" else Answer(204)
+
+
+def _listed(world: World, verb: str, path: str, body: Any) -> Answer | None:
+    kept: dict[str, Any] = world.settings.setdefault("listed", {})
+    if path == "/rulesets":
+        if verb == "POST":
+            made = example("repository-ruleset") | {"id": world.fresh()} | body
+            kept[f"/rulesets/{made['id']}"] = made
+            return Answer(201, made)
+        return Answer(200, [one for name, one in kept.items() if name.startswith("/rulesets/")])
+    if path == "/environments":
+        found = [one for name, one in kept.items() if name.startswith("/environments/") and name.count("/") == 2]
+        return Answer(200, {"total_count": len(found), "environments": found})
+    if verb == "PUT":
+        name = path.rpartition("/")[2]
+        base = {"name": name} if path.startswith("/environments/") else {}
+        kept[path] = kept.get(path, example("environment") if base else {}) | base | body
+    if path.endswith("/deployment-branch-policies"):
+        return _policies(world, verb, path, body)
+    return Answer(200, kept[path]) if path in kept else MISSING
+
+
+def _policies(world: World, verb: str, path: str, body: Any) -> Answer:
+    kept = world.settings.setdefault(path, [])
+    if verb == "POST":
+        kept.append(example("deployment-branch-policy-wildcard") | {"id": world.fresh()} | body)
+        return Answer(200, kept[-1])
+    return Answer(200, {"total_count": len(kept), "branch_policies": kept})

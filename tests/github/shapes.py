@@ -1,0 +1,96 @@
+"""GitHub's own examples, with the world's values in them."""
+
+from typing import Any
+
+from tests.github.contract import HOST, example
+from tests.github.world import NAME, OWNER, REPOSITORY_ID, Opened, Person, PullRequest, WorkflowRun, World, Written
+
+PAGES = "https://github.com"
+ROOT = f"{HOST}/repos/{OWNER}/{NAME}"
+
+
+def user(person: Person | None) -> Any:
+    if person is None:
+        return None
+    found = example("issue-comment")["user"]
+    return found | {"login": person.login, "id": person.id, "type": person.type}
+
+
+def repository(identity: int, owner: str) -> Any:
+    found = example("workflow-run")["head_repository"] | {"id": identity, "name": NAME, "full_name": f"{owner}/{NAME}"}
+    found["owner"] = found["owner"] | {"login": owner}
+    return found
+
+
+def pull(world: World, one: PullRequest, *, alone: bool) -> Any:
+    found = example("pull-request") if alone else example("pull-request-simple-items")[0]
+    fork = None if one.fork_id is None else _full(found["head"]["repo"], one.fork_id, one.fork_owner or one.author)
+    found |= {
+        "number": one.number, "state": one.state, "title": one.title, "user": user(world.people.get(one.author)),
+        "labels": [label(name) for name in world.labelled.get(one.number, [])],
+        "merged_at": "2026-01-02T03:04:05Z" if one.merged else None, "merge_commit_sha": one.merge_commit_sha,
+        "closed_at": None if one.state == "open" else "2026-01-02T03:04:05Z",
+        "head": found["head"] | {"sha": one.head_sha, "ref": one.branch, "repo": fork,
+                                 "label": f"{one.fork_owner or one.author}:{one.branch}"},
+        "base": found["base"] | {"ref": one.base_ref, "repo": _full(found["base"]["repo"], REPOSITORY_ID, OWNER)},
+        "html_url": f"{PAGES}/{OWNER}/{NAME}/pull/{one.number}", "requested_teams": [],
+    }  # fmt: skip
+    if alone:
+        found |= {"merged": one.merged, "mergeable": one.mergeable}
+    return found
+
+
+def _full(template: Any, identity: int, owner: str) -> Any:
+    found = template | {"id": identity, "name": NAME, "full_name": f"{owner}/{NAME}"}
+    return found | {"owner": template["owner"] | {"login": owner}}
+
+
+def label(name: str) -> Any:
+    return example("label") | {"name": name}
+
+
+def run(one: WorkflowRun) -> Any:
+    found = example("workflow-run")
+    fork = found["head_repository"] if one.fork_id is None else repository(one.fork_id, one.fork_owner)
+    return found | {
+        "id": one.id, "event": one.event, "path": one.path, "head_sha": one.head_sha, "head_branch": one.head_branch,
+        "status": one.status, "conclusion": one.conclusion, "run_attempt": one.attempt, "created_at": one.created_at,
+        "repository": repository(REPOSITORY_ID, OWNER), "head_repository": fork, "pull_requests": [],
+        "html_url": f"{PAGES}/{OWNER}/{NAME}/actions/runs/{one.id}",
+    }  # fmt: skip
+
+
+def artifact(identity: int, name: str, content: bytes, *, expired: bool) -> Any:
+    found = example("artifact-paginated")["artifacts"][0]
+    return found | {
+        "id": identity, "name": name, "size_in_bytes": len(content), "expired": expired,
+        "archive_download_url": f"{ROOT}/actions/artifacts/{identity}/zip",
+    }  # fmt: skip
+
+
+def comment(world: World, one: Written) -> Any:
+    return example("issue-comment") | {
+        "id": one.id, "body": one.body, "user": user(world.people.get(one.author)),
+        "url": f"{ROOT}/issues/comments/{one.id}",
+    }  # fmt: skip
+
+
+def issue(world: World, one: Opened) -> Any:
+    found = example("issue") | {
+        "number": one.number, "title": one.title, "body": one.body, "state": one.state,
+        "user": user(world.people.get(one.author)), "labels": [label(name) for name in one.labels],
+        "html_url": f"{PAGES}/{OWNER}/{NAME}/issues/{one.number}",
+    }  # fmt: skip
+    found.pop("pull_request", None)
+    return found
+
+
+def status(world: World, one: dict[str, str]) -> Any:
+    creator = user(world.people.get(one["creator"]))
+    return example("status") | {**one, "creator": creator, "created_at": one["at"], "updated_at": one["at"]}
+
+
+def commit(sha: str, *, verified: bool) -> Any:
+    found = example("commit") | {"sha": sha, "files": []}
+    found["commit"]["verification"] |= {"verified": verified, "reason": "valid" if verified else "unsigned"}
+    return found

@@ -1,0 +1,170 @@
+"""Every state of the comment, made by hand, with friendly or with hostile text in it."""
+
+import hashlib
+from typing import Any
+
+from evaluator.model.challenge import Anchor, Task
+from evaluator.model.result import Result, sealed
+from evaluator.model.verdict import Verdict, is_retryable
+from leaderboard.comment_states import (
+    AgentPreview,
+    Broken,
+    CommentContext,
+    CommentState,
+    Help,
+    NoRun,
+    Official,
+    OverallPreview,
+    Previewed,
+    Ranked,
+    Reason,
+    Refused,
+    Running,
+    TaskPreview,
+    Withdrawn,
+)
+from leaderboard.standings import Estimate
+
+HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
+RUN = "https://github.com/example/board/actions/runs/77"
+CONTEXT = CommentContext(
+    run_id=77, repository="https://github.com/example/board", pull=12, site="https://example.github.io/board/"
+)
+
+POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500), random=Anchor(score=22, source="ours"))
+TAXI = Task(id="Taxi-v4", title="Taxi")
+LAKE = Task(id="FrozenLake-v1", title="Frozen Lake", bounds=(0, 1), decimals=3)
+LANDER = Task(id="LunarLander-v3", title="Lunar Lander")
+WALKER = Task(id="BipedalWalker-v3", title="Bipedal Walker")
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def result(task: Task, verdict: Verdict = Verdict.OK, **fields: Any) -> Result:
+    played = task.episodes if verdict is Verdict.OK else 0
+    return sealed(
+        {
+            "schema": 1, "key": digest(task.id), "class": "preview", "task": task.id, "task_digest": task.digest(),
+            "login": "alice", "agent": "angle-rule", "submission_digest": digest("alice"), "season": "2026",
+            "beacon": "preview", "sandbox": "docker", "runtime_digest": digest("runtime"), "verdict": verdict,
+            "seeds": ["0" * 32] * played, "returns": [1.0] * played, "lengths": [435] * played, "limits": {},
+            "cost": {"cpu_seconds": 12.14, "wall_seconds": 31.5, "peak_memory_bytes": 88 << 20, "steps": 435 * played},
+            "provenance": {"evaluated_at": "2026-05-01T12:00:00Z"}, **fields,
+        }
+    )  # fmt: skip
+
+
+def scored(task: Task, score: float, error: float, **fields: Any) -> TaskPreview:
+    usual: dict[str, Any] = {
+        "result": result(task), "estimate": Estimate(score=score, low=score - error, high=score + 0.9 * error),
+        "place": 3, "rank_low": 2, "rank_high": 5, "entries": 13,
+    }  # fmt: skip
+    return TaskPreview(task=task, **{**usual, **fields})
+
+
+def failed(task: Task, verdict: Verdict, message: str) -> TaskPreview:
+    return TaskPreview(task=task, result=result(task, verdict, message=message), retryable=is_retryable(verdict))
+
+
+def estimate(score: float, error: float) -> Estimate:
+    return Estimate(score=score, low=score - error, high=score + error)
+
+
+def agent(*rows: TaskPreview, **fields: Any) -> AgentPreview:
+    return AgentPreview(**{"login": "alice", "agent": "angle-rule", "name": "Angle rule", "rows": rows, **fields})
+
+
+def previewed(*agents: AgentPreview, **fields: Any) -> Previewed:
+    return Previewed(head_sha=HEAD, evaluator_sha=EVALUATOR, run_url=RUN, agents=agents, **fields)
+
+
+POLE_ROW = scored(
+    POLE, 435.2, 14.1, own_last=estimate(412.1, 17), own_place=5, leader=estimate(499.1, 0.8), leader_name="bob/mlp"
+)
+LAKE_ROW = scored(
+    LAKE,
+    0.74,
+    0.085,
+    place=1,
+    rank_low=1,
+    rank_high=4,
+    with_leader=True,
+    leader=estimate(0.71, 0.08),
+    leader_name="carol/careful",
+)
+LANDER_ROW = scored(
+    LANDER, -112.4, 31, place=9, rank_low=7, rank_high=9, entries=9, leader=estimate(271.3, 9), leader_name="bob/mlp"
+)
+FIRST_ROW = scored(WALKER, -91.6, 4.2, place=1, rank_low=1, rank_high=1, entries=1)
+CRASH = failed(
+    TAXI, Verdict.CRASHED, "episode 3: act raised ZeroDivisionError: division by zero at agent.py:12"
+)  # fmt: skip
+LOG = (
+    "| == alice/angle-rule on Taxi-v4: crashed\n| > loading the table\n| > Traceback (most recent call last):\n"
+    '| >   File "/agent/agent.py", line 12, in act\n| >     return state // self.count\n'
+    "| > ZeroDivisionError: integer division or modulo by zero\n"
+)
+LATE = failed(WALKER, Verdict.TIMEOUT, "no answer within 2 s for 16 live episodes")
+OURS = failed(LANDER, Verdict.INTERNAL_ERROR, "EngineError at container.py:88: the engine does not answer")
+OVERALL = OverallPreview(estimate=estimate(0.412, 0.03), place=4, rank_low=3, rank_high=6, entries=21)
+
+
+def states() -> dict[str, CommentState]:
+    """One friendly example of each."""
+    official = result(POLE, **{"class": "official", "beacon": MERGE, "beacon_verified": True})
+    done = scored(
+        POLE, 431.0, 13.2, result=official, place=2, rank_low=1, rank_high=4, leader=estimate(499.1, 0.8),
+        leader_name="bob/mlp", own_last=estimate(412.1, 17),
+    )  # fmt: skip
+    return {
+        "running": Running(head_sha=HEAD, run_url=RUN),
+        "passed": previewed(agent(POLE_ROW)),
+        "passed_many": previewed(agent(POLE_ROW, LAKE_ROW, LANDER_ROW, FIRST_ROW, scored(TAXI, 7.9, 0.4), overall=OVERALL)),
+        "failed": previewed(agent(CRASH), log=LOG),
+        "late": previewed(agent(LATE)),
+        "mixed": previewed(
+            agent(POLE_ROW, CRASH, overall=OVERALL),
+            agent(LAKE_ROW, agent="lake-walker", name="Lake walker"),
+            agent(agent="third", name=None, faults=("submission.yml:3: unknown key 'taskz'; did you mean 'tasks'?",)),
+            log=LOG,
+            skipped=("alice/fifth: a preview plays four agents; this one waits for the merge",),
+            removed=("alice/old",),
+        ),
+        "manifest": previewed(
+            agent(
+                name=None,
+                faults=(
+                    "submission.yml:2: unknown key 'algorythm'; did you mean 'algorithm'?",
+                    "submission.yml:1: the key 'algorithm' is missing; add it",
+                    "submission.yml:4: 'tasks' must be a list of ids, or 'all'",
+                ),
+            )
+        ),
+        "copy": previewed(agent(copy_of="bob/mlp")),
+        "ours_task": previewed(agent(OURS)),
+        "withdrawing": previewed(removed=("alice/old",)),
+        "refused": Refused(
+            head_sha=HEAD, outside=(".github/workflows/preview.yml", "submissions/bob/mlp/agent.py"), run_url=RUN
+        ),
+        "refused_inside": Refused(
+            head_sha=HEAD, faults=("submissions/alice/x/link.py: is a symbolic link; put the file itself there",)
+        ),
+        "waiting": NoRun(head_sha=HEAD, reason=Reason.WAITING, run_url=RUN),
+        "conflict": NoRun(head_sha=HEAD, reason=Reason.CONFLICT),
+        "nothing": NoRun(head_sha=HEAD, reason=Reason.NOTHING),
+        "no_run": NoRun(head_sha=HEAD, reason=Reason.NO_RUN),
+        "broken": Broken(head_sha=HEAD, reason="the engine does not answer", tried=2, run_url=RUN),
+        "given_up": Broken(head_sha=HEAD, reason="no artifact", tried=3, again=False, issue_url=RUN, run_url=RUN),
+        "official": Official(merge_sha=MERGE, agents=(agent(done),), run_url=RUN),
+        "official_partly": Official(
+            merge_sha=MERGE, agents=(agent(done, CRASH),), pending=("alice/angle-rule on Frozen Lake",)
+        ),
+        "merged": Official(merge_sha=MERGE, agents=(agent(),), pending=("alice/angle-rule on CartPole",), run_url=RUN),
+        "withdrawn": Withdrawn(agents=("alice/old",), merged=True),
+        "withdrawal": Withdrawn(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
+        "ranked": Ranked(agents=(agent(done),)),
+        "unranked": Ranked(agents=()),
+        "help": Help(retries_left=3),
+    }

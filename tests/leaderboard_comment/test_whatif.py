@@ -1,0 +1,198 @@
+"""The place that a preview would take is the place it takes."""
+
+import dataclasses
+
+import pytest
+
+from evaluator.model.challenge import Challenge, Task
+from evaluator.model.preview import Agent, Preview
+from evaluator.model.result import Class, Result, SandboxKind
+from leaderboard.board import standings
+from leaderboard.standings import Entry, Estimate
+from leaderboard.whatif import Recorded, official_state, preview_state, standing, what_if
+from tests.leaderboard.make import challenge, digest, entry, result, task
+
+HEAD, EVALUATOR = "a" * 40, "b" * 40
+ONE, TWO = task("one"), task("two")
+
+
+def recorded(*pairs: tuple[Entry, Result | None], rules: Challenge | None = None) -> Recorded:
+    entries = dict.fromkeys((who.login, who.agent) for who, _ in pairs)
+    newest = {(who.login, who.agent): who for who, _ in pairs}
+    return Recorded(
+        challenge=rules or challenge(ONE),
+        entries=tuple(newest[name] for name in entries),
+        results=tuple(r for _, r in pairs if r),
+    )
+
+
+def spread(score: float) -> list[float]:
+    return [score - 0.01, score + 0.01] * 20
+
+
+def preview(*results: Result, skipped: tuple[str, ...] = ()) -> Preview:
+    found: dict[tuple[str, str], list[Result]] = {}
+    for one in results:
+        found.setdefault((one.login, one.agent), []).append(one)
+    agents = tuple(
+        Agent(login=login, agent=agent, submission_digest=own[0].submission_digest, name="Name", results=tuple(own))
+        for (login, agent), own in found.items()
+    )
+    return Preview(schema=1, head_sha=HEAD, evaluator_sha=EVALUATOR, agents=agents, skipped=skipped)
+
+
+def previewing(who: Entry, score: float, on: Task = ONE, **fields: object) -> Result:
+    return result(who, spread(score), on=on, **{"class": "preview", **fields})
+
+
+BOARD = recorded(*[(who, result(who, spread(score), on=ONE)) for who, score in
+                   ((entry("ann"), 0.9), (entry("bob"), 0.6), (entry("cyd"), 0.3))])  # fmt: skip
+
+
+def test_a_newcomer_gets_the_place_that_the_board_would_give() -> None:
+    new = entry("zoe")
+    played = previewing(new, 0.5)
+
+    row = what_if(BOARD, played)
+
+    official = played.model_copy(update={"klass": Class.OFFICIAL})
+    board = standings(BOARD.challenge, [*BOARD.entries, new], [*BOARD.results, official], official=True).tasks[0]
+    expected = next(one for one in board.rows if one.entry.login == "zoe")
+    assert row is not None
+    assert (row.place, row.rank_low, row.rank_high, row.estimate) == (
+        3,
+        expected.rank_low,
+        expected.rank_high,
+        expected.estimate,
+    )
+    assert (row.entries, row.own_last, row.own_place) == (4, None, None)
+    assert (row.leader_name, row.leader) == ("ann/agent", board.rows[0].estimate)
+
+
+def test_a_newer_version_takes_the_place_of_the_older() -> None:
+    row = what_if(BOARD, previewing(entry("BOB", version="2"), 0.95))
+
+    assert row is not None
+    assert (row.place, row.entries, row.own_place) == (1, 3, 2)
+    assert row.own_last is not None
+    assert round(row.own_last.score, 6) == 0.6
+    assert row.leader_name == "ann/agent"
+
+
+def test_the_same_version_is_measured_by_its_preview() -> None:
+    row = what_if(BOARD, previewing(entry("bob"), 0.2, at="2025-01-01T00:00:00Z"))
+
+    assert row is not None
+    assert row.estimate is not None
+    assert round(row.estimate.score, 6) == 0.2
+    assert row.place == 3
+
+
+def test_agents_of_one_pull_request_are_put_on_the_board_together() -> None:
+    state = preview_state(
+        preview(previewing(entry("zoe", agent="x"), 0.95), previewing(entry("zoe", agent="y"), 0.99)),
+        BOARD,
+        run_url="u",
+        log="l",
+    )
+
+    assert [row.place for agent in state.agents for row in agent.rows] == [2, 1]
+    assert [row.entries for agent in state.agents for row in agent.rows] == [5, 5]
+    assert (state.head_sha, state.evaluator_sha, state.run_url, state.log) == (HEAD, EVALUATOR, "u", "l")
+
+
+def test_a_failure_has_no_place_and_says_whether_a_retry_helps() -> None:
+    late = result(entry("zoe"), on=ONE, **{"class": "preview", "verdict": "timeout"})
+
+    row = what_if(BOARD, late)
+
+    assert row is not None
+    assert (row.estimate, row.place, row.retryable, row.result) == (None, None, True, late)
+
+
+def test_an_empty_board_has_no_leader() -> None:
+    row = what_if(recorded(), previewing(entry("zoe"), 0.5))
+
+    assert row is not None
+    assert (row.place, row.entries, row.leader, row.leader_name) == (1, 1, None, None)
+
+
+def test_a_task_of_other_settings_is_left_out() -> None:
+    assert what_if(BOARD, previewing(entry("zoe"), 0.5, on=task("one", episodes=7))) is None
+    assert what_if(BOARD, previewing(entry("zoe"), 0.5, on=TWO)) is None
+
+
+def test_what_the_process_sandbox_measured_is_taken_like_the_rest_and_never_stored() -> None:
+    before = BOARD.results
+    row = what_if(BOARD, previewing(entry("zoe"), 0.5, sandbox="process"))
+
+    assert row is not None
+    assert row.result.sandbox is SandboxKind.PROCESS
+    assert row.result.klass is Class.PREVIEW
+    assert row.place == 3
+    assert before == BOARD.results
+
+
+@pytest.mark.parametrize(("skipped", "shown"), [((), True), (("a/b on c: later",), False)])
+def test_the_overall_place_is_told_only_of_a_whole_preview(skipped: tuple[str, ...], shown: bool) -> None:
+    rules = challenge(ONE, TWO)
+    ann = entry("ann")
+    board = recorded((ann, result(ann, spread(0.9), on=ONE)), rules=rules)
+    zoe = entry("zoe")
+    both = preview(previewing(zoe, 0.8), previewing(zoe, 0.8, on=TWO), skipped=skipped)
+
+    overall = preview_state(both, board, run_url=None).agents[0].overall
+
+    assert (overall is not None) == shown
+    if overall:
+        assert (overall.place, overall.entries) == (1, 2)
+
+
+def test_the_faults_of_a_manifest_pass_through() -> None:
+    broken = Preview(
+        schema=1,
+        head_sha=HEAD,
+        evaluator_sha=EVALUATOR,
+        agents=(Agent(login="zoe", agent="x", faults=("submission.yml:1: bad",)),),
+    )
+
+    agent = preview_state(broken, BOARD, run_url=None, removed=("zoe/y",)).agents[0]
+
+    assert (agent.rows, agent.faults, agent.name) == ((), ("submission.yml:1: bad",), None)
+
+
+def test_merged_agents_have_their_official_place_and_what_is_still_missing() -> None:
+    rules = challenge(ONE, TWO)
+    ann, older, bob = entry("ann"), entry("bob", version="1"), entry("bob", version="2")
+    board = recorded(
+        (ann, result(ann, spread(0.9), on=ONE)),
+        (older, result(older, spread(0.2), on=ONE, at="2025-01-01T00:00:00Z")),
+        (older, result(older, spread(0.1), on=ONE, at="2024-01-01T00:00:00Z")),
+        (bob, result(bob, spread(0.5), on=ONE)),
+        rules=rules,
+    )
+    board = dataclasses.replace(board, entries=(ann, bob))
+
+    state = official_state(board, [("Bob", "agent"), ("gone", "agent")], HEAD, "u")
+
+    assert state.pending == ("bob/agent on two",)
+    (agent,) = state.agents
+    (row,) = agent.rows
+    assert (row.place, row.entries, row.leader_name) == (2, 2, "ann/agent")
+    assert isinstance(row.own_last, Estimate)
+    assert round(row.own_last.score, 6) == 0.2
+
+
+def test_a_failed_official_result_is_shown_too() -> None:
+    bob = entry("bob")
+
+    shown = standing(recorded((bob, result(bob, on=ONE))), "bob", "agent")
+
+    assert shown is not None
+    assert [row.result.verdict for row in shown.rows] == ["crashed"]
+    assert shown.rows[0].estimate is None
+
+
+def test_an_agent_that_is_not_on_main_has_no_standing() -> None:
+    assert standing(BOARD, "zoe", "agent") is None
+    assert digest("x")

@@ -1,0 +1,82 @@
+"""GitHub's own expression engine, kept running in one Node process."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+BUNDLE = HERE / "node_modules" / ".engine.cjs"
+_WHOLE = re.compile(r"\s*\$\{\{((?:(?!\}\}).)*)\}\}\s*", re.DOTALL)
+_PART = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+
+
+def need_node() -> None:
+    """Skip without Node and its packages; under PULLRANK_REQUIRE_NODE=1 that is an error."""
+    missing = None if shutil.which("node") else "Node"
+    missing = missing or (None if BUNDLE.exists() else "its packages: run 'make test' where npm can install")
+    if missing and os.environ.get("PULLRANK_REQUIRE_NODE") == "1":
+        pytest.fail(f"the tests of the workflows need {missing}")
+    if missing:
+        pytest.skip(f"needs {missing}")
+
+
+class ExpressionError(Exception):
+    """GitHub's engine refuses an expression or a workflow."""
+
+
+class Expressions:
+    """Answers what GitHub would."""
+
+    def __init__(self) -> None:
+        need_node()
+        self._node = subprocess.Popen(["node", str(BUNDLE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def close(self) -> None:
+        """End the process."""
+        self._node.communicate(timeout=20)
+
+    def _ask(self, operation: str, **request: Any) -> Any:
+        assert self._node.stdin
+        assert self._node.stdout
+        self._node.stdin.write(json.dumps({"operation": operation, **request}) + "\n")
+        self._node.stdin.flush()
+        answer = json.loads(self._node.stdout.readline())
+        if "error" in answer:
+            raise ExpressionError(f"{answer['error']} in {request.get('expression') or request.get('name')}")
+        return answer["found"]
+
+    def conditions(self, path: Path) -> dict[str, dict[str, Any]]:
+        """Job id to its condition and its steps' conditions, as GitHub reads them."""
+        found = self._ask("conditions", name=path.name, content=path.read_text(encoding="utf-8"))
+        if found["errors"]:
+            raise ExpressionError("; ".join(found["errors"]))
+        read: dict[str, dict[str, Any]] = found["jobs"]
+        return read
+
+    def holds(self, condition: str, contexts: dict[str, Any], status: str = "success") -> bool:
+        """Whether a condition is true."""
+        whole = _WHOLE.fullmatch(condition)
+        expression = whole[1] if whole else condition
+        return bool(self._ask("evaluate", expression=expression, contexts=contexts, status=status)["truth"])
+
+    def fill(self, template: Any, contexts: dict[str, Any]) -> Any:
+        """A value with its expressions evaluated; a lone expression keeps its type."""
+        if not isinstance(template, str) or "${{" not in template:
+            return template
+        if whole := _WHOLE.fullmatch(template):
+            return self._ask("evaluate", expression=whole[1].strip(), contexts=contexts, status="success")["value"]
+        return _PART.sub(lambda part: self._text(part[1], contexts), template)
+
+    def _text(self, expression: str, contexts: dict[str, Any]) -> str:
+        return str(self._ask("evaluate", expression=expression.strip(), contexts=contexts, status="success")["text"])
+
+    def payloads(self, event: str) -> list[dict[str, Any]]:
+        """GitHub's own examples of an event."""
+        found: list[dict[str, Any]] = self._ask("payloads", event=event)
+        return found

@@ -1,0 +1,235 @@
+"""Each job's real condition, evaluated by GitHub's own engine on GitHub's own example events, and as forks send them."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.workflows.engine import Expressions
+from tests.workflows.files import NAMES, WORKFLOWS, jobs, workflow
+
+PREVIEW = ".github/workflows/preview.yml"
+MAIN = "refs/heads/main"
+OK = "success"
+
+
+class Asked:
+    """Asks whether a job runs."""
+
+    def __init__(self, expressions: Expressions) -> None:
+        self.expressions = expressions
+        self.conditions = {name: expressions.conditions(WORKFLOWS / f"{name}.yml") for name in NAMES}
+
+    def runs(self, name: str, job: str, *, status: str = OK, needs: Any = None, **github: Any) -> bool:
+        contexts = {"github": github, "needs": needs or {}, "inputs": {}, "vars": {}}
+        return self.expressions.holds(self.conditions[name][job]["if"], contexts, status)
+
+
+@pytest.fixture(scope="module")
+def asked(expressions: Expressions) -> Asked:
+    return Asked(expressions)
+
+
+def forked_run(expressions: Expressions, **changes: Any) -> dict[str, Any]:
+    """A run as a fork's pull request causes it: another head repository, and no pull requests named."""
+    event = copy.deepcopy(expressions.payloads("workflow_run")[0])
+    head = {**event["workflow_run"]["head_repository"], "id": 424242, "full_name": "eve/board", "fork": True}
+    run = {"event": "pull_request", "path": PREVIEW, "pull_requests": [], "head_repository": head, "name": "preview"}
+    event["workflow_run"] |= run | changes
+    return event
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"path": PREVIEW + "@refs/pull/7/merge"}, True),
+        ({"path": PREVIEW + "@main"}, True),
+        ({"head_branch": "main"}, True),
+        ({"head_branch": "x'); echo pwned; ('"}, True),
+        ({"head_repository": None}, True),  # a deleted fork: the bot says so
+        ({"conclusion": "failure"}, True),
+        ({"conclusion": "cancelled"}, True),
+        ({"path": ".github/workflows/evil.yml"}, False),  # attack 3: another file of the same name
+        ({"path": ".github/workflows/preview.yml.evil.yml"}, False),
+        ({"path": ".github/workflows/preview.yaml"}, False),
+        ({"path": "x/" + PREVIEW}, False),
+        ({"path": ""}, False),
+        ({"path": None}, False),
+        ({"event": "push"}, False),
+        ({"event": "workflow_dispatch"}, False),
+        ({"event": "pull_request_target"}, False),
+        ({"event": "merge_group"}, False),
+    ],
+)
+def test_a_report_follows_previews_of_pull_requests_only(asked: Asked, changes: dict[str, Any], expected: bool) -> None:
+    assert asked.runs("report", "report", event=forked_run(asked.expressions, **changes)) is expected
+
+
+def test_githubs_own_run_examples_are_no_previews(asked: Asked) -> None:
+    examples = asked.expressions.payloads("workflow_run")
+
+    assert [asked.runs("report", "report", event=event) for event in examples] == [False] * len(examples)
+
+
+def comment(expressions: Expressions, body: str, *, kind: str = "User", pull: bool = True) -> dict[str, Any]:
+    event = copy.deepcopy(next(one for one in expressions.payloads("issue_comment") if one["action"] == "created"))
+    event["comment"]["body"] = body
+    event["comment"]["user"]["type"] = kind
+    event["issue"].pop("pull_request", None)
+    if pull:
+        event["issue"]["pull_request"] = {"url": "https://api.github.com/repos/host/board/pulls/1"}
+    return event
+
+
+@pytest.mark.parametrize(
+    ("body", "changes", "expected"),
+    [
+        ("/help", {}, True),
+        ("/retry", {}, True),
+        ("/evaluate " + "a" * 40, {}, True),
+        ("/anything; rm -rf / $(id)", {}, True),  # ignored by the bot, never by a shell
+        ("please /retry", {}, False),
+        (" /retry", {}, False),
+        ("", {}, False),
+        ("/retry", {"pull": False}, False),
+        ("/retry", {"kind": "Bot"}, False),
+    ],
+)
+def test_a_command_is_a_persons_comment_on_a_pull_request(
+    asked: Asked, body: str, changes: dict[str, Any], expected: bool
+) -> None:
+    assert asked.runs("commands", "command", event=comment(asked.expressions, body, **changes)) is expected
+
+
+def test_githubs_own_comment_examples_are_no_commands(asked: Asked) -> None:
+    examples = asked.expressions.payloads("issue_comment")
+
+    assert [asked.runs("commands", "command", event=event) for event in examples] == [False] * len(examples)
+
+
+def test_an_edited_comment_is_no_command() -> None:
+    assert workflow("commands")["on"]["issue_comment"]["types"] == ["created"]
+
+
+def test_a_preview_runs_for_every_example_that_its_trigger_lets_through(asked: Asked) -> None:
+    types = workflow("preview")["on"]["pull_request"]["types"]
+    examples = [event for event in asked.expressions.payloads("pull_request") if event["action"] in types]
+
+    assert examples
+    assert all(asked.runs("preview", "preview", event=event) for event in examples)
+
+
+def planned(count: str = "3", result: str = OK, **others: str) -> dict[str, Any]:
+    outputs = {
+        "count": count,
+        "shards": "[0,1]",
+        "total": "2",
+        "labels": '["ubuntu-24.04"]',
+        "at_once": "20",
+        "sha": '"' + "a" * 40 + '"',
+        "results_sha": '""',
+    }
+    needs = {"plan": {"result": result, "outputs": outputs if result == OK else {}}}
+    return needs | {name: {"result": found, "outputs": {}} for name, found in others.items()}
+
+
+OFFICIAL = [
+    # job, event, needs, status of the whole, does it run
+    ("plan", "push", None, OK, True),
+    ("plan", "schedule", None, OK, True),
+    ("plan", "workflow_dispatch", None, OK, True),
+    ("image", "push", planned("3"), OK, True),
+    ("image", "push", planned("0"), OK, False),
+    ("image", "push", planned(result="failure"), "failure", False),
+    ("evaluate", "push", planned("3", image=OK), OK, True),
+    ("evaluate", "push", planned("3", image="failure"), "failure", True),  # no registry: built in place
+    ("evaluate", "push", planned("3", image="skipped"), OK, True),
+    ("evaluate", "push", planned("0", image="skipped"), OK, False),
+    ("evaluate", "push", planned(result="failure", image="skipped"), "failure", False),
+    ("evaluate", "push", planned("3", image=OK), "cancelled", False),
+    ("publish", "push", planned("3", evaluate=OK), OK, True),
+    ("publish", "push", planned("3", evaluate="failure"), "failure", True),  # a lost shard costs only itself
+    ("publish", "push", planned("3", evaluate="cancelled"), "failure", True),
+    ("publish", "push", planned("0", evaluate="skipped"), OK, False),
+    ("publish", "push", planned(result="failure", evaluate="skipped"), "failure", False),
+    ("publish", "push", planned("3", evaluate="cancelled"), "cancelled", False),
+    ("site", "push", planned("3", publish=OK), OK, True),
+    ("site", "push", planned("0", publish="skipped"), OK, True),  # withdrawal, words
+    ("site", "push", planned("3", publish="failure"), "failure", True),
+    ("site", "push", planned(result="failure", publish="skipped"), "failure", False),
+    ("site", "schedule", planned("0", publish="skipped"), OK, True),
+    ("announce", "push", planned("3", publish=OK, site=OK), OK, True),
+    ("announce", "push", planned("3", publish=OK, site="failure"), "failure", True),
+    ("announce", "push", planned(result="failure", publish="skipped", site="skipped"), "failure", False),
+    ("reconcile", "schedule", planned("0", announce=OK), OK, True),
+    ("reconcile", "schedule", planned(result="failure", announce="skipped"), "failure", True),
+    ("reconcile", "workflow_dispatch", planned("0", announce="failure"), "failure", True),
+    ("reconcile", "push", planned("3", announce=OK), OK, False),
+    ("reconcile", "schedule", planned("0", announce=OK), "cancelled", False),
+]
+
+
+@pytest.mark.parametrize(("job", "event_name", "needs", "status", "expected"), OFFICIAL)
+def test_which_official_jobs_run(
+    asked: Asked, job: str, event_name: str, needs: dict[str, Any] | None, status: str, expected: bool
+) -> None:
+    assert asked.runs("official", job, needs=needs, status=status, ref=MAIN, event_name=event_name) is expected
+
+
+def test_every_official_job_has_a_truth_table() -> None:
+    assert {row[0] for row in OFFICIAL} == set(jobs("official"))
+
+
+BUILT = {"build": {"result": OK, "outputs": {}}, "play": {"result": OK, "outputs": {}}, **planned()}
+ON_MAIN = [
+    ("official", "plan"), ("official", "reconcile"), ("image", "image"), ("site", "deploy"), ("evaluate", "play"),
+    ("evaluate", "tell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "job"), ON_MAIN)
+@pytest.mark.parametrize("ref", ["refs/heads/other", "refs/tags/main", "refs/pull/7/merge", "refs/heads/main/evil"])
+def test_a_dispatch_from_another_branch_does_nothing(asked: Asked, name: str, job: str, ref: str) -> None:
+    assert not asked.runs(name, job, ref=ref, event_name="workflow_dispatch", needs=BUILT)
+    assert asked.runs(name, job, ref=MAIN, event_name="workflow_dispatch", needs=BUILT)
+
+
+@pytest.mark.parametrize(
+    ("built", "status", "expected"), [(OK, OK, True), ("failure", "failure", False), (OK, "skipped", True)]
+)
+def test_the_site_is_deployed_when_it_was_built(asked: Asked, built: str, status: str, expected: bool) -> None:
+    needs = {"build": {"result": built, "outputs": {}}}
+
+    assert asked.runs("site", "deploy", ref=MAIN, needs=needs, status=status) is expected
+    assert asked.runs("site", "build", status=status)
+
+
+@pytest.mark.parametrize(
+    ("played", "status", "expected"), [(OK, OK, True), ("failure", "failure", True), (OK, "cancelled", False)]
+)
+def test_a_verified_run_is_reported_whatever_came_of_it(asked: Asked, played: str, status: str, expected: bool) -> None:
+    needs = {"play": {"result": played, "outputs": {}}}
+
+    assert asked.runs("evaluate", "tell", ref=MAIN, needs=needs, status=status) is expected
+
+
+def test_ci_runs_on_pushes_and_pull_requests(asked: Asked) -> None:
+    assert all(asked.runs("ci", job) for job in jobs("ci"))
+
+
+@pytest.mark.parametrize(
+    ("template", "contexts", "expected"),
+    [
+        ("${{ fromJSON(needs.plan.outputs.shards) }}", {"needs": planned()}, [0, 1]),
+        ("${{ fromJSON(needs.plan.outputs.sha) }}", {"needs": planned()}, "a" * 40),
+        ("${{ fromJSON(needs.plan.outputs.results_sha) }}", {"needs": planned()}, ""),
+        ("${{ fromJSON(needs.plan.outputs.labels) }}", {"needs": planned()}, ["ubuntu-24.04"]),
+        ("${{ fromJSON(needs.plan.outputs.at_once) }}", {"needs": planned()}, 20),
+        ("${{ needs.plan.outputs.total }}", {"needs": planned()}, "2"),
+        ("${{ fromJSON(needs.image.outputs.image || '\"\"') }}", {"needs": planned(image="failure")}, ""),
+    ],
+)
+def test_what_outputs_become(asked: Asked, template: str, contexts: dict[str, Any], expected: Any) -> None:
+    assert any(template in path.read_text() for path in WORKFLOWS.glob("*.yml"))
+    assert asked.expressions.fill(template, contexts) == expected

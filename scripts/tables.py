@@ -88,7 +88,7 @@ def task_table(board: TaskBoard) -> Table:
         who = failure.entry
         table.add_row("", "", Text(who.submission.name), Text(who.login), "", "", failure.result.verdict)
     for out in board.excluded:
-        table.add_row("", "", Text(out.agent), Text(out.login), "", "", Text(f"excluded: {out.exclusion.why}"))
+        table.add_row("", "", Text(out.agent), Text(out.login), "", "", "excluded")
     for left in board.withdrawn:
         score = "" if left.score is None else f"{left.score:.{board.task.decimals}f}"
         table.add_row("", "", Text(left.agent), Text(left.login), score, "", "withdrawn")

@@ -13,6 +13,8 @@ from evaluator.model.names import AGENT
 from evaluator.model.submission import MANIFEST_NAME
 from scripts.bot.git import REGULAR, Change, Leaf, Repository
 
+# On a board, this login means the examples; a GitHub account of that name would be taken for them.
+EXAMPLES = "local"
 ROOT = "submissions"
 SHOWN = 50
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
@@ -76,6 +78,8 @@ def guard(changes: Iterable[Change], login: str, owners: Mapping[str, str]) -> G
 
 def _fault(change: Change, parts: list[str], own: str) -> str | None:
     """What is wrong with a changed path of the author's; taking something away is never wrong."""
+    if own.casefold() == EXAMPLES:
+        return f"the login {EXAMPLES} stands for the example agents; submit under another account"
     if parts[1] != own:
         return f"the folder is spelled {ROOT}/{own}; rename it"
     if len(parts) > 2 and not AGENT.fullmatch(parts[2]) and len(parts) > 3:

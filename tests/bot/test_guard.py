@@ -80,6 +80,13 @@ def test_inside_the_authors_folder_the_rules_hold(board: Clone, path: str, said:
     assert "\n" not in found.faults[0]
 
 
+def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> None:
+    found = judge(board, board.commit(agent_files("Local")), Author(login="Local", id=9))
+
+    assert not found.is_clean
+    assert "stands for the example agents" in found.faults[0]
+
+
 def test_a_rename_from_outside_is_a_deletion_outside(board: Clone) -> None:
     found = judge(board, board.commit({"evaluator/e.py": None, **agent_files("Alice", source=b"x = 1\n")}))
 

@@ -13,7 +13,8 @@ from evaluator.model.preview import Preview
 ZIP_BYTES = 1 << 20
 PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
 LOG, LOG_BYTES = "preview.log", 64 << 10
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+# What zipfile and zlib raise on an unsound archive: NotImplementedError is an unknown compression, RuntimeError a password.
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
 class ArtifactError(Exception):
@@ -31,7 +32,7 @@ def read_artifact(content: bytes) -> Preview:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _preview(_member(archive))
-    except _BROKEN as error:
+    except BROKEN as error:
         raise ArtifactError(f"the artifact is not a zip file that can be read: {str(error)[:100]}") from error
 
 

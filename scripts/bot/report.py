@@ -2,12 +2,11 @@
 
 import io
 import zipfile
-import zlib
 from dataclasses import dataclass
 
 from leaderboard.comment_states import Reason
 from leaderboard.whatif import preview_state
-from scripts.bot.artifact import LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
+from scripts.bot.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
 from scripts.bot.desk import BASE, Desk, deliver, guarded
 from scripts.bot.event import workflow_run_id
 from scripts.bot.guard import Guarded
@@ -110,5 +109,5 @@ def _log(content: bytes) -> str:
                 return ""
             with archive.open(LOG) as file:
                 return file.read(LOG_BYTES).decode("utf-8", "replace")
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError):
+    except BROKEN:
         return ""

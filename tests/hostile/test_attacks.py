@@ -3,6 +3,7 @@
 The attacks run a few at a time: each may have half a processor only, and most of their time is waiting.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -82,10 +83,17 @@ def name_of(attack: Attack, how: str) -> str:
     return f"{attack.name}-{how}"
 
 
+def without_gvisor() -> None:
+    """Skip where runsc is not installed; under PULLRANK_REQUIRE_GVISOR=1 that is an error."""
+    if os.environ.get("PULLRANK_REQUIRE_GVISOR") == "1":
+        pytest.fail("the engine has no runtime runsc")
+    pytest.skip("needs gVisor: the engine has no runtime runsc")
+
+
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=[name_of(*case) for case in CASES])
 def test_attack_gets_the_verdict_it_deserves(attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]]) -> None:
     if name_of(attack, how) not in outcomes:
-        pytest.skip("needs gVisor")
+        without_gvisor()
 
     evaluation = outcomes[name_of(attack, how)].result()
 
@@ -106,7 +114,7 @@ def test_attack_gains_nothing_that_its_actions_do_not_give(
     attack: Attack, how: str, outcomes: dict[str, Future[Evaluation]]
 ) -> None:
     if name_of(attack, how) not in outcomes:
-        pytest.skip("needs gVisor")
+        without_gvisor()
 
     evaluation = outcomes[name_of(attack, how)].result()
 

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKFLOWS := tests/workflows
 NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs)
 
-.PHONY: demo test lint bench dev site probe runtime image recorded mujoco atari lock clean
+.PHONY: demo test lint bench dev site probe runtime image recorded mujoco atari chess lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the board
 	@$(BIN)/pullrank demo
@@ -64,11 +64,12 @@ $(WORKFLOWS)/node_modules/.engine.cjs: $(WORKFLOWS)/package-lock.json $(WORKFLOW
 	echo "npm cannot install what the tests of the workflows need; they will say so."
 
 # Environments that need more: one word installs them and shows that they run.
-mujoco atari: %: $(VENV)/%.done
+mujoco atari chess: %: $(VENV)/%.done
 	@$(BIN)/pullrank evaluate example_agents/random --challenge evaluator/environments/$@.yml --out build/$@/results
 
-$(VENV)/mujoco.done $(VENV)/atari.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+# Nothing is fetched for a build: chess comes as source only, and the setuptools that builds it is pinned in runtime.txt.
+$(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r $<
 	@touch $@
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
@@ -78,7 +79,10 @@ lock: ## Renew the lock files (needs uv)
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) requirements/mujoco.in -o requirements/mujoco.txt
 	$(LOCK) requirements/atari.in -o requirements/atari.txt
+	$(LOCK) requirements/chess.in -o requirements/chess.txt
 	$(LOCK) evaluator/requirements.in -o evaluator/requirements.txt
+	for name in onnx grpc torch sb3; do $(LOCK) $${PULLRANK_WHEELS:+--index $$PULLRANK_WHEELS} \
+		evaluator/extras/$$name.in -o evaluator/extras/$$name.txt || exit 1; done
 
 clean: ## Remove what can be made again; results/ stay
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache *.egg-info

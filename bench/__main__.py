@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import channel_bench, rank_bench, start_bench
+from bench import channel_bench, game_bench, rank_bench, ratings_bench, remote_bench, start_bench
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import EngineError
 from evaluator.host.pins import run_pinned
@@ -20,6 +20,15 @@ GOALS = {
     "(c) lock-step, MLP": 1.35,
     "(c) gVisor, rule": 0.65,
     "verify, one core": 0.9,
+    "remote environment, one / bare": 0.1,
+    "remote make_vec, 64 / bare": 0.6,
+    "remote environment, one / gRPC": 10,
+    "duel, act_batch / bare": 0.9,
+    "duel, memoryless / bare": 0.9,
+    "duel, act_batch / kaggle": 30,
+    "duel, memoryless / kaggle": 30,
+    "rate 2,000 players, 1,000,000 matches, 10,000 pairings, seconds": 10,
+    "rate 2,000 players, 1,000,000 matches, 1,000,000 pairings, seconds": 10,
 }
 
 
@@ -41,14 +50,26 @@ def _ranking() -> dict[str, dict[str, float]]:
     return {name: {"median": seconds, "min": seconds, "max": seconds} for name, seconds in rows.items()}
 
 
+def _rating() -> dict[str, dict[str, float]]:
+    """Seconds that ratings take, one run per field of players; the goal is the most they may take."""
+    timings = ratings_bench.run()["ratings"]
+    return {
+        f"rate {t['players']:,} players, {t['matches']:,} matches, {t['pairings']:,} pairings, seconds": dict.fromkeys(
+            ("median", "min", "max"), t["seconds"]
+        )
+        for t in timings
+    }
+
+
 def main() -> None:
     """Time everything."""
     run_pinned(os.environ, ["-m", "bench", *sys.argv[1:]])
     found = boxes()
     if "docker" not in found:
         sys.exit("The benchmark times the container; start an engine first.")
-    figures = channel_bench.run(found) | start_bench.run() | _ranking()
-    table = Table("figure", "median", "min", "max", "goal", title="CartPole-v1, 100 episodes; ratios to the bare loop")
+    figures = channel_bench.run(found) | game_bench.run(found) | remote_bench.run(found)
+    figures |= start_bench.run() | _ranking() | _rating()
+    table = Table("figure", "median", "min", "max", "goal", title="Ratios are to the bare loop of the same round")
     for name, figure in figures.items():
         form = "{:,.0f}" if figure["median"] > 100 else "{:.2f}"
         cells = (form.format(figure[column]) for column in ("median", "min", "max"))

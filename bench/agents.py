@@ -1,4 +1,4 @@
-"""The two agents that are timed: a one-line rule and a 64×64 network, each for one process and for the container."""
+"""The agents that are timed: a one-line rule and a 64×64 network, for one process and for the container; random players."""
 
 import numpy as np
 
@@ -47,6 +47,27 @@ class Agent:
         return int(scores.argmax())
 """
 )
+
+RANDOM_BATCH = """
+import numpy as np
+class Agent:
+    def __init__(self, seed):
+        self.generator = np.random.default_rng(seed)
+    def act_batch(self, observations):
+        legal = observations["action_mask"]
+        return (self.generator.random(legal.shape) * legal).argmax(axis=1)
+"""
+
+RANDOM_PLAYER = """
+import random
+class Agent:
+    memoryless = True
+    def __init__(self, seed):
+        self.generator = random.Random(seed)
+    def act(self, observation):
+        mask = observation["action_mask"].tolist()
+        return self.generator.choice([move for move, legal in enumerate(mask) if legal])
+"""
 
 
 def bare_agent(source: str) -> object:

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 VERSION = 1
+# In a game an answer of this number says that the player returned no integer for that position.
+MALFORMED = -(1 << 63)
 HEADER = struct.Struct("<IB")
 COUNT = struct.Struct("<II")
 LANE = struct.Struct("<HBxI")
+INTEGER = struct.Struct("<q")
 ALIGNMENT = 8
 ERROR_BYTES = 8192
 HANDSHAKE_BYTES = 1 << 20
@@ -31,6 +34,17 @@ class Op(enum.IntEnum):
     ACTIONS = 4
     CLOSE = 5
     ERROR = 6
+    OVER = 7
+    MAKE = 8
+    MADE = 9
+    RESET = 10
+    BEGUN = 11
+    STEP = 12
+    STEPPED = 13
+    RELEASE = 14
+    RELEASED = 15
+    DONE = 16
+    REFUSED = 17
 
 
 @enum.unique

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from evaluator.model.names import AGENT, LOGIN
 from evaluator.model.verdict import Verdict
+from leaderboard import comment_games as games
 from leaderboard import comment_headlines, format, links, markdown
 from leaderboard import comment_words as words
 from leaderboard.clip import clipped
@@ -20,6 +21,7 @@ from leaderboard.comment_states import (
     Broken,
     CommentContext,
     CommentState,
+    GamePreview,
     Help,
     NoRun,
     Official,
@@ -91,7 +93,10 @@ def _environment() -> Environment:
         counted=_ours(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, link=words.link, link_code=words.link_code, command=words.command,
         verify_line=words.verify_line, fault_place=words.fault_place, unverified=words.unverified,
+        rated=games.rated, admitted=games.admitted, refused=games.refused, game_log=_game_log,
+        game_title=_ours(words.picture_title), record_bar=games.record_bar, unsigned=games.unsigned,
     )  # fmt: skip
+    made.globals.update({name: _ours(getattr(games, name)) for name in games.SENTENCES})
     return made
 
 
@@ -132,8 +137,17 @@ def _block(lines: str | tuple[str, ...]) -> Markup:
 
 def _log(state: Previewed | Official, agent: AgentPreview, row: TaskPreview) -> str:
     """The end of the agent's log on a task: an official result holds it, a preview has it in a file of its own."""
+    return _end(state, agent, row.task.id, row.result.log_tail)
+
+
+def _game_log(state: Previewed | Official, agent: AgentPreview, game: GamePreview) -> str:
+    """The end of a player's log in its validation."""
+    return _end(state, agent, game.task.id, game.log)
+
+
+def _end(state: Previewed | Official, agent: AgentPreview, task_id: str, recorded: str) -> str:
     log = state.log if isinstance(state, Previewed) else ""
-    found = row.result.log_tail or tails(log).get(f"{agent.login}/{agent.agent} on {row.task.id}", "")
+    found = recorded or tails(log).get(f"{agent.login}/{agent.agent} on {task_id}", "")
     lines = found.rstrip().splitlines()[-LOG_LINES:]
     return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines)
 

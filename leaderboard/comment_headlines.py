@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from evaluator.model.verdict import Verdict
-from leaderboard.comment_states import AgentPreview, Official, Previewed, TaskPreview
+from leaderboard import comment_games
+from leaderboard.comment_states import AgentPreview, GamePreview, Official, Previewed, TaskPreview
 from leaderboard.comment_words import score, task_name
 from leaderboard.format import counted
 
@@ -15,17 +16,18 @@ MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 def headline(state: Previewed) -> Markup:
     """The preview in a line."""
     rows = [row for agent in state.agents for row in agent.rows]
+    games = [game for agent in state.agents for game in agent.games]
     refused = [agent for agent in state.agents if agent.faults or agent.copy_of]
-    scored = sum(row.estimate is not None for row in rows)
-    whole = len(rows) + len(refused)
+    scored = sum(row.estimate is not None for row in rows) + sum(map(_passed, games))
+    whole = len(rows) + len(games) + len(refused)
     if not whole:
         return Markup(
             f"🪦 This withdraws {counted(len(state.removed), 'agent')}" if state.removed else "⚪ Nothing was played"
         )
     if not scored:
-        return _without_score(rows, refused)
+        return _without_score(rows, games, refused)
     if scored == whole == 1:
-        return _single(rows[0])
+        return _single(rows[0]) if rows else Markup("✅ Preview: {}").format(comment_games.in_words(games[0]))
     if scored == whole:
         return Markup(f"✅ Preview: all {scored} evaluations scored")
     return Markup(f"🟡 Preview: {scored} of {whole} scored")
@@ -36,15 +38,23 @@ def _single(row: TaskPreview) -> Markup:
     return Markup("✅ Preview: {} on {}{}").format(score(row), task_name(row), would)
 
 
-def _without_score(rows: Sequence[TaskPreview], refused: Sequence[AgentPreview]) -> Markup:
-    if not refused and all(row.result.verdict is Verdict.INTERNAL_ERROR for row in rows):
+def _passed(game: GamePreview) -> bool:
+    return game.refusal is None and game.failed is None
+
+
+def _without_score(rows: Sequence[TaskPreview], games: Sequence[GamePreview], refused: Sequence[AgentPreview]) -> Markup:
+    ours = all(row.result.verdict is Verdict.INTERNAL_ERROR for row in rows) and all(game.refusal is None for game in games)
+    if not refused and ours:
         return Markup("🛠️ No score yet: our fault, not yours")
+    if not refused and games:
+        named = comment_games.game_name(games[0]) if len(games) + len(rows) == 1 else f"{len(games) + len(rows)} tasks"
+        return Markup("❌ Refused on {}" if not rows else "❌ No score on {}").format(named)
     if not refused:
         failed = task_name(rows[0]) if len(rows) == 1 else Markup(f"{len(rows)} tasks")
         return Markup("❌ No score on {}").format(failed)
-    if not rows and all(agent.copy_of for agent in refused):
+    if not rows and not games and all(agent.copy_of for agent in refused):
         return Markup("❌ No score: this is a copy of another agent")
-    if not rows:
+    if not rows and not games:
         return Markup(f"❌ No score: {counted(sum(len(agent.faults) for agent in refused), 'thing')} to mend first")
     return Markup("❌ No score")
 
@@ -52,18 +62,24 @@ def _without_score(rows: Sequence[TaskPreview], refused: Sequence[AgentPreview])
 def official_headline(state: Official) -> Markup:
     """What became of a merged pull request in a line."""
     rows = [row for agent in state.agents for row in agent.rows]
+    games = [game for agent in state.agents for game in agent.games]
     scored = [row for row in rows if row.estimate]
-    whole = len(rows) + len(state.pending)
-    if not rows:
+    passed = [game for game in games if _passed(game)]
+    done, whole = len(scored) + len(passed), len(rows) + len(games) + len(state.pending)
+    if not rows and not games:
         return Markup("🎉 Merged: the official run comes next")
-    if len(scored) == whole == 1:
-        return _official(scored[0])
-    if len(scored) == whole:
+    if done == whole == 1:
+        return _official(scored[0]) if scored else _official_game(passed[0])
+    if done == whole:
         return Markup(f"🏁 Official: all {whole} evaluations scored")
     so_far = " so far" if state.pending else ""
-    return Markup(f"🏁 Official: {len(scored)} of {whole} scored{so_far}")
+    return Markup(f"🏁 Official: {done} of {whole} scored{so_far}")
 
 
 def _official(row: TaskPreview) -> Markup:
     place = f", place {row.place} of {row.entries}" if row.place else ""
     return Markup("{} Official: {} on {}{}").format(MEDALS.get(row.place or 0, "🏁"), score(row), task_name(row), place)
+
+
+def _official_game(game: GamePreview) -> Markup:
+    return Markup("{} Official: {}").format(MEDALS.get(game.place or 0, "🏁"), comment_games.in_words(game))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.model.challenge import Task
 from evaluator.model.result import Result
+from leaderboard.game_standings import Count, Rating
 from leaderboard.standings import Estimate
 
 
@@ -32,6 +33,8 @@ class TaskPreview:
     """What was measured."""
     estimate: Estimate | None = None
     """What it amounts to; None unless the verdict is ok."""
+    others: tuple[float, ...] = ()
+    """What the task's further metrics say, in their order; NaN where one is missing."""
     place: int | None = None
     """1 for the best; None without a score."""
     rank_low: int | None = None
@@ -41,7 +44,7 @@ class TaskPreview:
     with_leader: bool = False
     """Not told apart from the leader."""
     entries: int = 0
-    """Entries with a score on this task, this one counted."""
+    """Entries with a score on this task, this one counted; 0 where the board is not shown yet."""
     own_last: Estimate | None = None
     """The score of the author's own last version on the board."""
     own_place: int | None = None
@@ -55,6 +58,73 @@ class TaskPreview:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Meeting:
+    """One opponent of a player."""
+
+    opponent: str
+    """Who: login/agent."""
+    count: Count
+    """What the player did against it."""
+    is_baseline: bool = False
+    """Whether the host named it for comparison."""
+    fault: str = ""
+    """The player's first offence against it, in a line; empty where it kept the rules."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GamePreview:
+    """One player in one game, with the rating that it has or would have."""
+
+    task: Task
+    """The game."""
+    meetings: tuple[Meeting, ...] = ()
+    """Its duels with others, in the order they are shown."""
+    refusal: str | None = None
+    """Why its validation refuses it, position and move, in a line; None where it may enter."""
+    position: str = ""
+    """The position of that, drawn with characters; empty where there is no drawing."""
+    failed: str | None = None
+    """What failed on our side, in a line; None where nothing did."""
+    rating: Rating | None = None
+    """How strong, and how sure that is; None where it met nobody who is rated."""
+    place: int | None = None
+    """1 for the strongest; None without a rating."""
+    rank_low: int | None = None
+    """1 + players significantly stronger."""
+    rank_high: int | None = None
+    """N − players significantly weaker."""
+    with_leader: bool = False
+    """Not told apart from the leader."""
+    players: int = 0
+    """Players with a rating in this game, this one counted."""
+    anchor: str | None = None
+    """Who is rated 0: login/agent."""
+    one_sided: bool = False
+    """Won, or lost, everything against the others, so that the rating is a guess from a prior."""
+    own_last: Rating | None = None
+    """The rating of the author's own last version on the board."""
+    leader: Rating | None = None
+    """The best of the others; None where there is no other."""
+    leader_name: str | None = None
+    """Whose that is: login/agent."""
+    log: str = ""
+    """The end of what the player printed in its validation, where it is recorded with it."""
+    official: bool = False
+    """Whether it counts, or is a preview's."""
+    signed: bool = True
+    """Whether GitHub signed every commit that the seeds come from; of a preview's public seeds nobody asks."""
+
+    @property
+    def count(self) -> Count:
+        """All its matches with others."""
+        own = [meeting.count for meeting in self.meetings]
+        return Count(
+            wins=sum(count.wins for count in own), draws=sum(count.draws for count in own),
+            losses=sum(count.losses for count in own), errors=sum(count.errors for count in own),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgentPreview:
     """One agent of a pull request."""
 
@@ -65,7 +135,9 @@ class AgentPreview:
     name: str | None = None
     """What its manifest calls it; None where no manifest could be read."""
     rows: tuple[TaskPreview, ...] = ()
-    """In the order of challenge.yml."""
+    """Its tasks, in the order of challenge.yml."""
+    games: tuple[GamePreview, ...] = ()
+    """Its games, in the order of challenge.yml."""
     faults: tuple[str, ...] = ()
     """Every fault of its folder or manifest, a line each; then nothing was played."""
     copy_of: str | None = None
@@ -116,8 +188,12 @@ class Previewed:
     """The author's own agents that merging would withdraw."""
     log: str = ""
     """The text of preview.log: the ends of the agents' logs."""
+    rules: tuple[str, ...] = ()
+    """What phases, people and quotas mean for it once it is merged, a line each."""
     run_url: str | None = None
     """The workflow run."""
+    sealed: bool = False
+    """Whether the season is sealed, so that these are other episodes than the ones that count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +260,10 @@ class Official:
     """The merged agents with what is recorded of them."""
     pending: tuple[str, ...] = ()
     """What is not recorded yet, a line each: `agent on task`."""
+    held: tuple[str, ...] = ()
+    """What is not evaluated now, or never, a line each with the reason."""
+    rules: tuple[str, ...] = ()
+    """What is left of quotas, and what is hidden until when, a line each."""
     run_url: str | None = None
     """The official run."""
 

@@ -6,12 +6,14 @@ from typing import assert_never
 
 from markupsafe import Markup
 
+from evaluator.model.challenge import Task
 from evaluator.model.names import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict, in_plain_words, is_retryable
-from leaderboard.comment_states import AgentPreview, OverallPreview, TaskPreview
+from leaderboard.comment_states import AgentPreview, GamePreview, OverallPreview, TaskPreview
 from leaderboard.format import number, ranks, seconds, size, span
 from leaderboard.markdown import cell, code, visible
+from leaderboard.metrics import better, digits, metrics_of, ranking, worth
 from leaderboard.standings import Estimate
 from leaderboard.textbars import LEADER, SCORE, Bar, picture
 
@@ -24,6 +26,7 @@ _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
 SENTENCES = (
     "advice", "retry", "verdict_words", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
     "processor", "memory", "picture_title", "overall_ranks", "overall_score", "task_name",
+    "metrics_line",
 )  # fmt: skip
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
 
@@ -63,9 +66,22 @@ def retry(verdict: Verdict, official: bool) -> str:
 
 
 def task_name(row: TaskPreview) -> Markup:
-    """The task's title, which is the host's: as text where it is nothing but words, else as code like all the rest."""
-    title = row.task.title or row.task.id
-    return Markup(title) if _WORDS.fullmatch(title) and not _REFERENCE.search(title) else cell(title)
+    """The task's title."""
+    return title_of(row.task)
+
+
+def title_of(task: Task) -> Markup:
+    """A task's title, which is the host's: as text where it is nothing but words, else as code like all the rest."""
+    return _host_words(task.title or task.id)
+
+
+def _host_words(text: str) -> Markup:
+    return Markup(text) if is_plain(text) else cell(text)
+
+
+def is_plain(title: str) -> bool:
+    """Whether it is nothing but words, of which GitHub makes nothing else."""
+    return _WORDS.fullmatch(title) is not None and not _REFERENCE.search(title)
 
 
 def verdict_words(result: Result) -> str:
@@ -90,18 +106,27 @@ def change(row: TaskPreview) -> str:
     """The difference to the author's own last version."""
     if row.estimate is None or row.own_last is None:
         return "new"
-    return _signed(row.estimate.score - row.own_last.score, row.task.decimals)
+    return _signed(row.estimate.score - row.own_last.score, digits(row.task))
 
 
 def to_leader(row: TaskPreview) -> Markup:
     """The difference to the best of the others, and who that is."""
+    if row.estimate and not row.entries:
+        return Markup("not shown yet")
+    if row.estimate and row.estimate.is_missing:
+        return Markup("no value, so it comes last")
     if row.estimate is None or row.leader is None:
         return Markup("the first here")
     gap = row.estimate.score - row.leader.score
-    shown = Markup("{} to {}").format(_signed(gap, row.task.decimals), cell(row.leader_name or "another"))
-    if gap > 0:
+    shown = Markup("{} to {}").format(_signed(gap, digits(row.task)), cell(row.leader_name or "another"))
+    if _is_ahead(row.task, row.estimate, row.leader):
         return Markup("**leads**, {}").format(shown)
     return shown + Markup(", not told apart") if row.with_leader else shown
+
+
+def _is_ahead(task: Task, one: Estimate, other: Estimate) -> bool:
+    metric = ranking(task)
+    return worth(metric, one.score) > worth(metric, other.score)
 
 
 def _signed(value: float, decimals: int) -> str:
@@ -111,7 +136,16 @@ def _signed(value: float, decimals: int) -> str:
 
 def score(row: TaskPreview) -> str:
     """The score alone."""
-    return number(row.estimate.score, row.task.decimals) if row.estimate else "–"
+    return number(row.estimate.score, digits(row.task)) if row.estimate else "–"
+
+
+def metrics_line(row: TaskPreview) -> Markup:
+    """Every metric of the task that the host named, with which way is better; the first one ranks."""
+    if not row.task.metrics or row.estimate is None:
+        return Markup("")
+    pairs = zip(metrics_of(row.task), (row.estimate.score, *row.others), strict=True)
+    said = [Markup("{} **{}** ({})").format(_host_words(m.name), number(v, m.decimals), better(m)) for m, v in pairs]
+    return Markup("{}: {}").format(task_name(row), Markup(", ").join(said))
 
 
 def processor(row: TaskPreview) -> str:
@@ -135,7 +169,7 @@ def overall_score(overall: OverallPreview) -> Markup:
     return Markup("**{}** ({})").format(number(found.score, 3), span(found.low, found.high, 3))
 
 
-def picture_title(agent: AgentPreview, row: TaskPreview, many: bool) -> str:
+def picture_title(agent: AgentPreview, row: TaskPreview | GamePreview, many: bool) -> str:
     """What stands above a picture; inside a fence, where nothing but a fence could do harm."""
     title = row.task.title or row.task.id
     return _plain(f"{agent.agent} on {title}" if many else title)
@@ -147,17 +181,17 @@ def _plain(text: str) -> str:
 
 def interval(row: TaskPreview) -> str:
     """The 95 % interval."""
-    shown = span(row.estimate.low, row.estimate.high, row.task.decimals) if row.estimate else "–"
+    shown = span(row.estimate.low, row.estimate.high, digits(row.task)) if row.estimate else "–"
     return shown.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def bars(row: TaskPreview) -> str:
     """The entry, its last version and the leader on one scale."""
-    leads = row.estimate and row.leader and row.estimate.score > row.leader.score
+    leads = row.estimate and row.leader and _is_ahead(row.task, row.estimate, row.leader)
     best = "next" if leads else "leader"
     shown: list[tuple[str, Estimate | None]] = [("this", row.estimate), ("before", row.own_last), (best, row.leader)]
     drawn = [Bar(name=n, estimate=e, mark=LEADER if n == "leader" else SCORE) for n, e in shown if e]
-    return picture(drawn, row.task.decimals)
+    return picture(drawn, digits(row.task))
 
 
 def fault_place(result: Result) -> tuple[str, int] | None:
@@ -190,12 +224,16 @@ def unverified(pairs: Iterable[tuple[AgentPreview, TaskPreview]]) -> bool:
     return any(not row.result.beacon_verified for _, row in pairs)
 
 
-def verify_line(pairs: Iterable[tuple[AgentPreview, TaskPreview]]) -> Markup:
+def verify_line(
+    pairs: Iterable[tuple[AgentPreview, TaskPreview]], games: Iterable[tuple[AgentPreview, GamePreview]] = ()
+) -> Markup:
     """The line that replays what is recorded."""
+    named = [(agent, row.task.id, f"{agent.login}/{agent.agent}") for agent, row in pairs]
+    named += [(agent, game.task.id, f"*{agent.login}+{agent.agent}*") for agent, game in games]
     known = [
-        f"results/{safe_path_segment(row.task.id)}/{agent.login}/{agent.agent}"
-        for agent, row in pairs
-        if LOGIN.fullmatch(agent.login) and AGENT.fullmatch(agent.agent) and TASK.fullmatch(row.task.id)
+        f"results/{safe_path_segment(task_id)}/{inside}"
+        for agent, task_id, inside in named
+        if LOGIN.fullmatch(agent.login) and AGENT.fullmatch(agent.agent) and TASK.fullmatch(task_id)
     ]
     return Markup("pullrank verify " + " ".join(known))
 

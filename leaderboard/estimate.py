@@ -5,9 +5,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from evaluator.model.challenge import Task
-from leaderboard.resampling import Array, Bounds, Scoring, by_length, resampled_scores, sample, trimmed
+from evaluator.model.metric import GROUPS, Metric
+from evaluator.model.result import Result
+from leaderboard.metrics import MISSING, episode_values, is_any_sealed, ranking, single, single_error, worth, yardstick
+from leaderboard.resampling import Array, Bounds, Scored, Scoring, by_length, resampled_scores, sample, trimmed
 from leaderboard.standings import Estimate
 
 CONFIDENCE = 0.95
@@ -18,7 +22,7 @@ class Estimates(NamedTuple):
     """One number for each entry in every field, shape (entries,)."""
 
     score: Array
-    """Mean or IQM of the returns."""
+    """Mean or IQM of the returns, or another metric; NaN where it is missing."""
     low: Array
     """Lower end of the 95 % interval, never above the score."""
     high: Array
@@ -32,11 +36,11 @@ class Estimates(NamedTuple):
 
 
 def scores(ordered: Array, scoring: Scoring) -> Array:
-    """The mean or interquartile mean of each row: exactly rounded, so that equal scores are equal.
+    """The mean, interquartile mean or median of each row: exactly rounded, so that equal scores are equal.
 
     Args:
         ordered: ascending values, shape (rows, values).
-        scoring: which of the two. The IQM is `scipy.stats.trim_mean(row, 0.25)`, as rliable has it
+        scoring: which of the three. The IQM is `scipy.stats.trim_mean(row, 0.25)`, as rliable has it
             (Agarwal et al., Deep RL at the Edge of the Statistical Precipice, 2021).
 
     Returns:
@@ -51,7 +55,7 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
     return rounded
 
 
-def estimates(returns: Sequence[Sequence[float]], task: Task) -> Estimates:
+def estimates(returns: Sequence[Sequence[float]], task: Scored) -> Estimates:
     """Score every result of one task.
 
     Percentile bootstrap (Efron & Tibshirani 1993, chapter 13): the interval is from the 2.5th to the 97.5th percentile
@@ -78,18 +82,58 @@ def estimates(returns: Sequence[Sequence[float]], task: Task) -> Estimates:
     )
 
 
+def measured(results: Sequence[Result], task: Task) -> Estimates:
+    """Every result of one task by the metric that ranks, in that metric's own unit."""
+    metric = ranking(task)
+    how = yardstick(task, metric)
+    if how and not is_any_sealed(results):
+        return estimates([episode_values(metric, result) for result in results], how)
+    score = np.array(values(results, task, metric), dtype=np.float64)
+    error = np.array([single_error(metric, result) for result in results], dtype=np.float64)
+    size = np.where(np.isfinite(error), float(GROUPS), 1.0)
+    # Nobody knows the spread of a single number: then it has no interval.
+    margin = np.where(np.isfinite(error), critical(size) * error, MISSING)
+    return Estimates(score=score, low=score - margin, high=score + margin, centre=score, error=error, size=size)
+
+
+def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]:
+    """What a metric says of every result, without an interval; NaN where it is missing."""
+    how = yardstick(task, metric)
+    if how is None:
+        return [single(task, metric, result) for result in results]
+    if len(results) > 1 and is_any_sealed(results):
+        return [value for result in results for value in values([result], task, metric)]
+    if is_any_sealed(results):
+        return [single(task, metric, results[0])]
+    found: list[float] = _points([episode_values(metric, result) for result in results], how.score, None).tolist()
+    return found
+
+
+def oriented(found: Estimates, metric: Metric) -> Estimates:
+    """The same such that greater is better."""
+    if worth(metric, 1) > 0:
+        return found
+    return found._replace(score=-found.score, low=-found.high, high=-found.low, centre=-found.centre)
+
+
+def critical(size: Array) -> Array:
+    """Student's t at 97.5 %, with one degree of freedom less than there are values; 1.98 for a hundred."""
+    quantile: Array = special.stdtrit(np.maximum(size - 1, 1), ENDS[1])
+    return quantile
+
+
 def intervals(measured: Estimates) -> list[Estimate]:
     """What the board shows of each entry."""
     columns = zip(measured.score.tolist(), measured.low.tolist(), measured.high.tolist(), strict=True)
     return [Estimate(score=score, low=low, high=high) for score, low, high in columns]
 
 
-def sizes(returns: Sequence[Sequence[float]], task: Task) -> Array:
+def sizes(returns: Sequence[Sequence[float]], task: Scored) -> Array:
     """How many values of each result are resampled: its episodes and the pseudo-episodes, shape (results,)."""
     return np.array([len(one) for one in returns], dtype=np.float64) + (2 if task.bounds else 0)
 
 
-def centres(returns: Sequence[Sequence[float]], task: Task) -> Array:
+def centres(returns: Sequence[Sequence[float]], task: Scored) -> Array:
     """The score of each result with the pseudo-episodes counted, shape (results,)."""
     return _points(returns, task.score, task.bounds)
 

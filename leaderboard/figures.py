@@ -1,5 +1,6 @@
 """Small inline pictures: an interval, a strip of tasks, the spread of returns. Colours are the stylesheet's."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -34,7 +35,7 @@ class Scale:
 
 def scale_of(estimates: Iterable[Estimate], marks: Sequence[float] = ()) -> Scale:
     """A scale that holds all of them with a little air; it has a width even where all are equal."""
-    values = [value for e in estimates for value in (e.low, e.high)] + list(marks)
+    values = [value for e in estimates for value in (e.low, e.score, e.high) if not math.isnan(value)] + list(marks)
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     air = (high - low) * 0.04 or max(abs(high), 1.0)
     return Scale(low=low - air, high=high + air, marks=tuple(marks))
@@ -46,7 +47,9 @@ def task_scale(task: Task, estimates: Iterable[Estimate]) -> Scale:
 
 
 def interval(estimate: Estimate, scale: Scale, decimals: int) -> Markup:
-    """A thin bar from the interval's low end to its high end, with a stroke at the score."""
+    """A thin bar from the interval's low end to its high end, with a stroke at the score, which there must be."""
+    if math.isnan(estimate.low):
+        estimate = Estimate(score=estimate.score, low=estimate.score, high=estimate.score)
     left, right, middle = scale.at(estimate.low), scale.at(estimate.high), scale.at(estimate.score)
     if right - left < _LEAST_WIDTH:
         left = min(max(0.0, middle - _LEAST_WIDTH / 2), 100 - _LEAST_WIDTH)

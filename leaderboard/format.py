@@ -1,11 +1,16 @@
 """Numbers, dates and sizes as a reader wants them."""
 
+import math
+
 MINUS = "\N{MINUS SIGN}"
+NONE = "\N{EN DASH}"
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def number(value: float, decimals: int = 1) -> str:
-    """A number with that many digits after the point, a real minus sign, and no negative zero."""
+    """A number with that many digits after the point, a real minus sign, and no negative zero; NaN, no value, is a dash."""
+    if math.isnan(value):
+        return NONE
     text = f"{value:,.{decimals}f}"
     if not text.strip("-0.,"):
         text = text.removeprefix("-")
@@ -18,8 +23,8 @@ def plain(value: float) -> str:
 
 
 def span(low: float, high: float, decimals: int = 1) -> str:
-    """An interval."""
-    return f"{number(low, decimals)} to {number(high, decimals)}"
+    """An interval; a dash where there is none."""
+    return NONE if math.isnan(low) or math.isnan(high) else f"{number(low, decimals)} to {number(high, decimals)}"
 
 
 def ranks(low: int, high: int) -> str:

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote, urlsplit
 
+from evaluator.model.duel import Duel
 from evaluator.model.names import safe_path_segment
 from leaderboard.standings import Entry, Excluded, Withdrawn
 
@@ -27,9 +28,25 @@ def agent_page(login: str, agent: str) -> str:
     return f"agents/{login}/{_file(agent)}"
 
 
+def duel_page(task_id: str, duel: Duel) -> str:
+    """The page of a duel. MkDocs copies it as it is: there are too many for pages of its own."""
+    one, other = (player.name_as_written for player in duel.players)
+    return f"{task_page(task_id).removesuffix('.md')}/duels/{one}--{other}/index.html"
+
+
+def replay_mark(number: int, ply: int | None = None) -> str:
+    """What follows a duel page's address to show one match, counted from 1, and the position after so many moves."""
+    return f"#match={number}" + ("" if ply is None else f"&ply={ply}")
+
+
+def up(source: str) -> str:
+    """From a page to the site's root."""
+    return "../" * address(source).count("/") or "./"
+
+
 def address(page: str) -> str:
     """A page's address below the site's root, under MkDocs' directory addresses."""
-    stem = page.removesuffix(".md")
+    stem = page.removesuffix(".md").removesuffix(".html")
     folder, _, name = stem.rpartition("/")
     if name == "index":
         return quote(f"{folder}/") if folder else ""

@@ -6,13 +6,17 @@ Only tasks with both anchors, `random` and `reference`, can be put on one scale;
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from evaluator.model.challenge import Task
+from evaluator.model.metric import GROUPS
 from leaderboard.estimate import ENDS, Estimates, centres, deviation, intervals, scores, sizes, standard_error
-from leaderboard.rank import name_order, ranks
-from leaderboard.resampling import RESAMPLES, Array, Indices, resampled_scores
+from leaderboard.estimate import values as scores_of
+from leaderboard.metrics import episode_values, is_any_sealed, ranking, single_error, yardstick
+from leaderboard.rank import name_order, ranks_beside
+from leaderboard.resampling import RESAMPLES, Array, Indices, resampled_scores, stream
 from leaderboard.standings import Entry, OverallRow, Row, TaskBoard
 
 # A normalised score counts no less and no more than this.
@@ -53,7 +57,7 @@ class Contender:
 
 
 def overall(boards: Iterable[TaskBoard]) -> tuple[OverallRow, ...]:
-    """Rank entries across tasks, by the mean over all tasks that have anchors; what is missing counts 0."""
+    """Rank entries across tasks, by the weighted mean over all tasks that have anchors; what is missing counts 0."""
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in _scale(board.task))
     contenders = _contenders(boards, scales)
@@ -61,8 +65,12 @@ def overall(boards: Iterable[TaskBoard]) -> tuple[OverallRow, ...]:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
     rows = zip(contenders, _rows(contenders, scales, values), strict=True)
-    ordered = sorted(rows, key=lambda pair: (pair[1].place, pair[0].since, name_order(pair[0].entry)))
-    return tuple(row for _, row in ordered)
+
+    def order(pair: tuple[Contender, OverallRow]) -> tuple[int, bool, str, tuple[str, ...]]:
+        contender, row = pair
+        return row.place, not contender.entry.is_aside, contender.since, name_order(contender.entry)
+
+    return tuple(row for _, row in sorted(rows, key=order))
 
 
 def _scale(task: Task) -> Iterator[Scale]:
@@ -77,6 +85,8 @@ def _contenders(boards: Iterable[TaskBoard], scales: Iterable[Scale]) -> list[Co
     for board in boards:
         for row in board.rows if board.task.id in counted else ():
             name = name_order(row.entry)
+            if row.estimate.is_missing:
+                continue
             entries[name] = row.entry
             found.setdefault(name, {})[board.task.id] = row
     return [Contender(entry=entries[name], rows=rows) for name, rows in found.items()]
@@ -85,7 +95,8 @@ def _contenders(boards: Iterable[TaskBoard], scales: Iterable[Scale]) -> list[Co
 def _rows(contenders: Sequence[Contender], scales: Sequence[Scale], values: Array) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values)
     iqm = scores(np.sort(np.nan_to_num(values)), "iqm")
-    columns = zip(contenders, ranks(measured), intervals(measured), iqm.tolist(), values.tolist(), strict=True)
+    places = ranks_beside(measured, [contender.entry.is_aside for contender in contenders])
+    columns = zip(contenders, places, intervals(measured), iqm.tolist(), values.tolist(), strict=True)
     for contender, rank, estimate, middle, own in columns:
         known = {scale.task.id: value for scale, value in zip(scales, own, strict=True)}
         normalised = {task_id: None if math.isnan(value) else value for task_id, value in known.items()}
@@ -102,26 +113,63 @@ def _estimates(contenders: Sequence[Contender], scales: Sequence[Scale], values:
     """The mean over tasks, with the interval of episodes resampled within each task."""
     chunks = [contenders[start : start + CHUNK] for start in range(0, len(contenders), CHUNK)]
     low, high, centre, error, size = np.hstack([_resampled(chunk, scales) for chunk in chunks])
-    score = scores(np.sort(np.nan_to_num(values)), "mean")
+    score = _weighted(np.nan_to_num(values), scales)
     low, high = np.minimum(low, score), np.maximum(high, score)
+    # A rounded score of a sealed season has no interval; one of no width would be a certainty.
+    closed = [is_any_sealed(row.result for row in contender.rows.values()) for contender in contenders]
+    low[closed], high[closed] = np.nan, np.nan
     return Estimates(score=score, low=low, high=high, centre=centre, error=error, size=size)
+
+
+def _weighted(values: Array, scales: Sequence[Scale]) -> Array:
+    """The weighted mean of each row, exactly rounded where all weights are equal."""
+    shares = np.array([scale.task.weight for scale in scales])
+    means = np.array([math.fsum(row) for row in (values * shares).tolist()]) / math.fsum(shares)
+    # The mean of n equal numbers may miss them by a rounding.
+    rounded: Array = np.clip(means, values.min(axis=1), values.max(axis=1))
+    return rounded
 
 
 def _resampled(contenders: Sequence[Contender], scales: Sequence[Scale]) -> Array:
     """Lower end, upper end, centre, standard error and smallest sample of each, shape (5, contenders)."""
     drawn, centre = np.zeros((len(contenders), RESAMPLES)), np.zeros(len(contenders))
     size = np.full(len(contenders), np.inf)
+    whole = math.fsum(scale.task.weight for scale in scales)
     for scale in scales:
-        having, returns = _having(contenders, scale.task)
-        for rows, block in resampled_scores(returns, scale.task):
-            drawn[having[rows]] += scale.normalised(block) / len(scales)
-        centre[having] += scale.normalised(centres(returns, scale.task)) / len(scales)
-        size[having] = np.minimum(size[having], sizes(returns, scale.task))
+        having, own = _having(contenders, scale.task)
+        weight = scale.task.weight
+        for rows, block in own.blocks:
+            drawn[having[rows]] += scale.normalised(block) * weight / whole
+        centre[having] += scale.normalised(own.centre) * weight / whole
+        size[having] = np.minimum(size[having], own.size)
     ends = np.quantile(drawn, ENDS, axis=1)
     return np.vstack([ends, centre, standard_error(deviation(drawn), size), size])
 
 
-def _having(contenders: Sequence[Contender], task: Task) -> tuple[Indices, list[Sequence[float]]]:
-    """Which of the contenders have a score on the task, and their returns."""
+class _Drawn(NamedTuple):
+    """What one task adds: the scores of its entries, as they might have come out."""
+
+    blocks: Iterable[tuple[Indices, Array]]
+    """A few entries at a time, and the scores of their resamples."""
+    centre: Array
+    """The scores that differences are taken of."""
+    size: Array
+    """How many values each is made of."""
+
+
+def _having(contenders: Sequence[Contender], task: Task) -> tuple[Indices, _Drawn]:
+    """Which of the contenders have a score on the task, and what that adds."""
     rows = [(i, row) for i, one in enumerate(contenders) if (row := one.rows.get(task.id))]
-    return np.array([i for i, _ in rows], dtype=np.intp), [row.result.returns for _, row in rows]
+    having, results = np.array([i for i, _ in rows], dtype=np.intp), [row.result for _, row in rows]
+    metric = ranking(task)
+    if (how := yardstick(task, metric)) and not is_any_sealed(results):
+        found = [episode_values(metric, result) for result in results]
+        return having, _Drawn(resampled_scores(found, how), centres(found, how), sizes(found, how))
+    centre = np.array(scores_of(results, task, metric), dtype=np.float64)
+    error = np.array([single_error(metric, result) for result in results], dtype=np.float64)
+    is_known = np.isfinite(error)
+    # A single number has no episodes to draw: it is spread as its standard error says, or said to be of one value.
+    spread = stream("pullrank-single-1", task.id).standard_normal(RESAMPLES)
+    every = np.arange(len(results), dtype=np.intp)
+    blocks = ((every[i : i + 1], centre[i] + np.where(is_known[i], error[i], 0.0) * spread[np.newaxis]) for i in every)
+    return having, _Drawn(blocks, centre, np.where(is_known, float(GROUPS), 1.0))

@@ -2,7 +2,8 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluator.model.challenge import Task
+from evaluator.model.sealing import secret_hash
 from evaluator.model.verdict import in_plain_words, is_retryable
-from leaderboard import figures, format, links, markdown
+from leaderboard import figures, format, game_figures, game_pages, links, markdown, metrics, phases, script_figures
 from leaderboard.departed import Departed
+from leaderboard.metrics import is_any_sealed
 from leaderboard.profiles import profiles
+from leaderboard.replays import AllFrames
 from leaderboard.standings import OverallRow, Standings
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -29,19 +33,31 @@ class PageContext:
     """Address of the board's repository; without it nothing links there."""
     departed: tuple[Departed, ...] = ()
     """Who no longer ranks."""
+    frames: AllFrames = field(default_factory=dict)
+    """Rendered matches of games that have no drawing of ours."""
+    now: datetime | None = None
+    """The moment, for what phases say of themselves; they say only their dates when left out."""
+    hidden: tuple[Task, ...] = ()
+    """Tasks whose boards are not shown yet."""
 
 
 def render(standings: Standings, context: PageContext) -> dict[str, str]:
-    """All generated pages: path below the pages' folder to Markdown."""
+    """All generated pages: path below the pages' folder to Markdown; the pages of duels are HTML."""
     show = _Press(standings, context)
     pages = {links.HOME: show.page(links.HOME, "home.md.jinja"), links.TASKS: show.page(links.TASKS, "tasks.md.jinja")}
     for board in standings.tasks:
         path = links.task_page(board.task.id)
         scale = figures.task_scale(board.task, (row.estimate for row in board.rows))
         pages[path] = show.page(path, "task.md.jinja", board=board, task=board.task, scale=scale)
+    for game in standings.games:
+        pages |= game_pages.render(game, show.page, context.frames)
     for profile in profiles(standings):
         path = links.agent_page(profile.entry.login, profile.entry.agent)
         pages[path] = show.page(path, "agent.md.jinja", profile=profile, entry=profile.entry)
+    for task in context.hidden:
+        path = links.task_page(task.id)
+        phase = standings.challenge.phase_of(task.id)
+        pages[path] = show.page(path, "hidden.md.jinja", task=task, phase=phase)
     for gone in context.departed:
         path = links.agent_page(gone.login, gone.agent)
         pages[path] = show.page(path, "departed.md.jinja", gone=gone)
@@ -59,6 +75,10 @@ class _Press:
             "context": context,
             "repository": context.repository or standings.challenge.repository,
             "gone_pages": {links.agent_page(gone.login, gone.agent) for gone in context.departed},
+            "sealed": any(is_any_sealed(row.result for row in board.rows) for board in standings.tasks),
+            "unshown": {asked.name for asked in standings.challenge.people.fields if not asked.shown},
+            "phases": phases.shown(standings.challenge, context.now),
+            "weighted": _weighted(standings.challenge.solo_tasks),
             "overall_scale": figures.scale_of((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
 
@@ -81,15 +101,28 @@ def environment() -> Environment:
     made.filters.update(
         number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
         short=format.short, paragraphs=markdown.paragraphs, preformatted=markdown.preformatted, link=markdown.link,
-        in_plain_words=in_plain_words, summary=summary, settings=settings,
+        in_plain_words=in_plain_words, summary=summary, settings=settings, moment=phases.stamp,
+        measures=metrics.measures,
     )  # fmt: skip
     made.globals.update(
+        secret_hash=secret_hash,
         span=format.span, ranks=format.ranks, counted=format.counted, href=links.href, task_page=links.task_page,
         agent_page=links.agent_page, owner_url=links.owner_url, folder_url=links.folder_url,
         result_url=links.result_url, commit_url=links.commit_url, interval=figures.interval,
+        duel_page=links.duel_page, up=links.up, rating_scale=game_figures.rating_scale,
+        rating_estimate=game_figures.rating_estimate, rating_history=game_figures.history,
+        crosstable=game_pages.crosstable, CROSSTABLE=game_pages.CROSSTABLE, last_position=game_pages.last_position,
+        ranking=metrics.ranking, others=metrics.others, digits=metrics.digits, arrow=metrics.arrow, better=metrics.better,
+        learning_curve=script_figures.learning_curve, curve_ends=script_figures.ends, is_other_claim=script_figures.is_other,
         histogram=figures.histogram, strip=_strip, task_scale=figures.task_scale, is_retryable=is_retryable,
     )  # fmt: skip
     return made
+
+
+def _weighted(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks of the overall board, if their weights differ."""
+    counted = [task for task in tasks if task.random and task.reference]
+    return counted if len({task.weight for task in counted}) > 1 else []
 
 
 def _strip(row: OverallRow, tasks: Sequence[Task]) -> Markup:
@@ -114,6 +147,7 @@ def settings(task: Task) -> list[tuple[str, str]]:
     """What is measured, setting by setting, in words."""
     measured = {**task.measured(), "lanes": f"{task.lanes.shared} shared, {task.lanes.separate} separate"}
     names = {"env": "environment", "kwargs": "arguments", "max_episode_steps": "time limit", "lanes": "episodes at once"}
+    names["functions"] = "own metrics"
     return [(names.get(name, name.replace("_", " ")), _words(name, value)) for name, value in measured.items()]
 
 
@@ -127,5 +161,7 @@ def _words(name: str, value: Any) -> str:
             return ", ".join(f"{key} = {inner}" for key, inner in value.items()) or "none"
         case float():
             return format.plain(value)
+        case list():
+            return ", ".join(map(str, value))
         case _:
             return str(value)

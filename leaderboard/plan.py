@@ -1,13 +1,19 @@
 """What is wanted and not recorded: the difference is what there is to do."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, overload
 
-from evaluator.model.challenge import Challenge
+from evaluator.model.challenge import Challenge, Task
+from evaluator.model.duel import Duel, Player, WantedDuel
+from evaluator.model.extras import with_extras
 from evaluator.model.result import Result, Wanted
+from evaluator.model.submission import needed_by
 from evaluator.model.verdict import Verdict
-from leaderboard.standings import Entry
+from leaderboard.entry import Entry
+from leaderboard.field import Name
+from leaderboard.pairing import pairings
 
 # How often a failure of ours is tried again by itself; then somebody has to look.
 TRIES = 3
@@ -27,38 +33,23 @@ class Item:
     """Why it is not recorded, in words."""
 
 
-def plan(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: "Where") -> list[Item]:
-    """Wanted − recorded, by login, agent and task. An `internal_error` is not a record: it is tried again, a few times."""
-    results = list(results)
-    recorded = [r for r in results if r.verdict is not Verdict.INTERNAL_ERROR]
-    done = {_mark(r.login, r.agent, r.key) for r in recorded} | given_up(results)
-    seen = _Seen.of(recorded)
-    items = []
-    for entry in sorted(entries, key=lambda e: (e.login.casefold(), e.agent)):
-        for task in challenge.tasks:
-            if not entry.submission.enters(task.id):
-                continue
-            wanted = Wanted(
-                submission_digest=entry.digest,
-                task_digest=task.digest(),
-                runtime_digest=where.runtime_digest,
-                season=challenge.season,
-                beacon=where.beacons.get((entry.login, entry.agent), where.beacon),
-            )
-            if _mark(entry.login, entry.agent, wanted.key()) not in done:
-                items.append(Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason(entry, task.id, wanted)))
-    return items
+@dataclass(frozen=True, kw_only=True)
+class DuelItem:
+    """One duel that is wanted."""
 
+    entries: tuple[Entry, Entry]
+    """Which players, in the order of the sides; twice the same where it is a validation."""
+    task_id: str
+    """Which game."""
+    wanted: WantedDuel
+    """What it is a function of."""
+    reason: str
+    """Why it is not recorded, in words."""
 
-def given_up(results: Iterable[Result]) -> set[tuple[str, str, str]]:
-    """Login without capitals, agent and key of what failed on our side as often as we try."""
-    failed = Counter(_mark(r.login, r.agent, r.key) for r in results if r.verdict is Verdict.INTERNAL_ERROR)
-    return {mark for mark, count in failed.items() if count >= TRIES}
-
-
-def _mark(login: str, agent: str, key: str) -> tuple[str, str, str]:
-    """Two folders of one author may hold the same version: each has a result of its own."""
-    return login.casefold(), agent, key
+    @property
+    def is_validation(self) -> bool:
+        """Whether a player plays itself."""
+        return self.entries[0].name == self.entries[1].name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,29 +62,173 @@ class Where:
     """Where no commit tells."""
     beacons: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Login and agent to the commit the seeds come from."""
+    order: Mapping[str, int] = field(default_factory=dict)
+    """Each beacon's place in main's history, the later the greater; not needed where there is one beacon."""
+
+    locks: Mapping[str, str] = field(default_factory=dict)
+    """Each extra's lock, by its SHA-256; not needed where nobody has any."""
+
+    def runtime_of(self, *entries: Entry) -> str:
+        """What measures these agents: all that measures everybody, and the locks of their extras."""
+        return with_extras(self.runtime_digest, needed_by(entry.submission for entry in entries), self.locks)
+
+    def beacon_of(self, entry: Entry) -> str:
+        """Where an entry's seeds come from."""
+        return self.beacons.get((entry.login, entry.agent), self.beacon)
+
+    def later(self, first: Entry, second: Entry) -> str:
+        """Where the seeds of a duel come from: whoever came first could not foresee it.
+
+        Raises:
+            KeyError: the beacons differ, and `order` does not say which is the later one.
+        """
+        ours, theirs = self.beacon_of(first), self.beacon_of(second)
+        return ours if ours == theirs else max(ours, theirs, key=lambda beacon: self.order[beacon])
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Seen:
-    """What was recorded of each agent on each task, to say why something is wanted anew."""
+@overload
+def plan(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: Where) -> list[Item]: ...
 
-    wanted: dict[tuple[str, str, str], list[Result]]
+
+@overload
+def plan(
+    challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: Where, duels: Iterable[Duel]
+) -> list[Item | DuelItem]: ...
+
+
+def plan(
+    challenge: Challenge,
+    entries: Iterable[Entry],
+    results: Iterable[Result],
+    where: Where,
+    duels: Iterable[Duel] | None = None,
+) -> list[Item] | list[Item | DuelItem]:
+    """Wanted − recorded: solo tasks by login, agent and task, then for each game its validations, then its pairs.
+
+    An `internal_error` is not a record: it is tried again, a few times. Games are planned where `duels` is given.
+    """
+    entries = list(entries)
+    solo = _evaluations(challenge, entries, list(results), where)
+    if duels is None:
+        return solo
+    recorded = list(duels)
+    found = [item for task in challenge.games for item in _duels(challenge, task, entries, recorded, where)]
+    found.sort(key=lambda item: not item.is_validation)
+    both: list[Item | DuelItem] = [*solo, *found]
+    return both
+
+
+def _evaluations(challenge: Challenge, entries: Sequence[Entry], results: Sequence[Result], where: Where) -> list[Item]:
+    recorded = [r for r in results if r.verdict is not Verdict.INTERNAL_ERROR]
+    done = {_mark(r.login, r.agent, r.key) for r in recorded} | given_up(results)
+    seen = _Seen(recorded)
+    items = []
+    for entry in sorted(entries, key=lambda e: e.name):
+        for task in challenge.solo_tasks:
+            if not entry.submission.plays(task):
+                continue
+            wanted = Wanted(
+                submission_digest=entry.digest,
+                task_digest=task.digest(),
+                runtime_digest=where.runtime_of(entry),
+                season=challenge.season,
+                beacon=where.beacon_of(entry),
+            )
+            if _mark(entry.login, entry.agent, wanted.key()) not in done:
+                items.append(Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason([entry], task.id, wanted)))
+    return items
+
+
+def _duels(
+    challenge: Challenge, task: Task, entries: Sequence[Entry], duels: Sequence[Duel], where: Where
+) -> list[DuelItem]:
+    own = [duel for duel in duels if duel.task == task.id]
+    recorded = [duel for duel in own if duel.verdict is Verdict.OK]
+    done = {_duel_mark(duel.players, duel.key) for duel in recorded} | given_up_duels(own)
+    seen, digest = _Seen(recorded), task.digest()
+    items = []
+    for pair in pairings(task, entries, own, season=challenge.season, baselines=challenge.baselines):
+        wanted = WantedDuel(
+            submission_digests=(pair[0].digest, pair[1].digest),
+            task_digest=digest,
+            runtime_digest=where.runtime_of(*pair),
+            season=challenge.season,
+            beacon=where.later(*pair),
+        )
+        if _duel_mark(pair, wanted.key()) not in done:
+            reason = seen.reason(pair, task.id, wanted)
+            items.append(DuelItem(entries=pair, task_id=task.id, wanted=wanted, reason=reason))
+    return items
+
+
+def given_up(results: Iterable[Result]) -> set[tuple[str, str, str]]:
+    """Login without capitals, agent and key of what failed on our side as often as we try."""
+    failed = Counter(_mark(r.login, r.agent, r.key) for r in results if r.verdict is Verdict.INTERNAL_ERROR)
+    return {mark for mark, count in failed.items() if count >= TRIES}
+
+
+def given_up_duels(duels: Iterable[Duel]) -> set[tuple[Name, Name, str]]:
+    """Both players' names and the key of what failed on our side as often as we try."""
+    failed = Counter(_duel_mark(d.players, d.key) for d in duels if d.verdict is Verdict.INTERNAL_ERROR)
+    return {mark for mark, count in failed.items() if count >= TRIES}
+
+
+def _mark(login: str, agent: str, key: str) -> tuple[str, str, str]:
+    """Two folders of one author may hold the same version: each has a result of its own."""
+    return login.casefold(), agent, key
+
+
+def _duel_mark(sides: tuple[Player, Player] | tuple[Entry, Entry], key: str) -> tuple[Name, Name, str]:
+    return sides[0].name, sides[1].name, key
+
+
+def shown(item: Item | DuelItem) -> str:
+    """What is wanted, in words."""
+    if isinstance(item, Item):
+        return f"{item.entry.shown} on {item.task_id}"
+    one, other = item.entries
+    return f"{one.shown} against {'itself' if item.is_validation else other.shown} in {item.task_id}"
+
+
+class _Made(NamedTuple):
+    """What a result or a duel was a function of, but for its beacon."""
+
+    versions: tuple[str, ...]
+    task_digest: str
+    runtime_digest: str
+    season: str
 
     @classmethod
-    def of(cls, results: Iterable[Result]) -> "_Seen":
-        found: dict[tuple[str, str, str], list[Result]] = {}
-        for result in results:
-            found.setdefault((result.login.casefold(), result.agent, result.task), []).append(result)
-        return cls(wanted=found)
+    def of(cls, made: Result | Wanted | Duel | WantedDuel) -> "_Made":
+        match made:
+            case Result() | Wanted():
+                versions: tuple[str, ...] = (made.submission_digest,)
+            case Duel():
+                versions = tuple(player.submission_digest for player in made.players)
+            case _:
+                versions = made.submission_digests
+        return cls(versions, made.task_digest, made.runtime_digest, made.season)
 
-    def reason(self, entry: Entry, task_id: str, wanted: Wanted) -> str:
-        before = self.wanted.get((entry.login.casefold(), entry.agent, task_id), [])
+
+class _Seen:
+    """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted anew."""
+
+    def __init__(self, records: Iterable[Result | Duel]) -> None:
+        self._made: dict[tuple[str, tuple[Name, ...]], list[_Made]] = defaultdict(list)
+        for record in records:
+            players = record.players if isinstance(record, Duel) else (record,)
+            names = tuple((player.login.casefold(), player.agent) for player in players)
+            self._made[record.task, names].append(_Made.of(record))
+
+    def reason(self, entries: Sequence[Entry], task_id: str, wanted: Wanted | WantedDuel) -> str:
+        before = self._made.get((task_id, tuple(entry.name for entry in entries)), [])
         if not before:
             return "new"
+        now = _Made.of(wanted)
         changed = [
-            (all(r.submission_digest != wanted.submission_digest for r in before), "the agent changed"),
-            (all(r.task_digest != wanted.task_digest for r in before), "the task's settings changed"),
-            (all(r.runtime_digest != wanted.runtime_digest for r in before), "the evaluator changed"),
-            (all(r.season != wanted.season for r in before), "another season"),
+            (all(made.versions != now.versions for made in before), "the agent changed"),
+            (all(made.task_digest != now.task_digest for made in before), "the task's settings changed"),
+            (all(made.runtime_digest != now.runtime_digest for made in before), "the evaluator changed"),
+            (all(made.season != now.season for made in before), "another season"),
         ]
         return ", ".join(words for differs, words in changed if differs) or "another combination of versions"

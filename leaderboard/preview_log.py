@@ -14,7 +14,8 @@ from leaderboard.markdown import visible
 CAP = 64 << 10
 _OURS, _THEIRS = "| == ", "| > "
 _HEAD = re.compile(
-    r"\| == (?P<who>[A-Za-z0-9-]{1,39}/[a-z0-9._-]{1,40} on [A-Za-z0-9_.:/-]{1,80}): (?P<verdict>[a-z_]{1,20})"
+    r"\| == (?P<who>[A-Za-z0-9-]{1,39}/[a-z0-9._-]{1,40}(?: v [A-Za-z0-9-]{1,39}/[a-z0-9._-]{1,40})?"
+    r" on [A-Za-z0-9_.:/-]{1,80}): (?P<verdict>[a-z_]{1,20})"
 )
 
 
@@ -23,7 +24,7 @@ class Tail:
     """The end of one agent's log on one task."""
 
     who: str
-    """`login/agent on task`."""
+    """`login/agent on task`, of a duel `login/agent v login/agent on task`."""
     verdict: str
     """How it ended."""
     text: str

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from evaluator.model.challenge import Task
 from evaluator.model.result import Result
+from leaderboard.game_pages import Met, met
+from leaderboard.game_standings import GameBoard, GameFailure, GameRow
 from leaderboard.standings import Entry, Estimate, Failure, OverallRow, Row, Standings
 
 
@@ -35,6 +37,20 @@ class Showing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Playing:
+    """One agent in one game: a rating, a refusal, or neither yet."""
+
+    board: GameBoard
+    """The game's board."""
+    row: GameRow | None = None
+    """Its place, if it has one."""
+    failure: GameFailure | None = None
+    """Why it may not enter, if so."""
+    met: tuple[Met, ...] = ()
+    """Its opponents."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """One agent."""
 
@@ -44,18 +60,29 @@ class Profile:
     """Its place across all tasks, if it has a score."""
     showings: tuple[Showing, ...]
     """The tasks it entered, in the challenge's order."""
+    playings: tuple[Playing, ...] = ()
+    """The games it entered, in the challenge's order."""
 
 
 def profiles(standings: Standings) -> tuple[Profile, ...]:
-    """Every agent that any task names, by login and agent."""
+    """Every agent that any task or game names, by login and agent."""
     entries: dict[tuple[str, str], Entry] = {}
     showings: dict[tuple[str, str], list[Showing]] = {}
+    playings: dict[tuple[str, str], list[Playing]] = {}
     for entry, showing in _showings(standings):
         entries[_name(entry)] = entry
         showings.setdefault(_name(entry), []).append(showing)
+    for entry, playing in _playings(standings):
+        entries[_name(entry)] = entry
+        playings.setdefault(_name(entry), []).append(playing)
     overall = {_name(row.entry): row for row in standings.overall}
     return tuple(
-        Profile(entry=entries[name], overall=overall.get(name), showings=tuple(showings[name]))
+        Profile(
+            entry=entries[name],
+            overall=overall.get(name),
+            showings=tuple(showings.get(name, ())),
+            playings=tuple(playings.get(name, ())),
+        )
         for name in sorted(entries, key=lambda name: (name[0].casefold(), name))
     )
 
@@ -73,3 +100,13 @@ def _showings(standings: Standings) -> Iterator[tuple[Entry, Showing]]:
             yield failure.entry, Showing(task=board.task, failure=failure)
         for entry in board.waiting:
             yield entry, Showing(task=board.task)
+
+
+def _playings(standings: Standings) -> Iterator[tuple[Entry, Playing]]:
+    for board in standings.games:
+        for row in board.rows:
+            yield row.entry, Playing(board=board, row=row, met=tuple(met(board, row.entry.name)))
+        for failure in board.failures:
+            yield failure.entry, Playing(board=board, failure=failure)
+        for entry in board.waiting:
+            yield entry, Playing(board=board)

@@ -1,19 +1,25 @@
 """Places and rank intervals."""
 
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from leaderboard.estimate import Estimates
-from leaderboard.significance import compare
+from leaderboard.resampling import Indices
+from leaderboard.significance import Comparison, compare
 from leaderboard.standings import Entry
+
+Key = tuple[Any, ...]
+"""Parts equal scores: the better one is the smaller."""
 
 
 class Rank(NamedTuple):
     """Where an entry stands."""
 
     place: int
-    """1 + entries with a higher score."""
+    """1 + entries that are better: by the score, then by what parts equal scores."""
     rank_low: int
     """1 + entries significantly better."""
     rank_high: int
@@ -22,18 +28,78 @@ class Rank(NamedTuple):
     """Not told apart from the leader; where several share the first place, from at least one of them."""
 
 
-def ranks(measured: Estimates) -> list[Rank]:
+def ranks(measured: Estimates, ties: Sequence[Key] = (), compared: Comparison | None = None) -> list[Rank]:
     """The rank of every entry, in the order given; the rank interval always holds the place.
 
-    Each pair is judged at 95 %, without a correction for the number of pairs.
+    Each pair is judged at 95 %, without a correction for the number of pairs. Entries without a score (NaN) stand behind
+    all that have one.
+
+    Args:
+        measured: such that greater is better.
+        ties: what parts equal scores, for each entry; nothing does when left out.
+        compared: who is better than whom, where that is known better than from single scores.
     """
+    missing = np.isnan(measured.score)
+    if not missing.any():
+        return _scored(measured, ties, compared)
+    there, gone = np.flatnonzero(~missing), np.flatnonzero(missing)
+    found = dict(zip(there.tolist(), _scored(Estimates(*(one[there] for one in measured)), _of(ties, there)), strict=True))
+    places = _places([(0, *key) for key in _of(ties, gone)] or [(0,)] * len(gone))
+    for index, place in zip(gone.tolist(), places, strict=True):
+        found[index] = Rank(len(there) + place, len(there) + 1, len(missing), with_leader=False)
+    return [found[index] for index in range(len(missing))]
+
+
+def ranks_beside(
+    measured: Estimates,
+    aside: Sequence[bool],
+    ties: Sequence[Key] = (),
+    compared: Callable[[Sequence[int]], Comparison | None] = lambda chosen: None,
+) -> list[Rank]:
+    """Ranks where some are listed without a place of their own: they take none, and their place says where they would be.
+
+    Args:
+        measured: such that greater is better.
+        aside: who has no place of its own.
+        ties: what parts equal scores.
+        compared: of the entries at these positions, who is better than whom, where that is known better.
+    """
+    whole = ranks(measured, ties, compared(range(len(aside))))
+    inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
+    if len(inside) == len(aside):
+        return whole
+    own: list[Rank] = []
+    if len(inside):
+        own = ranks(Estimates(*(one[inside] for one in measured)), _of(ties, inside), compared(inside.tolist()))
+    found = dict(zip(inside.tolist(), own, strict=True))
+    better = sorted(whole[index].place for index in inside.tolist())
+    return [found.get(index) or _beside(rank, 1 + bisect_left(better, rank.place)) for index, rank in enumerate(whole)]
+
+
+def _beside(rank: Rank, place: int) -> Rank:
+    return rank._replace(place=place, rank_low=place, rank_high=place, with_leader=False)
+
+
+def _scored(measured: Estimates, ties: Sequence[Key], compared: Comparison | None = None) -> list[Rank]:
     count = len(measured.score)
-    compared = compare(measured)
-    place = 1 + count - np.searchsorted(np.sort(measured.score), measured.score, side="right")
+    compared = compared or compare(measured)
+    if ties:
+        place = np.array(_places([(-score, *key) for score, key in zip(measured.score.tolist(), ties, strict=True)]))
+    else:
+        place = 1 + count - np.searchsorted(np.sort(measured.score), measured.score, side="right")
     low = np.minimum(1 + compared.better, place)
     high = np.maximum(count - compared.worse, place)
     columns = (place.tolist(), low.tolist(), high.tolist(), compared.with_leader.tolist())
     return [Rank(*one) for one in zip(*columns, strict=True)]
+
+
+def _of(ties: Sequence[Key], chosen: Indices) -> list[Key]:
+    return [ties[index] for index in chosen] if ties else []
+
+
+def _places(keys: Sequence[Key]) -> list[int]:
+    ordered = sorted(keys)
+    return [1 + bisect_left(ordered, key) for key in keys]
 
 
 def name_order(entry: Entry) -> tuple[str, ...]:

@@ -7,18 +7,34 @@ to the Bootstrap, 1993, chapter 20: the resampling vector).
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, Protocol, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from evaluator.model import canonical
-from evaluator.model.challenge import Task
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
-Scoring = Literal["mean", "iqm"]
+Scoring = Literal["mean", "iqm", "median"]
 Bounds = tuple[float, float] | None
+
+
+class Scored(Protocol):
+    """What says how the values of episodes become a score: a task for its returns, a yardstick for another metric."""
+
+    @property
+    def id(self) -> str:
+        """The task's id, which the resamples are a function of."""
+
+    @property
+    def score(self) -> Scoring:
+        """Mean, interquartile mean or median."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The least and the greatest possible value of an episode."""
+
 
 RESAMPLES = 2000
 # Products are of blocks of ROWS results and SLAB resamples. That is small enough for OpenBLAS to keep to one thread for up
@@ -35,8 +51,17 @@ def stream(*content: str | int) -> np.random.Generator:
 
 
 def trimmed(size: int, scoring: Scoring) -> int:
-    """How many of `size` sorted values are cut from each end; the rule of `scipy.stats.trim_mean`."""
-    return int(QUARTER * size) if scoring == "iqm" else 0
+    """How many of `size` sorted values are cut from each end; for the IQM by the rule of `scipy.stats.trim_mean`."""
+    match scoring:
+        case "mean":
+            return 0
+        case "iqm":
+            return int(QUARTER * size)
+        case "median":
+            # What is left is the one value in the middle, or the two of them.
+            return (size - 1) // 2
+        case _:
+            assert_never(scoring)
 
 
 def by_length(returns: Sequence[Sequence[float]]) -> Iterator[Indices]:
@@ -77,7 +102,7 @@ def weights(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
     return table
 
 
-def resampled_scores(returns: Sequence[Sequence[float]], task: Task) -> Iterator[tuple[Indices, Array]]:
+def resampled_scores(returns: Sequence[Sequence[float]], task: Scored) -> Iterator[tuple[Indices, Array]]:
     """Scores of resampled episodes, a few results at a time; lengths may differ.
 
     The randomness is a function of the task's id and the number of values: a result has the same resamples on every

@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from evaluator.model.duel import Duel
 from evaluator.model.result import Result
-from leaderboard.plan import Item
+from leaderboard.field import Name
+from leaderboard.plan import DuelItem, Item
 
 # GitHub ends a matrix at 256 jobs; 200 leave room for what else a run does.
 SHARDS = 200
@@ -16,6 +18,8 @@ SHARDS = 200
 START_SECONDS = 120.0
 # Where nothing is recorded yet. A guess that is too long makes more shards than needed, never a lost one.
 UNKNOWN_SECONDS = 60.0
+# What a duel takes beside its players' thinking: two containers, and the referee.
+DUEL_SECONDS = 5.0
 # No container starts and ends in less.
 LEAST_SECONDS = 0.5
 # More machines than run side by side only pay where each still has this much to do.
@@ -51,19 +55,36 @@ class Packing:
         return max(self.loads) / statistics.fmean(self.loads) if any(self.loads) else 1.0
 
 
-def expected_seconds(items: Sequence[Item], results: Iterable[Result]) -> list[float]:
-    """What each evaluation will take: as its agent's longest on that task, else the task's median, else a guess."""
-    own: dict[tuple[str, str, str], float] = {}
-    tasks: dict[str, list[float]] = defaultdict(list)
-    for result in results:
-        name = (result.login.casefold(), result.agent, result.task)
-        own[name] = max(own.get(name, 0.0), result.cost.wall_seconds)
-        tasks[result.task].append(result.cost.wall_seconds)
-    medians = {task: statistics.median(seconds) for task, seconds in tasks.items()}
+def expected_seconds(items: Iterable[Item | DuelItem], results: Iterable[Result], duels: Iterable[Duel] = ()) -> list[float]:
+    """What each evaluation will take: as its agent's longest on that task, else the task's median, else a guess.
+
+    A duel takes what both its players think, each as long as in its longest duel, its validation included.
+    """
+    alone = _Known(((result.task, (result.login.casefold(), result.agent)), result.cost.wall_seconds) for result in results)
+    side = _Known(
+        ((duel.task, player.name), player.cost.wall_seconds) for duel in duels if duel.matches for player in duel.players
+    )
     return [
-        own.get((item.entry.login.casefold(), item.entry.agent, item.task_id), medians.get(item.task_id, UNKNOWN_SECONDS))
+        DUEL_SECONDS + sum(side.seconds(item.task_id, entry.name, UNKNOWN_SECONDS / 2) for entry in item.entries)
+        if isinstance(item, DuelItem)
+        else alone.seconds(item.task_id, item.entry.name, UNKNOWN_SECONDS)
         for item in items
     ]
+
+
+class _Known:
+    """How long each agent took on each task."""
+
+    def __init__(self, recorded: Iterable[tuple[tuple[str, Name], float]]) -> None:
+        self._own: dict[tuple[str, Name], float] = {}
+        tasks: dict[str, list[float]] = defaultdict(list)
+        for of, seconds in recorded:
+            self._own[of] = max(self._own.get(of, 0.0), seconds)
+            tasks[of[0]].append(seconds)
+        self._medians = {task: statistics.median(seconds) for task, seconds in tasks.items()}
+
+    def seconds(self, task_id: str, name: Name, unknown: float) -> float:
+        return self._own.get((task_id, name), self._medians.get(task_id, unknown))
 
 
 def pack(seconds: Sequence[float], capacity: Capacity) -> Packing:

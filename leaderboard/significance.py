@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from leaderboard.estimate import ENDS, Estimates
-from leaderboard.resampling import Array, Indices
+from leaderboard.estimate import Estimates, critical
+from leaderboard.resampling import Indices
 
 # Pairs are compared in blocks of this many rows, which stay in the processor's cache.
 ROWS = 16
@@ -24,14 +23,8 @@ class Comparison(NamedTuple):
     """Whether some entry with the best score is not significantly better."""
 
 
-def critical(size: Array) -> Array:
-    """Student's t at 97.5 %, with one degree of freedom less than there are values; 1.98 for a hundred."""
-    quantile: Array = special.stdtrit(np.maximum(size - 1, 1), ENDS[1])
-    return quantile
-
-
 def compare(measured: Estimates) -> Comparison:
-    """Compare every two entries of a board.
+    """Compare every two entries of a board; greater is better.
 
     The difference of two independent scores is told from zero where |a − b| > t · √(error_a² + error_b²), with the t of
     the smaller sample: Welch's interval (Biometrika 34, 1947) with the conservative degrees of freedom. The

@@ -1,39 +1,30 @@
 """What a board says: the values that ranking makes and that pages, tables and feeds show."""
 
+import math
 from dataclasses import dataclass
 
 from evaluator.model.challenge import Challenge, Task
 from evaluator.model.moderation import Exclusion
 from evaluator.model.result import Result
-from evaluator.model.submission import Submission
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """An agent that stands on main now."""
-
-    login: str
-    """Its owner; `local` for the examples."""
-    agent: str
-    """Its folder."""
-    submission: Submission
-    """What its manifest says."""
-    digest: str
-    """Its version: results of another one do not rank."""
-    baseline: bool = False
-    """Shown for comparison, by the host."""
+from leaderboard.entry import Entry as Entry
+from leaderboard.game_standings import GameBoard
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A score and its 95 % interval."""
+    """A score and its 95 % interval; NaN is what there is not, and no number of any kind."""
 
     score: float
-    """Mean or IQM of the returns."""
+    """Mean or IQM of the returns, or another metric; NaN where it is missing."""
     low: float
-    """Lower end."""
+    """Lower end; NaN where nobody knows the spread."""
     high: float
-    """Upper end."""
+    """Upper end; NaN where nobody knows the spread."""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no score."""
+        return math.isnan(self.score)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +47,8 @@ class Row:
     """What it amounts to."""
     attempts: int
     """Versions of this agent that were evaluated on this task."""
+    others: tuple[float, ...] = ()
+    """What the task's further metrics say, in their order; NaN where one is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +61,11 @@ class Failure:
     """Its verdict and message."""
     attempts: int
     """Versions of this agent that were evaluated on this task."""
+
+    @property
+    def claimed(self) -> float | None:
+        """The score that a script says of itself, where the task lists such scores apart."""
+        return self.result.script.claimed if self.result.script else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +111,17 @@ class TaskBoard:
     withdrawn: tuple[Withdrawn, ...] = ()
     """By login and agent."""
 
+    @property
+    def self_reported(self) -> tuple[Failure, ...]:
+        """Those failures that are scripts' own claims."""
+        return tuple(failure for failure in self.failures if failure.claimed is not None)
+
+    @property
+    def best(self) -> Row | None:
+        """The first row that has a score, and if any has one a place of its own."""
+        scored = [row for row in self.rows if not row.estimate.is_missing]
+        return next((row for row in scored if not row.entry.is_aside), scored[0] if scored else None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class OverallRow:
@@ -147,4 +156,6 @@ class Standings:
     overall: tuple[OverallRow, ...]
     """By place. Only entries with at least one score."""
     tasks: tuple[TaskBoard, ...]
-    """In the order of challenge.yml."""
+    """The tasks that are played alone, in the order of challenge.yml."""
+    games: tuple[GameBoard, ...] = ()
+    """The games, in the order of challenge.yml."""

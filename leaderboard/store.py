@@ -1,23 +1,28 @@
-"""The store: one file per result and per trace, written so that a kill leaves the old state or the new one."""
+"""The store: one file per result, per trace and per duel, written so that a kill leaves the old state or the new one."""
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import TypeVar
 
 from evaluator.model import canonical
+from evaluator.model.duel import Duel
 from evaluator.model.result import Result
 
 RESULT = ".json"
 TRACE = ".trace.json"
+# More moves than any duel has: what is packed is never unpacked further.
+PLIES = 1 << 26
+INTEGERS = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
+
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Damaged:
-    """A file in the store that is not a result."""
+    """A file in the store that is neither a result nor a duel, though it lies where one would."""
 
     path: Path
     """Which."""
@@ -36,18 +41,22 @@ class Store:
 
     def files(self) -> Iterator[Path]:
         """Every result file, in order of its path."""
-        return iter(sorted(p for p in self.results.glob(f"*/*/*/*{RESULT}") if not p.name.startswith(".")))
+        return self._found("*/*/*")
+
+    def duel_files(self) -> Iterator[Path]:
+        """Every duel's file, in order of its path."""
+        return self._found("*/*")
+
+    def _found(self, folders: str) -> Iterator[Path]:
+        return iter(sorted(p for p in self.results.glob(f"{folders}/*{RESULT}") if not p.name.startswith(".")))
 
     def read(self) -> tuple[list[Result], list[Damaged]]:
         """All results, and the files that are none."""
-        found: list[Result] = []
-        damaged: list[Damaged] = []
-        for path in self.files():
-            try:
-                found.append(Result.model_validate(canonical.parse_strict(path.read_bytes())))
-            except (ValueError, ValidationError) as error:
-                damaged.append(Damaged(path=path, reason=" ".join(str(error).split())[:200]))
-        return found, damaged
+        return _read(self.files(), _result)
+
+    def read_duels(self) -> tuple[list[Duel], list[Damaged]]:
+        """All duels, their moves and times within reach, and the files that are none."""
+        return _read(self.duel_files(), _duel)
 
     def result_path(self, result: Result) -> Path:
         """Where a result lies or would lie."""
@@ -58,6 +67,16 @@ class Store:
         relative = path.relative_to(self.results)
         return self.traces / relative.with_name(relative.name.removesuffix(RESULT) + TRACE)
 
+    def duel_path_of(self, duel: Duel) -> Path:
+        """Where a duel lies or would lie."""
+        return self.results / (duel.path() + RESULT)
+
+    def write_duel(self, duel: Duel) -> Path:
+        """Record a duel: its moves are in it."""
+        path = self.duel_path_of(duel)
+        write_atomically(path, duel.serialised())
+        return path
+
     def write(self, result: Result, trace: bytes | None) -> Path:
         """Record a result; its trace comes first, so that no result is ever without one."""
         path = self.result_path(result)
@@ -65,6 +84,32 @@ class Store:
             write_atomically(self.trace_of(path), trace)
         write_atomically(path, result.serialised())
         return path
+
+
+def _read(files: Iterable[Path], parse: Callable[[bytes], Record]) -> tuple[list[Record], list[Damaged]]:
+    found: list[Record] = []
+    damaged: list[Damaged] = []
+    for path in files:
+        try:
+            found.append(parse(path.read_bytes()))
+        except (ValueError, OSError) as error:
+            damaged.append(Damaged(path=path, reason=" ".join(str(error).split())[:200]))
+    return found, damaged
+
+
+def _result(content: bytes) -> Result:
+    return Result.model_validate(canonical.parse_strict(content))
+
+
+def _duel(content: bytes) -> Duel:
+    duel = Duel.model_validate(canonical.parse_strict(content))
+    if sum(match.plies for match in duel.matches) > PLIES:
+        raise ValueError("more moves than a duel can have")
+    if any(leaf and (leaf.shape or leaf.dtype not in INTEGERS) for leaf in (duel.moves, duel.milliseconds)):
+        raise ValueError("moves and times are one whole number each")
+    duel.match_moves()
+    duel.match_milliseconds()
+    return duel
 
 
 def write_atomically(path: Path, content: bytes) -> None:

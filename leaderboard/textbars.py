@@ -1,5 +1,6 @@
 """Intervals drawn with characters, on one shared scale: for places that have neither colours nor pictures."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from leaderboard.standings import Estimate
 
 WIDTH = 26
 SCORE, LEADER = "●", "◆"
+WON, DREW, LOST = "█", "▒", "·"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +26,10 @@ class Bar:
 
 
 def picture(bars: Sequence[Bar], decimals: int) -> str:
-    """The bars below each other, their scores behind them, the ends of the scale beneath."""
+    """The bars below each other, their scores behind them, the ends of the scale beneath; nothing without a score."""
+    bars = [Bar(name=bar.name, estimate=_whole(bar.estimate), mark=bar.mark) for bar in bars if not bar.estimate.is_missing]
+    if not bars:
+        return ""
     scale = _scale(bars)
     names = max(len(bar.name) for bar in bars)
     scores = [number(bar.estimate.score, decimals) for bar in bars]
@@ -36,11 +41,31 @@ def picture(bars: Sequence[Bar], decimals: int) -> str:
     return "\n".join([*lines, f"{'':<{names}} {_axis(scale, decimals)}".rstrip()])
 
 
+def _whole(estimate: Estimate) -> Estimate:
+    """The same, as a point where there is no interval."""
+    score = estimate.score
+    return Estimate(score=score, low=score, high=score) if math.isnan(estimate.low) else estimate
+
+
 def _scale(bars: Sequence[Bar]) -> Scale:
     """From the least to the greatest that is shown; it has a width even where all are equal."""
     low, high = min(bar.estimate.low for bar in bars), max(bar.estimate.high for bar in bars)
     air = 0.0 if low < high else max(abs(high), 1.0) / 2
     return Scale(low=low - air, high=high + air)
+
+
+def shares(wins: int, draws: int, losses: int) -> str:
+    """Won, drawn and lost as parts of one bar, by largest remainders; what happened at all is seen."""
+    counts = (wins, draws, losses)
+    whole = sum(counts)
+    if not whole:
+        return ""
+    room = WIDTH - sum(count > 0 for count in counts)
+    parts = [(count > 0) + count * room // whole for count in counts]
+    by_remainder = sorted(range(3), key=lambda index: (-(counts[index] * room % whole), index))
+    for index in by_remainder[: WIDTH - sum(parts)]:
+        parts[index] += 1
+    return "".join(sign * part for sign, part in zip((WON, DREW, LOST), parts, strict=True))
 
 
 def drawn(estimate: Estimate, scale: Scale, mark: str) -> str:

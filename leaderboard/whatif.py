@@ -1,17 +1,21 @@
 """What if this were merged? The place that a preview's scores would take, and the place that merged agents have."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 
 from evaluator.model.challenge import Challenge, Task
+from evaluator.model.duel import Duel
 from evaluator.model.preview import Agent, Preview
 from evaluator.model.result import Class, Result, SandboxKind
-from evaluator.model.submission import Submission
+from evaluator.model.submission import Kind, Submission
 from evaluator.model.verdict import Verdict, is_retryable
+from leaderboard import veil, whatif_games
+from leaderboard.anonymity import hidden
 from leaderboard.board import standings
 from leaderboard.comment_states import AgentPreview, Official, OverallPreview, Previewed, TaskPreview
-from leaderboard.estimate import estimates, intervals
+from leaderboard.estimate import intervals, measured
 from leaderboard.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
 
 Name = tuple[str, str]
@@ -27,12 +31,30 @@ class Recorded:
     entries: tuple[Entry, ...]
     """The agents that rank: those on main, less those that moderation keeps off the board."""
     results: tuple[Result, ...]
-    """Everything recorded."""
+    """Everything recorded of single agents."""
+    duels: tuple[Duel, ...] = ()
+    """Everything recorded of two players."""
+    at: datetime | None = None
+    """The moment, for what is hidden and not named until a date; everything is shown when left out."""
 
     @cached_property
     def now(self) -> Standings:
         """The official board as it is."""
-        return standings(self.challenge, self.entries, self.results, official=True)
+        return standings(self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels)
+
+    def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Entries with the mark of the hosts' own, which take no place from others."""
+        people = self.challenge.people
+        return [replace(entry, host=people.is_host(entry.login)) for entry in entries] if people.hosts else list(entries)
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The tasks whose boards are not shown."""
+        return frozenset(task.id for task in hidden(self.challenge, self.at)) if self.at else frozenset()
+
+    def masked(self, agent: AgentPreview) -> AgentPreview:
+        """What a comment may say of an agent: nothing of boards that are hidden, and no name that is not shown."""
+        return agent if self.at is None else veil.masked(agent, self.challenge, self.hidden, self.at)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +76,7 @@ def what_if(recorded: Recorded, result: Result) -> TaskPreview | None:
         name=None,
         faults=(),
         results=(result,),
+        duels=(),
     )
     rows = _agent(_candidates(recorded, (agent,)), agent, overall=False).rows
     return rows[0] if rows else None
@@ -67,22 +90,28 @@ def preview_state(
     return Previewed(
         head_sha=preview.head_sha,
         evaluator_sha=preview.evaluator_sha,
-        agents=tuple(_agent(candidates, agent, overall=not preview.skipped) for agent in preview.agents),
+        agents=tuple(
+            recorded.masked(_agent(candidates, agent, overall=not preview.skipped and not recorded.hidden))
+            for agent in preview.agents
+        ),
         skipped=preview.skipped,
         removed=removed,
         log=log,
         run_url=run_url,
+        sealed=recorded.challenge.sealed is not None,
     )
 
 
 def _candidates(recorded: Recorded, agents: Sequence[Agent]) -> _Candidates:
     """All agents of a pull request are merged at once, so they are put on the board at once."""
-    played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results}
+    played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
     entries = [entry for entry in recorded.entries if _name(entry.login, entry.agent) not in played]
     results = [result for result in recorded.results if _name(result.login, result.agent) not in played]
     entries += [_entry(agent) for agent in played.values()]
     results += [_promoted(result) for agent in played.values() for result in agent.results]
-    then = standings(recorded.challenge, entries, results, official=True)
+    duels = [duel for duel in recorded.duels if not any(player.name in played for player in duel.players)]
+    duels += whatif_games.promoted(agents)
+    then = standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
     return _Candidates(recorded=recorded, then=then)
 
 
@@ -91,9 +120,11 @@ def _name(login: str, agent: str) -> Name:
 
 
 def _entry(agent: Agent) -> Entry:
-    """An entry for the tasks that were played; its manifest matters no more."""
-    tasks = tuple(result.task for result in agent.results)
-    submission = Submission(name=agent.name or agent.agent, algorithm="preview", tasks=tasks)
+    """An entry for the tasks that were played; nothing of its manifest matters but whether it is a script."""
+    kind = Kind.SCRIPT if any(result.script for result in agent.results) else Kind.POLICY
+    played = [*(result.task for result in agent.results), *(duel.task for duel in agent.duels)]
+    tasks = tuple(dict.fromkeys(played))
+    submission = Submission(name=agent.name or agent.agent, algorithm="preview", kind=kind, tasks=tasks)
     return Entry(login=agent.login, agent=agent.agent, submission=submission, digest=agent.submission_digest or "")
 
 
@@ -112,8 +143,9 @@ def _agent(candidates: _Candidates, agent: Agent, *, overall: bool) -> AgentPrev
             rows.append(_shown(board, result, own.estimate if own else None, own.place if own else None))
     shown = _overall(candidates.then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
     return AgentPreview(
-        login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown
-    )
+        login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
+        games=whatif_games.previewed(candidates.then, candidates.recorded.now, agent),
+    )  # fmt: skip
 
 
 def _scored(rows: Iterable[TaskPreview]) -> int:
@@ -130,11 +162,16 @@ def _shown(board: TaskBoard, result: Result, own_last: Estimate | None, own_plac
     row = _row(board, _name(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
         return TaskPreview(task=board.task, result=result, retryable=retryable)
-    leader = next((other for other in board.rows if other is not row), None)
+    leader = next((other for other in board.rows if other is not row and not other.estimate.is_missing), None)
+    if row.estimate.is_missing:
+        return TaskPreview(
+            task=board.task, result=result, estimate=row.estimate, others=row.others, entries=len(board.rows),
+            own_last=own_last, own_place=own_place, retryable=retryable,
+        )  # fmt: skip
     return TaskPreview(
         task=board.task, result=result, estimate=row.estimate, place=row.place, rank_low=row.rank_low,
         rank_high=row.rank_high, with_leader=row.with_leader, entries=len(board.rows), own_last=own_last,
-        own_place=own_place,
+        own_place=own_place, others=row.others,
         leader=leader.estimate if leader else None,
         leader_name=f"{leader.entry.login}/{leader.entry.agent}" if leader else None, retryable=retryable,
     )  # fmt: skip
@@ -162,10 +199,11 @@ def official_state(
 
 
 def _pending(now: Standings, name: Name) -> Iterator[str]:
-    for board in now.tasks:
-        for entry in board.waiting:
+    waiting = [(board.task, board.waiting) for board in now.tasks] + [(board.task, board.waiting) for board in now.games]
+    for task, entries in waiting:
+        for entry in entries:
             if _name(entry.login, entry.agent) == name:
-                yield f"{entry.login}/{entry.agent} on {board.task.title or board.task.id}"
+                yield f"{entry.login}/{entry.agent} on {task.title or task.id}"
 
 
 def standing(recorded: Recorded, login: str, agent: str) -> AgentPreview | None:
@@ -179,8 +217,12 @@ def standing(recorded: Recorded, login: str, agent: str) -> AgentPreview | None:
         own = next((one for one in _measured(board) if _name(one.entry.login, one.entry.agent) == name), None)
         if own:
             rows.append(_shown(board, own.result, _before(recorded, board.task, own.result), None))
-    overall = _overall(recorded.now, name) if _scored(rows) > 1 else None
-    return AgentPreview(login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall)
+    overall = _overall(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
+    found = AgentPreview(
+        login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
+        games=whatif_games.official(recorded.now, entry),
+    )  # fmt: skip
+    return recorded.masked(veil.unscored(found, recorded.hidden))
 
 
 def _measured(board: TaskBoard) -> Iterator[Row | Failure]:
@@ -201,4 +243,4 @@ def _before(recorded: Recorded, task: Task, result: Result) -> Estimate | None:
     if not earlier:
         return None
     newest = max(earlier, key=lambda one: (one.provenance.evaluated_at, one.key))
-    return intervals(estimates([newest.returns], task))[0]
+    return intervals(measured([newest], task))[0]

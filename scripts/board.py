@@ -1,6 +1,7 @@
 """One board on disk: its challenge, its entries, its store."""
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,14 +11,17 @@ from evaluator.host.folder import Folder, read_folder
 from evaluator.host.image import default_base
 from evaluator.host.load import LoadError, parse_moderation, read_challenge
 from evaluator.model.challenge import Challenge, Task
+from evaluator.model.duel import Duel
 from evaluator.model.moderation import Moderation
 from evaluator.model.names import AGENT, LOGIN
 from evaluator.model.result import Result
-from leaderboard.standings import Entry
+from leaderboard.entry import Entry
+from leaderboard.field import LOCAL as LOCAL
 from leaderboard.store import Damaged, Store
 from scripts.console import USAGE, CommandError
+from scripts.seasons.opening import opened
+from scripts.seasons.record import Seasons, read_seasons
 
-LOCAL = "local"
 PREVIEW_BEACON = "preview"
 
 
@@ -33,6 +37,13 @@ class Found:
     """Where it lies."""
     folder: Folder
     """What is in it."""
+    baseline: bool = False
+    """Whether the challenge names it for comparison."""
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """By which it is found: login without capitals, and folder."""
+        return self.login.casefold(), self.agent
 
     @property
     def shown(self) -> str:
@@ -41,9 +52,10 @@ class Found:
 
     def entry(self) -> Entry:
         """What ranks."""
-        submission = self.folder.submission
-        baseline = self.login == LOCAL and self.agent == "random"
-        return Entry(login=self.login, agent=self.agent, submission=submission, digest=self.folder.digest, baseline=baseline)
+        return Entry(
+            login=self.login, agent=self.agent, submission=self.folder.submission, digest=self.folder.digest,
+            baseline=self.baseline,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,18 @@ class Board:
     @cached_property
     def recorded(self) -> tuple[list[Result], list[Damaged]]:
         """What the store held when this was first asked."""
-        return self.store.read()
+        found, damaged = self.store.read()
+        return opened(found, self.seasons), damaged
+
+    @cached_property
+    def seasons(self) -> Seasons:
+        """Which seasons were revealed or closed."""
+        return read_seasons(self.store.results)
+
+    @cached_property
+    def recorded_duels(self) -> tuple[list[Duel], list[Damaged]]:
+        """The duels that the store held when this was first asked."""
+        return self.store.read_duels()
 
     def store_at(self, results: Path) -> Store:
         """Results in another place, their traces beside them."""
@@ -102,8 +125,9 @@ class Board:
             folder = read_folder(path, self.challenge.submissions)
         except LoadError as error:
             shown = os.path.relpath(path, Path.cwd())
-            raise LoadError(*(_under(shown, line) for line in error.lines)) from error
-        return Found(login=login, agent=path.name, path=path, folder=folder)
+            raise LoadError(*(_under(shown, line.replace(str(path), shown)) for line in error.lines)) from error
+        baseline = self.challenge.is_baseline(login, path.name, example=login == LOCAL)
+        return Found(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
 
     def folders(self) -> list[Path]:
         """Every folder that should hold an agent: submissions first, then the examples."""
@@ -137,6 +161,17 @@ class Board:
             raise CommandError(USAGE, f"there is no task {unknown!r}; the tasks are {', '.join(known)}")
         return [known[i] for i in ids]
 
+    def games(self, ids: list[str] | None) -> list[Task]:
+        """The games of those ids, or all of them."""
+        known = {task.id: task for task in self.challenge.games}
+        if not known:
+            raise CommandError(USAGE, "this board has no game; challenge.yml names one with 'game' instead of 'env'")
+        if wrong := next((i for i in ids or [] if i not in known), None):
+            solo = self.challenge.task(wrong) is not None
+            fault = f"{wrong} is played alone, with 'pullrank evaluate'" if solo else f"there is no game {wrong!r}"
+            raise CommandError(USAGE, f"{fault}; the games are {', '.join(known)}")
+        return [known[i] for i in ids] if ids else list(known.values())
+
 
 def _under(folder: str, line: str) -> str:
     return line if line.startswith(folder) else f"{folder}/{line}"
@@ -150,6 +185,9 @@ def open_board(start: Path, challenge: Path | None = None) -> Board:
     """
     for place in (start, *start.parents):
         if (place / "challenge.yml").is_file():
+            # A host's own modules, environments and metrics, may lie beside challenge.yml; ours are found before them.
+            if str(place) not in sys.path:
+                sys.path.append(str(place))
             return Board(place, challenge)
     raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a board's clone")
 

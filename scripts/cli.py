@@ -7,20 +7,22 @@ import sys
 from types import FrameType
 from typing import Annotated, NoReturn
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
 
-# Verb to whether it steps environments, which must then be done with pinned arithmetic.
+# Verb to whether its arithmetic must be pinned: what steps environments, and what rates players.
 VERBS = {
     "new": False,
     "check": False,
     "evaluate": True,
-    "rank": False,
+    "duel": True,
+    "tournament": True,
+    "rank": True,
     "verify": True,
-    "plan": False,
-    "site": False,
+    "plan": True,
+    "site": True,
     "demo": True,
     "probe": False,
     "schemas": False,
@@ -29,6 +31,8 @@ VERBS = {
     "recorded": False,
     "doctor": False,
     "init": False,
+    "import-evalai": False,
+    "season": True,
 }
 
 
@@ -41,7 +45,7 @@ def build(verb: str | None) -> typer.Typer:
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(_root)
     for name in [verb] if verb in VERBS else list(VERBS):
-        module = importlib.import_module(f"scripts.commands.{name}")
+        module = importlib.import_module(f"scripts.commands.{name.replace('-', '_')}")
         if isinstance(module.run, typer.Typer):
             app.add_typer(module.run, name=name)
         else:
@@ -74,10 +78,12 @@ def _guarded(verb: str | None, *, debug: bool) -> int:
     except CommandError as error:
         say(str(error))
         return error.code
-    except click.ClickException as error:
-        say(f"{error.format_message()}; 'pullrank --help' lists the verbs")
+    except TyperException as error:
+        said = error.format_message().strip().rstrip(".")
+        if said:  # without a verb there is nothing to say: typer has printed the help
+            say(f"{said}; 'pullrank {verb} --help' says more" if verb else said)
         return USAGE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         say("Stopped. What was finished is recorded; the same command goes on from there.")
         return 130
     except Exception as error:

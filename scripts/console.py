@@ -30,16 +30,23 @@ def say(text: str) -> None:
     people().print(text, markup=False, soft_wrap=True)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, indent: int | None = 2) -> None:
     """The one document for machines."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 @contextlib.contextmanager
 def bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar on a terminal, nothing elsewhere; yields the function that sets how much is done."""
+    with titled_bar(title, total, quiet=quiet) as tell:
+        yield lambda done: tell(done, None)
+
+
+@contextlib.contextmanager
+def titled_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int, str | None], None]]:
+    """A bar over many things; yields the function that sets how much is done and, unless None, what is being done."""
     console = people()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
         task = progress.add_task(title, total=total)
-        yield lambda done: progress.update(task, completed=done)
+        yield lambda done, now: progress.update(task, completed=done, description=now)

@@ -1,4 +1,4 @@
-"""Evaluates what is wanted and records it: the verbs `evaluate` and `demo` share this."""
+"""Evaluates what is wanted and records it: the verbs `evaluate` and `demo` share this; duels are in `dueling`."""
 
 import os
 from collections.abc import Callable
@@ -18,6 +18,9 @@ from evaluator.model.verdict import Verdict
 from leaderboard.store import Store
 from scripts.board import PREVIEW_BEACON, Board, Found, base_image
 from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
+
+_NO_SCRIPTS = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
+_FOR_SCRIPTS = "the task {task} is for scripts; write 'kind: script', or name another task"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +49,7 @@ class Bench:
     def run(self, order: Order, *, quiet: bool) -> tuple[Result, bytes | None]:
         """Evaluate, with a bar."""
         title = f"{order.agent} on {order.world.task.id}"
-        with bar(title, order.world.task.episodes, quiet=quiet) as done:
+        with bar(title, order.extent, quiet=quiet) as done:
             outcome = evaluate(order, self.chosen.kind, self.chosen.opener, lambda: datetime.now(UTC), done)
         return outcome.result, outcome.trace
 
@@ -108,7 +111,7 @@ def entered(found: Found, tasks: list[Task]) -> list[Task]:
     """The tasks that the agent enters.
 
     Raises:
-        LoadError: it names a task that there is not.
+        LoadError: it names a task that there is not, or one that measures another kind of agent.
     """
     submission = found.folder.submission
     known = {task.id for task in tasks}
@@ -116,4 +119,9 @@ def entered(found: Found, tasks: list[Task]) -> list[Task]:
         raise LoadError(
             f"{found.shown}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(known))}"
         )
-    return [task for task in tasks if submission.enters(task.id)]
+    named = [task for task in tasks if submission.tasks != "all" and submission.enters(task.id)]
+    other = next((task for task in named if not submission.fits(task)), None)
+    if other is not None:
+        fault = _FOR_SCRIPTS if other.script else _NO_SCRIPTS
+        raise LoadError(f"{found.shown}/submission.yml: {fault.format(task=repr(other.id))}")
+    return [task for task in tasks if submission.plays(task)]

@@ -7,18 +7,20 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from leaderboard.anonymity import Shown, as_shown, hidden
 from leaderboard.departed import departed
 from leaderboard.pages import PageContext, render
 from scripts.board import Board
 from scripts.commands.rank import compute
 from scripts.console import OUR_FAULT, CommandError, people
+from scripts.frames import frames
 
 
 def build(board: Board, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is whole."""
     pages = board.root / "build" / "pages"
+    write_pages(board, pages, official=official)
     with people().status("Building the site …"):
-        write_pages(board, pages, official=official)
         _run_mkdocs(board)
     return board.root / "build" / "site"
 
@@ -28,12 +30,25 @@ def write_pages(board: Board, pages: Path, *, official: bool) -> None:
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(board.root / "site" / "pages", pages)
     shutil.copytree(board.root / "site" / "assets", pages / "assets", dirs_exist_ok=True)
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    now = datetime.now(UTC)
     found, _ = board.read_all()
-    entries, results = [f.entry() for f in found], board.results_less_unreadable(found)
-    gone = departed(entries, results, board.moderation, board.challenge.season)
-    context = PageContext(repository=board.challenge.repository, generated_at=now, departed=gone)
-    for name, text in render(compute(board, official=official), context).items():
+    whole = Shown(
+        challenge=board.challenge, entries=tuple(f.entry() for f in found), moderation=board.moderation, duels=(),
+        results=tuple(board.results_less_unreadable(found)),
+    )  # fmt: skip
+    seen = as_shown(whole, now) if official else whole
+    gone = departed(seen.entries, seen.results, seen.moderation, board.challenge.season)
+    table = compute(board, official=official, now=now)
+    drawn = frames(table, board.root / "build" / "frames")
+    context = PageContext(
+        repository=board.challenge.repository,
+        generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
+        departed=gone,
+        frames=drawn,
+        now=now,
+        hidden=hidden(board.challenge, now) if official else (),
+    )
+    for name, text in render(table, context).items():
         path = pages / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -4,11 +4,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evaluator.model.challenge import Challenge
+from evaluator.model.challenge import Challenge, Task
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict, in_plain_words
-from leaderboard.estimate import estimates
-from leaderboard.standings import Standings, TaskBoard
+from leaderboard.estimate import measured, values
+from leaderboard.format import NONE
+from leaderboard.metrics import arrow, better, digits, is_missing, metrics_of, others, ranking
+from leaderboard.standings import OverallRow, Row, Standings, TaskBoard
+from scripts.game_tables import game_tables
 
 
 def _console() -> Console:
@@ -23,6 +26,7 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
     for result in results:
         table.add_row(result.task, result.verdict, *_numbers(challenge, result))
     _console().print(table)
+    _metrics_table(challenge, results)
     for result in results:
         if result.verdict is not Verdict.OK:
             _explain(result)
@@ -37,9 +41,38 @@ def _numbers(challenge: Challenge, result: Result) -> list[str]:
     ]
     if result.verdict is not Verdict.OK or task is None:
         return ["", "", "", "", *cost]
-    found = estimates([result.returns], task)
-    score, low, high = (f"{value[0]:.{task.decimals}f}" for value in (found.score, found.low, found.high))
-    return [score, f"{low} … {high}", str(len(result.returns)), str(result.cost.steps), *cost]
+    found = measured([result], task)
+    score, low, high = (_number(float(value[0]), digits(task)) for value in (found.score, found.low, found.high))
+    return [
+        score,
+        _span(low, high),
+        "" if result.sealed else str(len(result.returns)),
+        "" if result.sealed else str(result.cost.steps),
+        *cost,
+    ]
+
+
+def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
+    """Every metric of the tasks whose metrics the host named."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("task", "metric", "value", "better"):
+        table.add_column(name, justify="right" if name == "value" else "left")
+    for result in results:
+        task = challenge.task(result.task)
+        for metric in task.metrics if task and result.verdict is Verdict.OK else ():
+            value = _number(values([result], task, metric)[0], metric.decimals) if task else NONE
+            table.add_row(result.task, Text(metric.name), value, metric.direction.value)
+    if table.row_count:
+        _console().print()
+        _console().print(table)
+
+
+def _number(value: float, decimals: int) -> str:
+    return NONE if is_missing(value) else f"{value:.{decimals}f}"
+
+
+def _span(low: str, high: str) -> str:
+    return NONE if NONE in (low, high) else f"{low} … {high}"
 
 
 def _explain(result: Result) -> None:
@@ -52,47 +85,69 @@ def _explain(result: Result) -> None:
 
 
 def standings_tables(standings: Standings) -> None:
-    """The overall board and each task's."""
+    """The overall board, each task's and each game's."""
     console = _console()
     console.print(Text(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
         console.print(Text("A local board: public seeds, measured on this machine."))
+    if standings.tasks:
+        console.print(_overall_table(standings))
+    for board in standings.tasks:
+        console.print(task_table(board))
+    for game in standings.games:
+        game_tables(game)
+
+
+def _overall_table(standings: Standings) -> Table:
     table = Table(box=None, pad_edge=False, title="Overall", title_justify="left")
     for name in ("place", "rank", "agent", "author", "score", "95 % interval"):
         table.add_column(name, justify="left" if name in ("agent", "author") else "right")
     for row in standings.overall:
         found = row.estimate
         table.add_row(
-            str(row.place), _range(row.rank_low, row.rank_high), Text(row.entry.submission.name), Text(row.entry.login),
+            *_place(row), Text(row.entry.submission.name), Text(row.entry.login),
             f"{found.score:.3f}", f"{found.low:.3f} … {found.high:.3f}",
         )  # fmt: skip
-    console.print(table)
-    for board in standings.tasks:
-        console.print(task_table(board))
+    return table
 
 
 def task_table(board: TaskBoard) -> Table:
     """One task's board."""
-    table = Table(box=None, pad_edge=False, title=f"\n{board.task.title or board.task.id}", title_justify="left")
-    for name in ("place", "rank", "agent", "author", "score", "95 % interval", "verdict"):
-        table.add_column(name, justify="left" if name in ("agent", "author", "verdict") else "right")
+    task = board.task
+    table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")
+    names = [f"{metric.name} {arrow(metric)}" for metric in task.metrics] or ["score"]
+    for name in ("place", "rank", "agent", "author", names[0], "95 % interval", *names[1:], "verdict"):
+        is_text = name in ("agent", "author", "verdict")
+        table.add_column(Text(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
+    if task.metrics:
+        words = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
+        table.caption, table.caption_justify = Text(f"{words}; {ranking(task).name} ranks"), "left"
     for row in board.rows:
-        score, low, high = (
-            f"{value:.{board.task.decimals}f}" for value in (row.estimate.score, row.estimate.low, row.estimate.high)
-        )
-        table.add_row(
-            str(row.place), _range(row.rank_low, row.rank_high), Text(row.entry.submission.name), Text(row.entry.login),
-            score, f"{low} … {high}", "ok",
-        )  # fmt: skip
+        table.add_row(*_row(task, row))
+    gap = [""] * len(others(task))
     for failure in board.failures:
         who = failure.entry
-        table.add_row("", "", Text(who.submission.name), Text(who.login), "", "", failure.result.verdict)
+        table.add_row("", "", Text(who.submission.name), Text(who.login), "", "", *gap, failure.result.verdict)
     for out in board.excluded:
-        table.add_row("", "", Text(out.agent), Text(out.login), "", "", "excluded")
+        table.add_row("", "", Text(out.agent), Text(out.login), "", "", *gap, "excluded")
     for left in board.withdrawn:
-        score = "" if left.score is None else f"{left.score:.{board.task.decimals}f}"
-        table.add_row("", "", Text(left.agent), Text(left.login), score, "", "withdrawn")
+        score = "" if left.score is None else f"{left.score:.{digits(task)}f}"
+        table.add_row("", "", Text(left.agent), Text(left.login), score, "", *gap, "withdrawn")
     return table
+
+
+def _row(task: Task, row: Row) -> list[str | Text]:
+    found = row.estimate
+    score, low, high = (_number(value, digits(task)) for value in (found.score, found.low, found.high))
+    beside = [_number(value, metric.decimals) for metric, value in zip(others(task), row.others, strict=True)]
+    place = [NONE, NONE] if found.is_missing else _place(row)
+    who = [Text(row.entry.submission.name), Text(row.entry.login)]
+    return [*place, *who, score, _span(low, high), *beside, "ok"]
+
+
+def _place(row: Row | OverallRow) -> list[str]:
+    """Place and ranks; what is listed for comparison has none."""
+    return [NONE, NONE] if row.entry.is_aside else [str(row.place), _range(row.rank_low, row.rank_high)]
 
 
 def _range(low: int, high: int) -> str:

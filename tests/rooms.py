@@ -6,14 +6,17 @@ from pathlib import Path
 
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.cohort import Ticket
+from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
 from evaluator.host.evaluate import Evaluation, Order, evaluate
 from evaluator.host.folder import Folder, assemble
+from evaluator.host.games import open_game
 from evaluator.host.pins import pinned_environment
 from evaluator.host.referee import Match, Tally, play
 from evaluator.host.sandbox import Cell
 from evaluator.host.seeds import agent_seeds, episode_seeds
 from evaluator.host.worlds import open_world
 from evaluator.model.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.duel import Duel
 from evaluator.model.result import Class
 from evaluator.model.submission import Blob
 
@@ -71,6 +74,41 @@ def evaluated(source: str, task: Task, chosen: Chosen | None = None, **changes: 
     wanted = order(folder(source), task, **changes)
     return evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
 
+
+def duel_order(one: str, other: str | None, task: Task, **changes: object) -> DuelOrder:
+    """An order with the preview's seeds: alice/one against bob/other, or alice/one against itself."""
+    first = Contender(login="alice", login_id=None, agent="one", folder=folder(one))
+    second = Contender(login="bob", login_id=None, agent="other", folder=folder(other)) if other is not None else first
+    fields: dict[str, object] = {
+        "contenders": order_sides(first, second), "game": open_game(task), "limits": Limits(), "season": SEASON,
+        "beacon": "preview", "beacon_verified": False, "klass": Class.LOCAL, "runtime_digest": DIGEST,
+    }  # fmt: skip
+    return DuelOrder(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def duelled(one: str, other: str | None, task: Task, chosen: Chosen | None = None, **changes: object) -> Duel:
+    """The duel of alice's player, side 0, with bob's, side 1; with itself where there is no other."""
+    box = chosen or process()
+    wanted = duel_order(one, other, task, **changes)
+    return hold(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
+
+
+RANDOM_PLAYER = """
+import numpy
+
+class Agent:
+    def __init__(self, seed):
+        self.generator = numpy.random.default_rng(seed)
+    def act(self, observation):
+        return int(self.generator.choice(numpy.flatnonzero(observation["action_mask"])))
+"""
+
+FIRST_LEGAL = """
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        return int(observation["action_mask"].argmax())
+"""
 
 ANGLE_RULE = """
 class Agent:

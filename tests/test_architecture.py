@@ -16,6 +16,7 @@ OWNERS = {
     "github": {"scripts/bot/client.py"},
     "yaml": {"evaluator/host/load.py"},
     "jinja2": {"leaderboard/pages.py", "leaderboard/comment.py"},
+    "cryptography": {"evaluator/host/sealed.py"},
 }
 
 
@@ -57,7 +58,7 @@ def test_each_outside_thing_has_one_owner(thing: str) -> None:
 
 def test_the_sandbox_imports_only_itself_and_the_wire() -> None:
     for path in SOURCES:
-        if "sandbox" in path.parts and "evaluator" in path.parts and path.parent.name == "sandbox":
+        if "sandbox" in path.parts and "evaluator" in path.parts:
             allowed = {m for m in imported_modules(path) if m.startswith("evaluator.sandbox") or m == "evaluator.wire"}
             assert imported_modules(path) - {"evaluator.__init__"} == allowed, path
 
@@ -127,6 +128,7 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
         "evaluator/host/evaluate.py": 1,  # ours is never the agent's
         "evaluator/host/worlds.py": 1,  # an environment's own constructor
         "evaluator/sandbox/agent.py": 2,  # the agent's import and constructor
+        "evaluator/sandbox/script.py": 1,  # whatever a script raises is its exit code
         "evaluator/sandbox/main.py": 2,  # the agent's act and act_batch
         "evaluator/sandbox/spaces.py": 1,  # the agent's __repr__
         "scripts/cli.py": 1,  # one line instead of a traceback

@@ -1,6 +1,7 @@
 """A container's standard streams: the engine's multiplexed frames, as a log or as the channel itself."""
 
 import contextlib
+import select
 import socket
 import struct
 import threading
@@ -83,6 +84,30 @@ class StandardStream:
             self._receive(deadline)
             if len(self._ready) < minimum:
                 check_deadline(deadline)
+        count = min(len(view), len(self._ready))
+        view[:count] = self._ready[:count]
+        del self._ready[:count]
+        return count
+
+    def fileno(self) -> int:
+        """See Stream."""
+        return self._connection.fileno()
+
+    def push(self, view: memoryview) -> int:
+        """See Stream."""
+        if not select.select([], [self._connection], [], 0)[1]:
+            return 0
+        try:
+            return self._connection.send(view)
+        except TimeoutError:
+            return 0
+        except OSError as error:
+            raise HangupError from error
+
+    def pump(self, view: memoryview) -> int:
+        """See Stream."""
+        if not self._ready and select.select([self._connection], [], [], 0)[0]:
+            self._receive(float("inf"))
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         del self._ready[:count]

@@ -37,6 +37,15 @@ class Stream(Protocol):
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """Read at least `minimum` bytes and at most the view's; raises as `send` does. Returns how many."""
 
+    def fileno(self) -> int:
+        """What the kernel's poll looks at, for who waits for several."""
+
+    def push(self, view: memoryview) -> int:
+        """Write what can be written without waiting; returns how many bytes. Raises HangupError."""
+
+    def pump(self, view: memoryview) -> int:
+        """Read what is there without waiting; returns how many bytes. Raises HangupError."""
+
 
 class SocketStream:
     """A Unix socket. Its kernel timeouts are the tick at which a wait looks at its deadline."""
@@ -91,6 +100,31 @@ class SocketStream:
                 raise HangupError from error
         return 0
 
+    def fileno(self) -> int:
+        """See Stream."""
+        return self._connection.fileno()
+
+    def push(self, view: memoryview) -> int:
+        """See Stream."""
+        try:
+            return self._connection.send(view, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise HangupError from error
+
+    def pump(self, view: memoryview) -> int:
+        """See Stream."""
+        try:
+            count = self._connection.recv_into(view, 0, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+        except ConnectionResetError as error:
+            raise HangupError from error
+        if not count:
+            raise HangupError
+        return count
+
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
@@ -133,11 +167,19 @@ def read_body(stream: Stream, op: wire.Op, size: int, deadline: float) -> memory
 
 
 def _refuse(stream: Stream, begun: memoryview, seen: tuple[int, int, int, int], deadline: float) -> None:
-    length, got, op, size = seen
+    must_complain(*seen)
+    raise complaint(_rest(stream, begun, seen[0], deadline))
+
+
+def must_complain(length: int, got: int, op: int, size: int) -> None:
+    """A header that is not the expected one must be a complaint's.
+
+    Raises:
+        FaultError: it is anything else.
+    """
     if got != wire.Op.ERROR or length > wire.ERROR_BYTES:
         expected = f"expected opcode {int(op)} with {size} bytes, got opcode {got} with {length}"
         raise FaultError(Verdict.PROTOCOL_ERROR, f"the answer is not a frame of this protocol: {expected}")
-    raise complaint(_rest(stream, begun, length, deadline))
 
 
 def _rest(stream: Stream, begun: memoryview, length: int, deadline: float) -> bytes:
@@ -164,10 +206,15 @@ def read_json(stream: Stream, op: wire.Op, deadline: float) -> dict[str, Any]:
     body = _rest(stream, memoryview(b""), length, deadline)
     if got == wire.Op.ERROR:
         raise complaint(body)
-    return _object(body)
+    return parse_object(body)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a handshake frame.
+
+    Raises:
+        FaultError: the sandbox's bytes are none.
+    """
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -187,7 +234,7 @@ class ComplaintError(FaultError):
 
 def complaint(body: bytes) -> ComplaintError:
     """An ERROR frame's body as a fault; nothing in it is believed but whose fault it is."""
-    value = _object(body)
+    value = parse_object(body)
     try:
         verdict = _TROUBLES[wire.Trouble(str(value.get("trouble")))]
     except ValueError:

@@ -57,6 +57,7 @@ def _container(kind: SandboxKind, base: str, tell: Callable[[str], None], over_s
     walls = Walls(
         engine=engine,
         image=image.ensure(engine, base, tell),
+        with_extras=functools.cache(functools.partial(image.ensure_with, engine, base, tell)),
         kind=kind,
         over_socket=engine.is_local if over_socket is None else over_socket,
     )

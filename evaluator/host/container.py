@@ -4,21 +4,25 @@ import contextlib
 import io
 import json
 import math
-import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import docker
 import docker.errors
+import requests
 import requests.exceptions
 from docker.types import LogConfig, Ulimit
 from docker.utils import kwargs_from_env
 
+from evaluator.host.answers import EngineError as EngineError
+from evaluator.host.answers import Stored, build_failure
+from evaluator.host.owner import Owner as Owner
+from evaluator.host.owner import is_orphan
+from evaluator.host.owner import this_process as this_process
 from evaluator.host.sandbox import Usage
 from evaluator.host.usage import peak_from_cgroup, read_usage
 from evaluator.model.challenge import Limits
@@ -33,47 +37,9 @@ _GONE = (404, 409)
 GVISOR_THREADS = 200
 # By how much the news of a kill for memory may come after that of the end: one in ten did under load.
 LATE_SECONDS = 0.3
+# How long a step of a build may be silent: fetching and compiling large packages says nothing for minutes.
+BUILD_SECONDS = 1800
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
-
-
-class EngineError(Exception):
-    """The container engine does not answer or refuses; the message says what to do."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Owner:
-    """Which process a container belongs to; a number alone may be another process tomorrow."""
-
-    pid: int
-    start: str
-    boot: str
-    namespace: str
-
-
-def this_process() -> Owner:
-    """The owner that this process is."""
-    return Owner(pid=os.getpid(), start=_start_time(os.getpid()), boot=_read("/proc/sys/kernel/random/boot_id"),
-                 namespace=_namespace())  # fmt: skip
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""
-
-
-def _namespace() -> str:
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
-
-
-def _start_time(pid: int) -> str:
-    """Field 22 of /proc/PID/stat, counted after the process name; empty when there is none, or only its zombie."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
 
 
 class Engine:
@@ -116,6 +82,53 @@ class Engine:
             except docker.errors.ImageNotFound:
                 return None
 
+    @property
+    def platform(self) -> str:
+        """What images must be made for, such as `linux/amd64`."""
+        with _translated("ask the engine what it runs"):
+            found = self._api.version()
+        return f"{found['Os']}/{found['Arch']}"
+
+    def load(self, archive: Iterable[bytes], name: str, seconds: int) -> str:
+        """Unpack an archive of one image, which names it `name`; returns its id."""
+        patient = docker.APIClient(version="auto", timeout=seconds, **kwargs_from_env())
+        with _translated("unpack the image"), contextlib.closing(patient):
+            for event in patient.load_image(archive, quiet=True):  # type: ignore[no-untyped-call]
+                if reason := event.get("error") or event.get("message"):
+                    raise EngineError(f"could not unpack the image: {' '.join(str(reason).split())[:200]}")
+        found = self.image_id(name)
+        if found is None:
+            raise EngineError("could not unpack the image: the engine took it and does not have it")
+        return found
+
+    def stored(self, repository: str) -> list[Stored]:
+        """The images of that name, whatever their tags; the longest unused one first."""
+        with _translated("look at the images"):
+            names = [name for image in self._api.images(repository) for name in image["RepoTags"] or ()]
+        return sorted(filter(None, map(self._stored, names)), key=lambda image: (image.used, image.name))
+
+    def _stored(self, name: str) -> Stored | None:
+        with _translated("look at an image"):
+            try:
+                found = self._api.inspect_image(name)  # type: ignore[no-untyped-call]
+            except docker.errors.ImageNotFound:
+                return None
+        return Stored(name=name, size=int(found["Size"]), used=str(found.get("Metadata", {}).get("LastTagTime", "")))
+
+    def rename(self, image: str, name: str) -> None:
+        """Give an image a name; one that it has already counts as used now."""
+        with _translated("name an image"):
+            self._name(image, name)
+
+    def forget(self, name: str) -> None:
+        """Remove an image, unless a container is of it or it is gone."""
+        with _translated("remove an image"):
+            try:
+                self._api.remove_image(name)
+            except docker.errors.APIError as error:
+                if error.status_code not in _GONE:
+                    raise
+
     def build(self, context: bytes, tag: str, arguments: dict[str, str], tell: Callable[[str], None]) -> None:
         """Build an image from a tar archive.
 
@@ -125,14 +138,14 @@ class Engine:
         with _translated("build the evaluator image"):
             stream = self._api.build(
                 fileobj=io.BytesIO(context), custom_context=True, tag=tag, buildargs=arguments, rm=True, forcerm=True,
-                network_mode="host", decode=True,
+                network_mode="host", decode=True, timeout=BUILD_SECONDS,
             )  # fmt: skip
             last = ""
             for event in stream:
                 last = (event.get("stream") or event.get("status") or "").strip() or last
                 tell(last)
                 if "error" in event:
-                    raise EngineError(_build_failure(arguments, last, event["error"]))
+                    raise EngineError(build_failure(arguments, last, event["error"]))
 
     def fetch(self, reference: str, name: str, credentials: dict[str, str] | None) -> str:
         """Pull an image and call it `name` here; returns its digest."""
@@ -156,8 +169,11 @@ class Engine:
         repository, _, tag = name.rpartition(":")
         self._api.tag(image, repository, tag)
 
-    def create(self, image: str, command: list[str], limits: Limits, options: dict[str, Any]) -> str:
-        """A locked-down container, not yet started. `options`: environment, binds, runtime, stdin."""
+    def create(self, image: str, command: list[str] | None, limits: Limits, options: dict[str, Any]) -> str:
+        """A locked-down container, not yet started; without a command it runs the image's own.
+
+        `options`: environment, binds, runtime, stdin; the image's own working_dir where none is named.
+        """
         owner = this_process()
         with _translated("create the sandbox container"):
             made = self._api.create_container(
@@ -168,7 +184,7 @@ class Engine:
                 hostname="sandbox",
                 stdin_open=options["stdin"],
                 network_disabled=True,
-                working_dir="/opt/pullrank",
+                working_dir=options.get("working_dir"),
                 labels={LABEL: json.dumps(vars(owner), sort_keys=True)},
                 host_config=self._api.create_host_config(
                     **locked_down(limits, options["runtime"]), binds=options["binds"], runtime=options["runtime"]
@@ -232,7 +248,7 @@ class Engine:
         """Remove containers whose evaluator is gone; a living neighbour's are left alone. Returns how many."""
         with _translated("look for orphans"):
             mine = self._api.containers(all=True, filters={"label": LABEL})
-        orphans = [c["Id"] for c in mine if _is_orphan(c["Labels"].get(LABEL, ""), running=c["State"] == "running")]
+        orphans = [c["Id"] for c in mine if is_orphan(c["Labels"].get(LABEL, ""), running=c["State"] == "running")]
         for container in orphans:
             self.remove(container)
         return len(orphans)
@@ -264,31 +280,13 @@ def locked_down(limits: Limits, runtime: str | None = None) -> dict[str, Any]:
     }
 
 
-def _build_failure(arguments: dict[str, str], last: str, error: str) -> str:
-    if " FROM " in last:
-        base = arguments.get("BASE_IMAGE", "")[:60]
-        return f"the base image {base} cannot be had here; name one that can with BASE_IMAGE=…"
-    return f"the evaluator image cannot be built (at '{last[:60]}'): {' '.join(error.split())[:200]}"
-
-
-def _is_orphan(label: str, *, running: bool) -> bool:
-    try:
-        owner = Owner(**json.loads(label))
-    except (ValueError, TypeError):
-        return False
-    if owner.boot != _read("/proc/sys/kernel/random/boot_id"):
-        return not running
-    if owner.namespace != _namespace():
-        return False
-    return _start_time(owner.pid) != owner.start
-
-
 @contextlib.contextmanager
 def _translated(doing: str) -> Iterator[None]:
     try:
         yield
     except _ENGINE_ERRORS as error:
-        raise EngineError(f"could not {doing}: {_short(error)}") from error
+        refused = isinstance(error, docker.errors.APIError) and error.status_code == requests.codes.bad_request
+        raise EngineError(f"could not {doing}: {_short(error)}", refused=refused) from error
 
 
 def _short(error: BaseException) -> str:

@@ -5,86 +5,36 @@ import platform
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from evaluator.host.channel import clean
-from evaluator.host.cohort import Ticket
 from evaluator.host.faults import FaultError, HangupError
-from evaluator.host.folder import Folder, stage
+from evaluator.host.folder import stage
+from evaluator.host.ledger import Told
+from evaluator.host.order import Order as Order
+from evaluator.host.own import met, own_metrics
 from evaluator.host.pins import pinned_environment
+from evaluator.host.record import Played
 from evaluator.host.referee import Match, Tally, play
+from evaluator.host.remote import Offer
 from evaluator.host.runtime import versions
 from evaluator.host.sandbox import Cell, Opener, Sandbox, Usage
-from evaluator.host.seeds import agent_seeds, episode_seeds
-from evaluator.host.worlds import World
+from evaluator.host.scripted import Performance, perform
+from evaluator.host.serve import Service
 from evaluator.model import result as results
-from evaluator.model.challenge import Limits
-from evaluator.model.result import LOG_TAIL, Class, Cost, Provenance, Result, SandboxKind, Wanted, sealed
+from evaluator.model.result import LOG_TAIL, Cost, Provenance, Result, SandboxKind, sealed
+from evaluator.model.submission import Kind
 from evaluator.model.trace import Episode, Leaf, Trace
 from evaluator.model.verdict import Verdict, is_retryable
 
 ATTEMPTS = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """What is to be evaluated, for whom."""
-
-    login: str
-    """The owner."""
-    login_id: int | None
-    """GitHub's number for him."""
-    agent: str
-    """The agent's folder."""
-    folder: Folder
-    """The agent."""
-    world: World
-    """The task."""
-    limits: Limits
-    """What the sandbox may use."""
-    season: str
-    """The season it counts for."""
-    beacon: str
-    """Where the seeds come from."""
-    beacon_verified: bool
-    """Whether GitHub signed it."""
-    klass: Class
-    """official, preview or local."""
-    runtime_digest: str
-    """What measures."""
-    commit: str | None = None
-    """The board's commit."""
-    run_url: str | None = None
-    """The workflow run."""
-
-    def wanted(self) -> Wanted:
-        """What the evaluation is a function of."""
-        return Wanted(
-            submission_digest=self.folder.digest,
-            task_digest=self.world.task.digest(),
-            runtime_digest=self.runtime_digest,
-            season=self.season,
-            beacon=self.beacon,
-        )
-
-    def _seed_arguments(self) -> tuple[str, str, str, str, int]:
-        task = self.world.task
-        return self.season, self.beacon, self.folder.digest, task.id, task.episodes
-
-    def seeds(self) -> tuple[str, ...]:
-        """Each episode's environment seed."""
-        return episode_seeds(*self._seed_arguments())
-
-    def tickets(self) -> tuple[Ticket, ...]:
-        """The episodes to play."""
-        pairs = zip(self.seeds(), agent_seeds(*self._seed_arguments()), strict=True)
-        return tuple(Ticket(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
+_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +55,8 @@ class _Run:
     message: str = ""
     log_tail: str = ""
     tally: Tally | None = None
+    performance: Performance | None = None
+    own: dict[str, float] = dataclasses.field(default_factory=dict)
     usage: Usage = dataclasses.field(default_factory=Usage)
     wall_seconds: float = 0.0
     sandbox: SandboxKind
@@ -123,31 +75,57 @@ def evaluate(
 
 
 def _attempt(order: Order, kind: SandboxKind, opener: Opener, progress: Callable[[int], None]) -> _Run:
-    begun = time.monotonic()
-    try:
+    def in_sandbox() -> _Run:
         with tempfile.TemporaryDirectory(prefix="pullrank-agent-") as name:
-            run = _in_sandbox(order, opener, Path(name), progress)
+            try:
+                return _in_sandbox(order, opener, Path(name), progress)
+            except FaultError as fault:  # an agent's image that cannot be had
+                return _Run(verdict=fault.verdict, message=str(fault), sandbox=kind)
+
+    def failed(message: str) -> _Run:
+        return _Run(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)
+
+    begun = time.monotonic()
+    run = shielded(in_sandbox, failed)
+    return dataclasses.replace(run, wall_seconds=time.monotonic() - begun)
+
+
+def shielded(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:
+    """What an attempt gives; where anything goes wrong in it, what `failed` makes of the reason."""
+    try:
+        return attempt()
+    except FaultError as fault:  # already told in words, and not the agent's
+        return failed(clean(str(fault)))
     except Exception as error:  # noqa: BLE001  (the one place: whatever fails here is ours, and must not be the agent's)
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        message = clean(f"{type(error).__name__} at {where}: {error}")
-        run = _Run(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)
-    return dataclasses.replace(run, wall_seconds=time.monotonic() - begun)
+        return failed(clean(f"{type(error).__name__} at {where}: {error}"))
 
 
 def _in_sandbox(order: Order, opener: Opener, room: Path, progress: Callable[[int], None]) -> _Run:
     stage(order.folder, room)
-    cell = Cell(folder=room, entry=order.folder.submission.entry, limits=order.limits, environment=pinned_environment())
+    folder = order.folder
+    cell = Cell(
+        folder=room,
+        entry=folder.submission.source,
+        limits=order.allowed,
+        environment=pinned_environment(),
+        adapter=folder.submission.adapter,
+        extras=folder.submission.needs,
+        image=folder.image,
+    )
     sandbox = opener(cell)
     try:
-        return _played(order, sandbox, progress)
+        played = _performed if order.folder.submission.kind is Kind.SCRIPT else _played
+        run = played(order, sandbox, progress)
     finally:
         sandbox.close()
+    return dataclasses.replace(run, own=_own(order, run)) if run.verdict is Verdict.OK else run
 
 
 def _played(order: Order, sandbox: Sandbox, progress: Callable[[int], None]) -> _Run:
     match = Match(
-        world=order.world, tickets=order.tickets(), limits=order.limits, progress=progress, pin_sandbox=sandbox.pin
+        world=order.world, tickets=order.tickets(), limits=order.allowed, progress=progress, pin_sandbox=sandbox.pin
     )
     tally: Tally | None = None
     try:
@@ -172,6 +150,26 @@ def _played(order: Order, sandbox: Sandbox, progress: Callable[[int], None]) -> 
     )
 
 
+def _performed(order: Order, sandbox: Sandbox, progress: Callable[[int], None]) -> _Run:
+    """A script, which asks for episodes instead of being asked for actions."""
+    rules = order.world.task.script
+    if rules is None:
+        message = f"the task {order.world.task.id} takes no scripts; name a task that has rules for them"
+        return _Run(verdict=Verdict.INVALID, message=message, sandbox=sandbox.kind, image_digest=sandbox.image_digest)
+    service = Service(
+        offer=Offer(world=order.world, rules=rules, seed_of=order.seed_of),
+        agent_seed=order.tickets()[0].agent_seed,
+        limits=order.allowed,
+        progress=progress,
+        pin_sandbox=sandbox.pin,
+    )
+    done = perform(service, sandbox)
+    return _Run(
+        verdict=done.verdict, message=done.message, log_tail=done.log_tail, performance=done, usage=done.usage,
+        sandbox=sandbox.kind, image_digest=sandbox.image_digest,
+    )  # fmt: skip
+
+
 def _worse(complaint: FaultError, post_mortem: FaultError) -> FaultError:
     """A crash that a limit of the sandbox explains is that limit's."""
     return complaint if post_mortem.verdict is Verdict.CRASHED else post_mortem
@@ -180,7 +178,7 @@ def _worse(complaint: FaultError, post_mortem: FaultError) -> FaultError:
 def _write_down(order: Order, run: _Run, now: datetime) -> Evaluation:
     wanted = order.wanted()
     key = wanted.key()
-    trace = _trace(key, run.tally) if run.tally else None
+    trace = _trace(key, _episodes(run)) if run.verdict is Verdict.OK else None
     fields: dict[str, Any] = {
         "schema": results.SCHEMA,
         "key": key,
@@ -196,10 +194,10 @@ def _write_down(order: Order, run: _Run, now: datetime) -> Evaluation:
         "message": clean(run.message),
         "log_tail": clean_log(run.log_tail),
         "seeds": order.seeds(),
-        **_measured(run.tally),
-        "limits": order.limits,
+        **_measured(order, run),
+        "limits": order.allowed,
         "cost": _cost(run),
-        "versions": versions(),
+        "versions": versions(order.folder.submission.needs),
         "image_digest": run.image_digest,
         "platform": f"{platform.system()} {platform.machine()}",
         "provenance": Provenance(
@@ -215,18 +213,45 @@ def clean_log(text: str) -> str:
     return "\n".join(clean(line) for line in text[-4 * LOG_TAIL :].splitlines())[-LOG_TAIL:]
 
 
-def _measured(tally: Tally | None) -> dict[str, Any]:
+def _episodes(run: _Run) -> tuple[Played | Told, ...]:
+    """Every episode that was played, for the trace."""
+    return run.performance.episodes if run.performance else run.tally.episodes if run.tally else ()
+
+
+def _measured(order: Order, run: _Run) -> dict[str, Any]:
+    if done := run.performance:
+        script = {"script": done.record} if done.record else {}
+        if done.counted is None:
+            return script
+        return {
+            **script,
+            "seeds": order.seeds(done.counted.first),
+            "returns": done.counted.returns,
+            "lengths": done.counted.lengths,
+            "metrics": {"clipped_actions": float(done.clipped), **run.own},
+        }
+    tally = run.tally
     if tally is None:
         return {}
     return {
         "returns": [episode.total for episode in tally.episodes],
         "lengths": [episode.length for episode in tally.episodes],
-        "metrics": {"clipped_actions": float(tally.clipped)},
+        "metrics": {"clipped_actions": float(tally.clipped), **run.own},
     }
 
 
+def _own(order: Order, run: _Run) -> dict[str, float]:
+    """What the host's own metrics say of the episodes that count and were played; where one fails, that is ours."""
+    if not any(metric.is_own for metric in order.world.task.metrics):
+        return {}
+    first = run.performance.counted.first if run.performance and run.performance.counted else 0
+    measured = _measured(order, run)
+    played = [(episode.length, episode.actions) for episode in _episodes(run)[first:]]
+    return own_metrics(order.world, met(order.world, order.seeds(first), measured["returns"], played))
+
+
 def _cost(run: _Run) -> Cost:
-    steps = sum(episode.length for episode in run.tally.episodes) if run.tally else 0
+    steps = sum(episode.length for episode in _episodes(run))
     return Cost(
         cpu_seconds=run.usage.cpu_seconds,
         wall_seconds=round(run.wall_seconds, 3),
@@ -235,11 +260,11 @@ def _cost(run: _Run) -> Cost:
     )
 
 
-def _trace(key: str, tally: Tally) -> Trace:
-    leaves = zip(*(episode.actions for episode in tally.episodes), strict=True)
+def _trace(key: str, episodes: Sequence[Played | Told]) -> Trace:
+    leaves = zip(*(episode.actions for episode in episodes), strict=True)
     return Trace(
         schema=1,
         key=key,
-        episodes=tuple(Episode(length=e.length, checksum=e.checksum) for e in tally.episodes),
+        episodes=tuple(Episode(length=e.length, checksum=e.checksum) for e in episodes),
         actions=tuple(Leaf.of(np.concatenate(leaf)) for leaf in leaves),
     )

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.host.load import LoadError, parse_submission
+from evaluator.host.sandbox import OwnImage
 from evaluator.model.challenge import SubmissionLimits
 from evaluator.model.names import SEGMENT
-from evaluator.model.submission import MANIFEST_NAME, Blob, Kind, Submission, submission_digest
+from evaluator.model.reference import parse_reference
+from evaluator.model.submission import MANIFEST_NAME, OF_MODELS, Blob, Kind, Submission, submission_digest
 
 MAX_DEPTH = 6
 # Python leaves these beside every run; they are never part of an agent, here or in the evaluation.
@@ -24,6 +26,15 @@ class Folder:
     """Its manifest."""
     blobs: tuple[Blob, ...]
     """Its files, by path."""
+    image_mib: int = SubmissionLimits().image_mib
+    """How large an image it may name."""
+
+    @property
+    def image(self) -> OwnImage | None:
+        """The image it names, if it does."""
+        if self.submission.kind is not Kind.IMAGE:
+            return None
+        return OwnImage(reference=parse_reference(self.submission.entry), image_mib=self.image_mib)
 
     @property
     def digest(self) -> str:
@@ -58,7 +69,7 @@ def assemble(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> Folder:
         raise LoadError(f"{MANIFEST_NAME}: is missing; write it, or let 'pullrank new' do so")
     submission = parse_submission(content[MANIFEST_NAME])
     _check_entry(submission, content)
-    return Folder(submission=submission, blobs=blobs)
+    return Folder(submission=submission, blobs=blobs, image_mib=limits.image_mib)
 
 
 def check_sizes(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> None:
@@ -78,9 +89,11 @@ def check_sizes(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> None:
 def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
     if submission.kind is Kind.IMAGE:
         return
-    entry = submission.entry
+    entry = submission.source
     if entry not in content:
         raise LoadError(f"{entry}: the entry file does not exist; write it, or correct 'entry' in {MANIFEST_NAME}")
+    if submission.adapter in OF_MODELS:
+        return
     try:
         text = content[entry].decode("utf-8")
     except UnicodeDecodeError as error:

@@ -2,28 +2,36 @@
 
 import hashlib
 import io
+import os
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evaluator.host.container import Engine
+from evaluator.host.container import Engine, EngineError
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "pullrank-evaluator"
+# The environment variable that names one more package index for building: the usual one has no CPU build of torch.
+WHEELS = "PULLRANK_WHEELS"
 
 
 def sandbox_sources() -> dict[str, bytes]:
     """Everything of ours that an agent shares its room with: path in the image's build context to bytes."""
     evaluator = ROOT / "evaluator"
-    files = [evaluator / "__init__.py", evaluator / "wire.py", *sorted((evaluator / "sandbox").glob("*.py"))]
+    files = [evaluator / "__init__.py", evaluator / "wire.py", *sorted((evaluator / "sandbox").rglob("*.py"))]
     return {str(path.relative_to(ROOT)): path.read_bytes() for path in files}
 
 
-def build_context() -> dict[str, bytes]:
-    """The files the image is built from."""
+def lock(extra: str) -> bytes:
+    """What an extra installs, with hashes."""
+    return (ROOT / "evaluator" / "extras" / f"{extra}.txt").read_bytes()
+
+
+def build_context(extras: Sequence[str] = ()) -> dict[str, bytes]:
+    """The files the image is built from: those of an image without extras know nothing of any."""
     evaluator = ROOT / "evaluator"
     recipe = {name: (evaluator / name).read_bytes() for name in ("Dockerfile", "requirements.txt")}
-    return {**recipe, **sandbox_sources()}
+    return {**recipe, **{f"extra-{name}.txt": lock(name) for name in extras}, **sandbox_sources()}
 
 
 def default_base() -> str:
@@ -41,19 +49,19 @@ def base_identity(engine: Engine, base: str) -> str:
     return engine.image_id(base) or base
 
 
-def tag(base: str) -> str:
+def tag(base: str, extras: Sequence[str] = ()) -> str:
     """The image's name: the same sources on the same base have the same name, so it is built once."""
     hasher = hashlib.sha256(base.encode())
-    for path, content in sorted(build_context().items()):
+    for path, content in sorted(build_context(extras).items()):
         hasher.update(f"\0{path}\0{len(content)}\0".encode() + content)
     return f"{NAME}:{hasher.hexdigest()[:16]}"
 
 
-def archive() -> bytes:
+def archive(extras: Sequence[str] = ()) -> bytes:
     """The build context as a tar archive in which only the files' names and bytes tell."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for path, content in sorted(build_context().items()):
+        for path, content in sorted(build_context(extras).items()):
             member = tarfile.TarInfo(path)
             member.size, member.mode, member.mtime = len(content), 0o644, 0
             tar.addfile(member, io.BytesIO(content))
@@ -66,10 +74,32 @@ def ensure(engine: Engine, base: str, tell: Callable[[str], None]) -> str:
     Raises:
         EngineError: it cannot be had.
     """
-    name = tag(base_identity(engine, base))
+    return _built(engine, tag(base_identity(engine, base)), archive, {"BASE_IMAGE": base}, tell)
+
+
+def ensure_with(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str]) -> str:
+    """The id of the evaluator image with extras, built now if it is not there.
+
+    Raises:
+        EngineError: it cannot be had.
+    """
+    if not extras:
+        return ensure(engine, base, tell)
+    arguments = {"BASE_IMAGE": base, "EXTRAS": " ".join(extras), "WHEELS": os.environ.get(WHEELS, "")}
+    name = tag(base_identity(engine, base), extras)
+    try:
+        return _built(engine, name, lambda: archive(extras), arguments, tell)
+    except EngineError as error:
+        advice = f"{WHEELS} names an index where torch's CPU build is"
+        raise EngineError(f"the extras {', '.join(extras)} cannot be had: {error}; {advice}") from error
+
+
+def _built(
+    engine: Engine, name: str, context: Callable[[], bytes], arguments: dict[str, str], tell: Callable[[str], None]
+) -> str:
     found = engine.image_id(name)
     if found is None:
-        engine.build(archive(), name, {"BASE_IMAGE": base}, tell)
+        engine.build(context(), name, arguments, tell)
         found = engine.image_id(name)
     assert found is not None
     return found

@@ -7,25 +7,33 @@ import socket
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluator.host import agent_image
 from evaluator.host.attached import StandardStream, drain
 from evaluator.host.channel import SocketStream, Stream, listen
-from evaluator.host.container import Engine
+from evaluator.host.container import Engine, EngineError
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.log import BoundedLog
-from evaluator.host.sandbox import Cell, Usage, exit_fault
+from evaluator.host.sandbox import Cell, ExitError, OwnImage, Usage, exit_fault
 from evaluator.host.watch import Watchdog
 from evaluator.model.result import SandboxKind
 from evaluator.model.verdict import Verdict
 
 PYTHON = "/opt/venv/bin/python"
+SOURCES = "/opt/pullrank"
+# Where an agent's own image reads what it is to connect to.
+CHANNEL = "PULLRANK_CHANNEL"
+_OURS = {"PYTHONDONTWRITEBYTECODE": "1"}
 RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 LAST_WORDS_SECONDS = 2.0
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
+# How the init process ends when what it is to start cannot be executed, or is not there.
+_NOT_RUN = (126, 127)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +44,8 @@ class Walls:
     """The container engine."""
     image: str
     """The evaluator image's id."""
+    with_extras: Callable[[tuple[str, ...]], str] | None = None
+    """The id of the evaluator image with extras, built if need be; None where agents have none."""
     kind: SandboxKind
     """docker or gvisor."""
     over_socket: bool
@@ -49,6 +59,7 @@ class Jail:
         self.kind = walls.kind
         self.image_digest: str | None = walls.image
         self._engine = walls.engine
+        self._own: OwnImage | None = cell.image
         self._limits = cell.limits
         self._over_socket = walls.over_socket
         self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
@@ -56,7 +67,7 @@ class Jail:
         self._killers: list[threading.Thread] = []
         self._stream: Stream | None = None
         self._closed = False
-        self._watch = Watchdog(cell.limits, self._measure, self._kill)
+        self._watch = Watchdog(cell.limits, self._measure, self._kill, cell.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
         try:
             self._listener = self._listen() if walls.over_socket else None
@@ -78,14 +89,23 @@ class Jail:
         if self._over_socket:
             binds[str(self._room / "channel")] = {"bind": "/channel", "mode": "ro"}
         address = "/channel/agent.sock" if self._over_socket else "-"
-        command = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission", cell.entry, address]
-        options: dict[str, Any] = {
-            "environment": {**cell.environment, "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"},
-            "binds": binds,
-            "runtime": RUNTIMES[walls.kind],
-            "stdin": not self._over_socket,
-        }
-        self._id = self._engine.create(walls.image, command, cell.limits, options)
+        options: dict[str, Any] = {"binds": binds, "runtime": RUNTIMES[walls.kind], "stdin": not self._over_socket}
+        if cell.image is None:
+            self.image_digest = _image(walls, cell)
+            self._run(
+                self.image_digest, _ours(cell, address), cell, {**options, "working_dir": SOURCES, "environment": _OURS}
+            )
+            return
+        image = agent_image.ensure(walls.engine, cell.image.reference, cell.image.image_mib)
+        self.image_digest = f"sha256:{cell.image.reference.digest}"
+        try:
+            self._run(image, None, cell, {**options, "environment": {CHANNEL: address}})
+        except EngineError as error:
+            raise agent_image.cannot_start(error) from error
+
+    def _run(self, image: str, command: list[str] | None, cell: Cell, options: dict[str, Any]) -> None:
+        environment = {**cell.environment, "HOME": "/tmp", **options["environment"]}
+        self._id = self._engine.create(image, command, cell.limits, {**options, "environment": environment})
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
         self._drainer = drain(self._attached, self._log) if self._over_socket else None
         self._engine.start(self._id)
@@ -108,7 +128,8 @@ class Jail:
             except TimeoutError:
                 if self._id and not self._engine.state(self._id)["Running"]:
                     raise HangupError from None
-        raise FaultError(Verdict.TIMEOUT, f"the sandbox did not start within {self._limits.start_seconds:g} s")
+        late = f"the image's entrypoint did not connect to {CHANNEL}" if self._own else "the sandbox did not start"
+        raise FaultError(Verdict.TIMEOUT, f"{late} within {self._limits.start_seconds:g} s")
 
     def _measure(self) -> Usage:
         return self._engine.usage(self._id) if self._id else Usage()
@@ -147,7 +168,10 @@ class Jail:
         ):
             message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
             return FaultError(Verdict.OUT_OF_MEMORY, message)
-        return exit_fault(None if state.get("Running") else state.get("ExitCode"))
+        code = None if state.get("Running") else state.get("ExitCode")
+        if self._own and code in _NOT_RUN and self._stream is None:
+            return ExitError(f"the image's entrypoint cannot be run (exit code {code}); see the end of the log", code)
+        return exit_fault(code)
 
     def _last_state(self) -> dict[str, Any]:
         """The container's state once it has ended, or after a while."""
@@ -181,6 +205,9 @@ class Jail:
         self._hang_up()
         if self._id:
             self._engine.remove(self._id)
+        if self._own:
+            with contextlib.suppress(EngineError):
+                agent_image.trim(self._engine)
         for thing in (self._stream, getattr(self, "_listener", None), getattr(self, "_attached", None)):
             with contextlib.suppress(OSError, AttributeError):
                 thing.close()  # type: ignore[union-attr]
@@ -192,3 +219,14 @@ class Jail:
             self._attached.shutdown(socket.SHUT_RDWR)
         for killer in self._killers:
             killer.join(KILL_SECONDS)
+
+
+def _image(walls: Walls, cell: Cell) -> str:
+    """The evaluator image with what the agent needs in it."""
+    return walls.with_extras(cell.extras) if cell.extras and walls.with_extras else walls.image
+
+
+def _ours(cell: Cell, address: str) -> list[str]:
+    """The command that loads an agent's source in the evaluator image."""
+    module = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission"]
+    return [*module, cell.entry, address, *filter(None, [cell.adapter])]

@@ -103,6 +103,11 @@ def parse_yaml(content: bytes, name: str, limit: int) -> tuple[Any, Where]:
         raise LoadError(f"{name}:{line}: {problem}; check the quotes and the indentation") from error
 
 
+def dump_yaml(value: Any) -> str:
+    """Plain YAML in the order given, as a person would write it."""
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=118, default_flow_style=False))
+
+
 def _text(content: bytes, name: str, limit: int) -> str:
     if len(content) > limit:
         raise LoadError(f"{name}: has {len(content)} bytes, the limit is {limit}; shorten it")

@@ -4,6 +4,8 @@ An environment's floats depend on which CPU features a library picks at start. A
 before main, so the process that steps environments is started anew with them set.
 """
 
+import hashlib
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -27,7 +29,16 @@ def pinned_environment() -> dict[str, str]:
         "NPY_DISABLE_CPU_FEATURES": " ".join(numpy_features.__cpu_dispatch__),
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in _GLIBC.split(",")),
         "PYTHONHASHSEED": "0",
+        # torch, and MKL and oneDNN inside it, choose kernels by the processor, too.
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_CBWR": "COMPATIBLE",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
     }
+
+
+def pins_digest() -> str:
+    """SHA-256 over the variables, for the record."""
+    return hashlib.sha256(json.dumps(pinned_environment(), sort_keys=True).encode()).hexdigest()
 
 
 def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:

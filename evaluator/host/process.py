@@ -25,6 +25,7 @@ from evaluator.model.challenge import Limits
 from evaluator.model.result import SandboxKind
 from evaluator.model.verdict import Verdict
 
+NO_IMAGES = "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"
 _MIB = 1 << 20
 # The first process of the namespace: it waits for the agent and tells by its exit code which signal ended it, if one did.
 _FIRST = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
@@ -40,7 +41,7 @@ class ProcessSandbox:
     def __init__(self, cell: Cell) -> None:
         self._limits = cell.limits
         self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
-        self._watch = Watchdog(cell.limits, self._measure, self._kill)
+        self._watch = Watchdog(cell.limits, self._measure, self._kill, cell.wall_seconds)
         self._stream: SocketStream | None = None
         self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
         self._group = Group.create(cell.limits, Path("/sys/fs/cgroup"), self._room.name)
@@ -53,6 +54,8 @@ class ProcessSandbox:
             raise
 
     def _open(self, cell: Cell) -> None:
+        if cell.image is not None:
+            raise FaultError(Verdict.INTERNAL_ERROR, NO_IMAGES)
         for path, content in sandbox_sources().items():
             place = self._room / "sources" / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +63,8 @@ class ProcessSandbox:
         (self._room / "tmp").mkdir()
         address = "../agent.sock"  # from its working directory: the whole path may be too long for a socket
         module = "evaluator.sandbox.main"
-        command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, str(cell.folder), cell.entry, address]
+        arguments = [str(cell.folder), cell.entry, address, *filter(None, [cell.adapter])]
+        command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, *arguments]
         self._process = subprocess.Popen(
             command,
             cwd=self._room / "sources",

@@ -54,8 +54,7 @@ def play(match: Match, stream: Stream) -> Tally:
         FaultError: the agent's fault, with the verdict.
         HangupError: the sandbox is gone.
     """
-    shared = _greet(match, stream)
-    cohorts = _cohorts(match, shared=shared)
+    cohorts = _cohorts(match, _greet(match, stream))
     if len(cohorts) > 1:
         return _play_all(match, cohorts, stream)
     stream.spin = 0.0
@@ -81,8 +80,8 @@ def _play_all(match: Match, cohorts: list[Cohort], stream: Stream) -> Tally:
     return Tally(episodes=episodes, clipped=sum(cohort.decoder.clipped for cohort in cohorts))
 
 
-def _greet(match: Match, stream: Stream) -> bool:
-    """Shake hands; returns whether one agent instance is asked about all episodes."""
+def _greet(match: Match, stream: Stream) -> int:
+    """Shake hands; returns how many episodes are alive at once."""
     world = match.world
     hello = {
         "protocol": wire.VERSION,
@@ -97,7 +96,11 @@ def _greet(match: Match, stream: Stream) -> bool:
     ready = _on_time(lambda: read_json(stream, wire.Op.READY, deadline), "the agent was not ready in time")
     if ready.get("protocol") != wire.VERSION or not isinstance(ready.get("shared"), bool):
         raise FaultError(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
-    return bool(ready["shared"])
+    lanes = match.world.task.lanes.shared if ready["shared"] else match.world.task.lanes.separate
+    fewer = ready.get("lanes", lanes)
+    if type(fewer) is not int or fewer < 1:
+        raise FaultError(Verdict.PROTOCOL_ERROR, "READY asks for a number of lanes that is none")
+    return min(lanes, fewer)
 
 
 def _on_time(read: Callable[[], Any], late: str) -> Any:
@@ -109,8 +112,7 @@ def _on_time(read: Callable[[], Any], late: str) -> Any:
         raise FaultError(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
 
 
-def _cohorts(match: Match, *, shared: bool) -> list[Cohort]:
-    lanes = match.world.task.lanes.shared if shared else match.world.task.lanes.separate
+def _cohorts(match: Match, lanes: int) -> list[Cohort]:
     lanes = min(lanes, len(match.tickets))
     tickets: Iterator[Ticket] = iter(match.tickets)
     if lanes < PAIR_FROM:

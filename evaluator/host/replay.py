@@ -4,16 +4,23 @@ import enum
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 
+from evaluator.host.own import met, own_faults, parted
 from evaluator.host.record import Checksum
+from evaluator.host.sealed import open_result, open_trace
+from evaluator.host.secret import Secret
 from evaluator.host.seeds import episode_seeds
 from evaluator.host.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.worlds import World
 from evaluator.model import canonical
 from evaluator.model.result import Result, Wanted
+from evaluator.model.script import ENVIRONMENTS, ScriptRecord, ScriptRules
+from evaluator.model.sealing import secret_hash
 from evaluator.model.trace import Trace
 from evaluator.model.verdict import Verdict
 
@@ -27,6 +34,7 @@ class Standing(enum.StrEnum):
     VERIFIED = "verified"
     REFUTED = "refuted"
     STALE = "stale"
+    SEALED = "sealed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,71 +89,128 @@ def parse_trace(content: bytes) -> Trace:
     return trace
 
 
-def check_claims(result: Result) -> Iterator[str]:
+def check_claims(result: Result, secret: Secret | None = None) -> Iterator[str]:
     """What can be checked without an environment: the key and the seeds."""
     fields = {name: getattr(result, name) for name in Wanted.model_fields}
     if Wanted(**fields).key() != result.key:
         yield "the key does not fit the submission, task, runtime, season and beacon"
-    seeds = episode_seeds(result.season, result.beacon, result.submission_digest, result.task, len(result.seeds))
-    if seeds != result.seeds:
+    first = _first(result)
+    if _seeds(result, secret, len(result.seeds), first) != result.seeds:
         yield "the seeds are not those that the beacon gives"
 
 
-def verify(path: str, content: bytes, trace: bytes | None, world: World | None) -> Finding:
-    """Verify one result. `world` is the task's, None if the challenge has no such task any more."""
+def _seeds(result: Result, secret: Secret | None, count: int, first: int = 0) -> tuple[str, ...] | None:
+    """The seeds that the beacon or the secret gives; None where they come from a secret that is not at hand."""
+    if (sha256 := secret_hash(result.beacon)) is None:
+        return episode_seeds(result.season, result.beacon, result.submission_digest, result.task, count, first)
+    if secret is None or secret.sha256 != sha256:
+        return None
+    return secret.episode_seeds(result.season, result.task, count, first)
+
+
+def _first(result: Result) -> int:
+    """The number of the first episode that counts: of a script's only the last ones do."""
+    if result.script is None or result.verdict is not Verdict.OK:
+        return 0
+    return result.script.first(len(result.seeds))
+
+
+def verify(path: str, content: bytes, trace: bytes | None, world: World | None, secret: Secret | None = None) -> Finding:
+    """Verify one result. `world` is the task's, None if the challenge has no such task any more; `secret` the season's."""
     try:
         result = parse_result(content)
-        faults = list(check_claims(result))
+        if result.sealed is not None:
+            if secret is None:
+                return Finding(path=path, standing=Standing.SEALED, faults=("its episodes are secret until the reveal",))
+            result, trace = _opened(result, trace, secret)
+        faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Finding(path=path, standing=Standing.REFUTED, faults=(_first_line(error),))
+        return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
     if faults:
         return Finding(path=path, standing=Standing.REFUTED, faults=tuple(faults))
     if world is None or world.task.digest() != result.task_digest:
         return Finding(path=path, standing=Standing.STALE, faults=("the task's settings have changed since",))
-    if len(result.seeds) != world.task.episodes:
+    if len(result.seeds) != world.task.counted:
         return Finding(path=path, standing=Standing.REFUTED, faults=("the number of episodes is not the task's",))
     if result.verdict is not Verdict.OK:
         return Finding(path=path, standing=Standing.VERIFIED)
-    return _verify_trace(path, result, trace, world)
+    return _verify_trace(path, result, trace, world, secret)
 
 
-def _verify_trace(path: str, result: Result, content: bytes | None, world: World) -> Finding:
+def _opened(result: Result, trace: bytes | None, secret: Secret) -> tuple[Result, bytes | None]:
+    """A sealed result and its trace as they were measured."""
+    if trace is not None and hashlib.sha256(trace).hexdigest() != result.trace_sha256:
+        raise ValueError("the trace is not the one the result names")
+    return open_result(result, secret), open_trace(trace, result, secret) if trace is not None else None
+
+
+def _verify_trace(path: str, result: Result, content: bytes | None, world: World, secret: Secret | None) -> Finding:
     if content is None:
         return Finding(path=path, standing=Standing.REFUTED, faults=("its trace is missing",))
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
         return Finding(path=path, standing=Standing.REFUTED, faults=("the trace is not the one the result names",))
     try:
         trace = parse_trace(content)
-        faults = tuple(_compare(result, trace, world))
+        faults = tuple(_compare(result, trace, world, secret)) or tuple(_own(result, trace, world))
     except ValueError as error:
-        return Finding(path=path, standing=Standing.REFUTED, faults=(_first_line(error),))
+        return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
     standing = Standing.REFUTED if faults else Standing.VERIFIED
     return Finding(path=path, standing=standing, faults=faults, steps=trace.steps())
 
 
-def _first_line(error: Exception) -> str:
+def _own(result: Result, trace: Trace, world: World) -> Iterator[str]:
+    """What the host's own functions say now, where the task has any."""
+    if any(metric.is_own for metric in world.task.metrics):
+        actions = checked_actions(trace, world)
+        played = parted([episode.length for episode in trace.episodes], actions)[_first(result) :]
+        yield from own_faults(world, result.metrics, met(world, result.seeds, result.returns, played))
+
+
+def first_line(error: Exception) -> str:
+    """An error in one line of bounded length."""
     return " ".join(str(error).split())[:300]
 
 
-def _compare(result: Result, trace: Trace, world: World) -> Iterator[str]:
+def _compare(result: Result, trace: Trace, world: World, secret: Secret | None) -> Iterator[str]:
     if trace.key != result.key:
         yield "the trace has another key"
         return
-    if tuple(e.length for e in trace.episodes) != result.lengths:
+    if (result.script is None) != (world.task.script is None):
+        yield "a script was played where none is measured, or the other way round"
+        return
+    script = result.script
+    lengths, returns = (script.lengths, script.returns) if script else (result.lengths, result.returns)
+    if tuple(e.length for e in trace.episodes) != lengths:
         yield "the trace has other lengths"
         return
+    seeds = result.seeds
+    if script and world.task.script:
+        yield from _recount(result, script, world.task.script)
+        seeds = _seeds(result, secret, len(lengths)) or ()
+    left = frozenset(script.unfinished) if script else frozenset()
     actions = checked_actions(trace, world)
+    environment = world.make() if world.task.reusable else None
     begin = 0
     for index, episode in enumerate(trace.episodes):
         part = [array[begin : begin + episode.length] for array in actions]
         begin += episode.length
-        now = replay_episode(world, result.seeds[index], part)
-        if now.ended_at != episode.length:
+        now = replay_episode(world, seeds[index], part, environment)
+        if now.ended_at != (None if index in left else episode.length):
             yield f"episode {index} ends at step {now.ended_at}, not {episode.length}"
-        elif now.total != result.returns[index]:
-            yield f"episode {index} returns {now.total!r}, not {result.returns[index]!r}"
+        elif now.total != returns[index]:
+            yield f"episode {index} returns {now.total!r}, not {returns[index]!r}"
         elif now.checksum != episode.checksum:
             yield f"episode {index} meets other observations or rewards"
+
+
+def _recount(result: Result, script: ScriptRecord, rules: ScriptRules) -> Iterator[str]:
+    """Whether the episodes that count are the right ones, and were all begun within the budget."""
+    counted = script.counted(rules)
+    if (counted.returns, counted.lengths) != (result.returns, result.lengths):
+        yield "the episodes that count are not the last ones of the script"
+    # Whatever is begun may be finished: beyond the budget are only steps of episodes that were alive at its end.
+    if script.steps - sum(sorted(script.lengths)[-ENVIRONMENTS:]) >= rules.steps:
+        yield f"the script took more than the {rules.steps} steps that it had"
 
 
 def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]:
@@ -165,6 +230,8 @@ def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]
         if packed.shape != leaf.shape:
             raise ValueError("the trace's actions have another shape than the task's")
         arrays.append(packed.array(steps).astype(leaf.dtype))
+    if not steps:  # a script that only ever looked
+        return arrays
     try:
         settled = decoder.settle(arrays)
     except IllegalActionError as error:
@@ -174,9 +241,11 @@ def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]
     return arrays
 
 
-def replay_episode(world: World, seed: str, actions: list[npt.NDArray[np.generic]]) -> Replayed:
-    """Step a fresh environment through recorded actions."""
-    environment = world.make()
+def replay_episode(
+    world: World, seed: str, actions: list[npt.NDArray[np.generic]], reused: gymnasium.Env[Any, Any] | None = None
+) -> Replayed:
+    """Step a fresh environment, or one that may be used again, through recorded actions."""
+    environment = reused or world.make()
     encoder = world.encoder()
     checksum = Checksum(len(encoder.leaves))
     checksum.see(encoder.encode([world.start(environment, seed)]))
@@ -195,7 +264,8 @@ def replay_episode(world: World, seed: str, actions: list[npt.NDArray[np.generic
                 break
         taken += len(seen)
         total = _settle(checksum, encoder, seen, earned, total)
-    environment.close()
+    if reused is None:
+        environment.close()
     truncated = truncated or taken == world.time_limit
     ended = bool(terminated or truncated)
     closing = checksum.close(taken, terminated=bool(terminated), truncated=bool(truncated))

@@ -8,6 +8,7 @@ from typing import Protocol
 from evaluator.host.channel import Stream
 from evaluator.host.faults import FaultError
 from evaluator.model.challenge import Limits
+from evaluator.model.reference import Reference
 from evaluator.model.result import SandboxKind
 from evaluator.model.verdict import Verdict
 
@@ -23,6 +24,16 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OwnImage:
+    """An image that an agent brings, to be run by its own entrypoint."""
+
+    reference: Reference
+    """Which one."""
+    image_mib: int
+    """How large it may be, in MiB: in its registry, and unpacked."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """What is to be locked in."""
 
@@ -34,6 +45,14 @@ class Cell:
     """What it may use."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """All environment variables it gets."""
+    adapter: str | None = None
+    """Runs an agent that was written for another system."""
+    extras: tuple[str, ...] = ()
+    """What the evaluator image is to hold besides the usual, by name."""
+    image: OwnImage | None = None
+    """The agent's own image, in which nothing of ours is run."""
+    wall_seconds: float | None = None
+    """The watchdog's wall limit where it is not the limits' own: a player also waits for its opponent."""
 
 
 class Sandbox(Protocol):
@@ -72,9 +91,17 @@ class Sandbox(Protocol):
 Opener = Callable[[Cell], Sandbox]
 
 
-def exit_fault(code: int | None) -> FaultError:
+class ExitError(FaultError):
     """A sandbox that ended by itself, without a complaint."""
+
+    def __init__(self, message: str, code: int | None) -> None:
+        super().__init__(Verdict.CRASHED, message)
+        self.code = code
+
+
+def exit_fault(code: int | None) -> ExitError:
+    """What a sandbox that ended with this code is blamed for; None if its process lives on without a connection."""
     if code is None:
-        return FaultError(Verdict.CRASHED, "the agent closed its connection; it must answer until it is stopped")
+        return ExitError("the agent closed its connection; it must answer until it is stopped", None)
     how = f"signal {code - 128}" if code > 128 else f"exit code {code}"
-    return FaultError(Verdict.CRASHED, f"the agent's process ended with {how} before all episodes were played")
+    return ExitError(f"the agent's process ended with {how} before all episodes were played", code)

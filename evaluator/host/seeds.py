@@ -6,6 +6,8 @@ from evaluator.model import canonical
 
 EPISODE = "pullrank-episode-1"
 AGENT = "pullrank-agent-1"
+OPENING = "pullrank-opening-1"
+PLAYER = "pullrank-player-1"
 
 
 def _derive(label: str, season: str, beacon: str, submission_digest: str, task_id: str, index: int) -> str:
@@ -13,15 +15,40 @@ def _derive(label: str, season: str, beacon: str, submission_digest: str, task_i
     return hashlib.sha256(canonical.canonical(name)).hexdigest()[:32]
 
 
-def episode_seeds(season: str, beacon: str, submission_digest: str, task_id: str, episodes: int) -> tuple[str, ...]:
+def episode_seeds(
+    season: str, beacon: str, submission_digest: str, task_id: str, episodes: int, first: int = 0
+) -> tuple[str, ...]:
     """The environment seed of each episode as 32 hex digits (128 bits; 32 bits are guessed from one observation)."""
-    return tuple(_derive(EPISODE, season, beacon, submission_digest, task_id, i) for i in range(episodes))
+    return tuple(_derive(EPISODE, season, beacon, submission_digest, task_id, i) for i in range(first, first + episodes))
 
 
 def agent_seeds(season: str, beacon: str, submission_digest: str, task_id: str, episodes: int) -> tuple[int, ...]:
     """The agent's own seed for each episode, below 2**32 so that every library takes it; it says nothing of the other."""
     derived = (_derive(AGENT, season, beacon, submission_digest, task_id, i) for i in range(episodes))
     return tuple(int(seed[:8], 16) for seed in derived)
+
+
+def opening_seeds(season: str, beacon: str, digests: tuple[str, str], task_id: str, matches: int) -> tuple[str, ...]:
+    """One seed for each pair of matches that share an opening, 32 hex digits: for the game and for its opening."""
+    return tuple(_derive_duel(OPENING, season, beacon, digests, task_id, i) for i in range(matches // 2))
+
+
+def player_seeds(
+    season: str, beacon: str, digests: tuple[str, str], task_id: str, matches: int
+) -> tuple[tuple[int, int], ...]:
+    """The two sides' own seeds for each match, below 2**32; they say nothing of the opening nor of each other."""
+    return tuple(
+        (
+            int(_derive_duel(PLAYER, season, beacon, digests, task_id, 2 * i)[:8], 16),
+            int(_derive_duel(PLAYER, season, beacon, digests, task_id, 2 * i + 1)[:8], 16),
+        )
+        for i in range(matches)
+    )
+
+
+def _derive_duel(label: str, season: str, beacon: str, digests: tuple[str, str], task_id: str, index: int) -> str:
+    name = [label, season, beacon, list(digests), task_id, index]
+    return hashlib.sha256(canonical.canonical(name)).hexdigest()[:32]
 
 
 def environment_seed(seed: str, seed_bits: int) -> int:

@@ -1,8 +1,9 @@
 """Makes the environments that the referee steps."""
 
+import contextlib
 import copy
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from evaluator.host.seeds import environment_seed
 from evaluator.host.spaces import ActionDecoder, ObservationEncoder
 from evaluator.model.challenge import Task
 
+# A host's own metric: episodes (see `evaluator.host.own`) to a number.
+OwnFunction = Callable[[Sequence[Any]], Any]
 Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
 
@@ -71,13 +74,15 @@ def open_world(task: Task) -> World:
     itself, cannot break the second, and the third is a test's work: leaving them out makes a step cheaper, not different.
 
     Raises:
-        WorldError: there is no such environment, it lacks a package, or its spaces cannot be sent.
+        WorldError: there is no such environment, it lacks a package, or its spaces cannot be sent; or a function that is a
+            metric is not there.
     """
+    own_functions(task)
     spec = _spec(task)
     time_limit = task.max_episode_steps or spec.max_episode_steps
     bare = copy.deepcopy(spec)
     bare.max_episode_steps, bare.order_enforce, bare.disable_env_checker = None, False, True
-    try:
+    with foreign(f"the environment {task.env_id} of task {task.id} cannot be made"):
         sample = gymnasium.make(bare)
         world = World(
             task=task,
@@ -88,9 +93,37 @@ def open_world(task: Task) -> World:
         )
         world.encoder(), world.decoder()
         sample.close()
-    except Exception as error:
-        raise WorldError(f"the environment {task.env_id} of task {task.id} cannot be made: {error}") from error
     return world
+
+
+def own_functions(task: Task) -> dict[str, OwnFunction]:
+    """The host's own functions among the task's metrics, by their `module:function`.
+
+    Raises:
+        WorldError: there is no such function.
+    """
+    found: dict[str, OwnFunction] = {}
+    for kind in sorted({metric.kind for metric in task.metrics if metric.is_own}):
+        module, _, name = kind.partition(":")
+        with foreign(f"task {task.id} names the metric {kind}, which is not here"):
+            function = getattr(importlib.import_module(module), name)
+        if not callable(function):
+            raise WorldError(f"task {task.id} names the metric {kind}, which is not a function")
+        found[kind] = function
+    return found
+
+
+@contextlib.contextmanager
+def foreign(failure: str) -> Iterator[None]:
+    """Code of an environment's author, whatever it raises.
+
+    Raises:
+        WorldError: it failed; the message begins with `failure`.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise WorldError(f"{failure}: {error}") from error
 
 
 def _spec(task: Task) -> EnvSpec:

@@ -4,6 +4,7 @@ import difflib
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
 
 
 class Frozen(BaseModel):
@@ -39,7 +40,16 @@ def _inner_model(annotation: Any) -> Any:
 
 def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
     """Each fault of a failed validation as (path, one clear sentence)."""
-    return [(tuple(item["loc"]), _sentence(model, item)) for item in error.errors(include_url=False)]
+    return [(_place(item), _sentence(model, item)) for item in error.errors(include_url=False)]
+
+
+def misplaced(place: tuple[int | str, ...], text: str) -> PydanticCustomError:
+    """A fault of the whole that is seen at one place in it; the place counts from what is validated."""
+    return PydanticCustomError("misplaced", "{text}", {"text": text, "place": list(place)})
+
+
+def _place(item: Any) -> tuple[int | str, ...]:
+    return (*item["loc"], *(item["ctx"]["place"] if item["type"] == "misplaced" else ()))
 
 
 def _sentence(model: type[BaseModel], item: Any) -> str:
@@ -52,7 +62,7 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
         return f"unknown key {str(path[-1])!r}; {hint}"
     if item["type"] == "missing":
         return f"the key '{name}' is missing; add it"
-    if not path:
+    if not path or item["type"] == "misplaced":
         return str(item["msg"]).removeprefix("Value error, ")
     message = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"'{name}' {message[0].lower()}{message[1:]}{_ADVICE.get(item['type'], '')}"

@@ -5,8 +5,14 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from evaluator.model import canonical
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, misplaced
+from evaluator.model.metric import Metric, Terms, metrics_fault
 from evaluator.model.names import Line, LongLine, TaskId, Text, Url
+from evaluator.model.people import People
+from evaluator.model.phase import Phase, Quota, phase_fault
+from evaluator.model.running import Runners, Sealed
+from evaluator.model.script import ScriptRules
+from evaluator.model.sealing import sealed_beacon
 
 
 class Limits(Frozen):
@@ -42,6 +48,8 @@ class SubmissionLimits(Frozen):
     """Files in the folder."""
     kib: int = Field(default=5120, ge=1, le=102400)
     """Size of all files together, in KiB."""
+    image_mib: int = Field(default=4096, ge=1, le=1 << 20)
+    """Size of an image that a submission names, in MiB."""
 
 
 class Lanes(Frozen):
@@ -62,15 +70,35 @@ class Anchor(Frozen):
     """Who measured it, how."""
 
 
+class Clock(Frozen):
+    """How long a player may think. A frame's time is shared equally by the positions in it."""
+
+    move_seconds: float = Field(default=2, gt=0, le=600)
+    """Wall seconds for a move."""
+    bank_seconds: float = Field(default=20, ge=0, le=3600)
+    """Seconds for each match that moves may take beyond that, all together."""
+
+
+# What has a meaning for one kind of task only, and what the other kind has instead.
+_SOLO_ONLY = {
+    "env": "'game'", "episodes": "'matches'", "max_episode_steps": "'max_plies'", "clip": None, "grid": None,
+    "reusable": None, "score": "ratings", "bounds": None, "random": "'anchor'", "reference": None,
+    "script": None,
+}  # fmt: skip
+_GAME_ONLY = ("matches", "opening", "max_plies", "clock", "opponents", "anchor")
+
+
 class Task(Frozen):
-    """One environment plus the settings that make its scores comparable."""
+    """One environment or game plus the settings that make its scores comparable."""
 
     id: TaskId
     """The name on the board and in addresses."""
     env: LongLine | None = None
     """Gymnasium id, or `module:Id` for a host's own; the task's id when left out."""
+    game: LongLine | None = None
+    """A game of two: a module of PettingZoo, `pettingzoo.classic.connect_four_v3`, or a host's own `module:factory`."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Arguments of `gymnasium.make`."""
+    """Arguments of `gymnasium.make`, or of the game's factory."""
     title: Line | None = None
     """Shown instead of the id."""
     description: Text | None = None
@@ -99,8 +127,43 @@ class Task(Frozen):
     """A good score: 1 on the overall board."""
     decimals: int = Field(default=1, ge=0, le=6)
     """Digits after the point when the score is shown."""
+    metrics: tuple[Metric, ...] = Field(default=(), max_length=20)
+    """What is shown of a result; the first one ranks. `score` alone, higher is better, when left out."""
+    ties: tuple[Line, ...] = ()
+    """Metrics that part equal scores, one after the other; then the earlier entry comes first."""
+    weight: float = Field(default=1, gt=0, le=1000)
+    """Its weight on the overall board."""
+    script: ScriptRules | None = None
+    """Lets scripts enter, and says how they are measured."""
     extra: Line | None = None
-    """Extra dependencies the environment needs: `mujoco` or `atari`."""
+    """Extra dependencies the environment needs: `mujoco`, `atari` or `chess`."""
+    matches: int = Field(default=100, ge=2, le=10000, multiple_of=2)
+    """Games only: matches of a duel, each opening from both sides."""
+    opening: int = Field(default=2, ge=0, le=40)
+    """Games only: moves drawn from the seed before the players move."""
+    max_plies: int = Field(default=1000, ge=1, le=100_000)
+    """Games only: a match that is longer is a draw."""
+    clock: Clock = Clock()
+    """Games only: how long a player may think."""
+    opponents: int = Field(default=20, ge=1, le=1000)
+    """Games only: with more players than that, each plays the so many most informative ones."""
+    anchor: LongLine | None = None
+    """Games only: the player rated 0, an example's folder or `login/agent`; the first baseline that plays when left out."""
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        fields = type(self).model_fields
+
+        def written(name: str) -> bool:
+            return bool(getattr(self, name) != fields[name].get_default(call_default_factory=True))
+
+        if self.game is None:
+            if wrong := next((name for name in _GAME_ONLY if written(name)), None):
+                raise ValueError(f"'{wrong}' is for games; name the game in 'game', or remove it")
+        elif wrong := next((name for name in _SOLO_ONLY if written(name)), None):
+            instead = _SOLO_ONLY[wrong]
+            raise ValueError(f"'{wrong}' is not for games; " + (f"a game has {instead}" if instead else "remove it"))
+        return self
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -110,6 +173,19 @@ class Task(Frozen):
             raise ValueError("'random' and 'reference' have the same score, so nothing can be normalised")
         return self
 
+    @model_validator(mode="after")
+    def _named_metrics(self) -> Self:
+        anchors = (self.random.score, self.reference.score) if self.random and self.reference else None
+        terms = Terms(ties=self.ties, score=self.score, anchors=anchors, for_scripts=self.script is not None)
+        if fault := metrics_fault(self.metrics, terms):
+            raise ValueError(fault)
+        return self
+
+    @property
+    def counted(self) -> int:
+        """How many episodes make a score."""
+        return self.script.last if self.script else self.episodes
+
     @property
     def env_id(self) -> str:
         """The environment's id for `gymnasium.make`."""
@@ -117,27 +193,21 @@ class Task(Frozen):
 
     def measured(self) -> dict[str, Any]:
         """The settings that change what is measured; words, anchors and estimators are not among them."""
+        if self.game is not None:
+            fields = {"game", "kwargs", "matches", "opening", "max_plies", "clock", "lanes", "seed_bits"}
+            return self.model_dump(mode="json", include=fields)
         fields = {
             "kwargs", "episodes", "max_episode_steps", "lanes", "clip", "grid", "reusable", "seed_bits",
         }  # fmt: skip
-        return {"env": self.env_id, **self.model_dump(mode="json", include=fields)}
+        # Settings that came later are named only where they are used: results of the others stay what they are.
+        fields |= {name for name in ("script",) if getattr(self, name) is not None}
+        functions = sorted({m.kind for m in self.metrics if m.is_own})
+        own = {"functions": functions} if functions else {}
+        return {"env": self.env_id, **self.model_dump(mode="json", include=fields), **own}
 
     def digest(self) -> str:
         """Hash over `measured()`: results of another digest are another task's."""
         return canonical.digest(self.measured())
-
-
-class Runners(Frozen):
-    """Where official evaluations run, and how much of it at once."""
-
-    labels: tuple[LongLine, ...] = Field(default=("ubuntu-24.04",), min_length=1, max_length=10)
-    """Labels of the machines: GitHub's own, or a self-hosted runner's."""
-    sandbox: Literal["docker", "gvisor"] = "docker"
-    """What holds the agents."""
-    at_once: int = Field(default=20, ge=1, le=200)
-    """Machines that run side by side: 20 on GitHub's Free plan."""
-    shard_minutes: int = Field(default=15, ge=1, le=300)
-    """Work given to one machine at most; what is left is the next round's."""
 
 
 class Challenge(Frozen):
@@ -153,12 +223,24 @@ class Challenge(Frozen):
     """Where the board's repository lives."""
     tasks: tuple[Task, ...] = Field(min_length=1, max_length=200)
     """What agents are measured on."""
+    baselines: tuple[LongLine, ...] = Field(default=("random",), max_length=100)
+    """Entries shown for comparison: an example's folder, which makes it part of the official board, or `login/agent`."""
     limits: Limits = Limits()
     """What a sandbox may use."""
     submissions: SubmissionLimits = SubmissionLimits()
     """What a submission's folder may hold."""
     runners: Runners = Runners()
     """Where official evaluations run."""
+    phases: tuple[Phase, ...] = Field(default=(), max_length=50)
+    """Parts of the season with dates of their own; one season without parts when left out."""
+    quota: Quota | None = None
+    """How many versions are evaluated; as many as come when left out."""
+    people: People = People()
+    """Who takes part, and what they are asked."""
+    seeds: Literal["open", "sealed"] = "open"
+    """sealed: the same secret episodes for every entry until the season is revealed."""
+    sealed: Sealed | None = None
+    """For sealed seeds: the secret's hash."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -166,8 +248,48 @@ class Challenge(Frozen):
         folded = [i.casefold() for i in ids]
         if twice := next((i for i in ids if folded.count(i.casefold()) > 1), None):
             raise ValueError(f"the task id '{twice}' stands twice")
+        if misled := phase_fault(self.phases, ids):
+            raise misplaced(*misled)
+        if fault := _sealed_fault(self):
+            raise ValueError(fault)
         return self
+
+    @property
+    def solo_tasks(self) -> tuple[Task, ...]:
+        """The tasks that an agent plays alone, in order."""
+        return tuple(task for task in self.tasks if task.game is None)
+
+    @property
+    def games(self) -> tuple[Task, ...]:
+        """The tasks that are games of two, in order."""
+        return tuple(task for task in self.tasks if task.game is not None)
+
+    @property
+    def sealed_beacon(self) -> str | None:
+        """What stands in place of every beacon where seeds are sealed; None where they are open."""
+        return sealed_beacon(self.sealed.secret_sha256) if self.sealed else None
+
+    def phase_of(self, task_id: str) -> Phase | None:
+        """The phase that a task belongs to; None where it is always open."""
+        return next((phase for phase in self.phases if task_id in phase.tasks), None)
+
+    def is_baseline(self, login: str, agent: str, *, example: bool) -> bool:
+        """Whether an entry is named among the baselines; examples by their folder alone."""
+        named = {name.casefold() for name in self.baselines}
+        return (agent if example else f"{login}/{agent}").casefold() in named
 
     def task(self, task_id: str) -> Task | None:
         """The task of that id, if there is one."""
         return next((task for task in self.tasks if task.id == task_id), None)
+
+
+def _sealed_fault(challenge: Challenge) -> str | None:
+    """What is wrong with sealed seeds, if anything."""
+    if (challenge.seeds == "sealed") != (challenge.sealed is not None):
+        return "'seeds: sealed' and 'sealed' go together; 'pullrank season seal' writes both"
+    if challenge.sealed and challenge.quota is None:
+        return "sealed seeds need a 'quota': whoever may try without end learns the episodes"
+    if challenge.sealed and challenge.games:
+        game = challenge.games[0].id
+        return f"seeds cannot be sealed on a board with a game: the moves of '{game}' show its openings; remove it"
+    return None

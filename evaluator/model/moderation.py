@@ -29,12 +29,39 @@ class Exclusion(Frozen):
         return self.login.casefold() == login.casefold() and self.agent in (None, agent)
 
 
+class Verified(Frozen):
+    """One entry, or all of a login's, that the hosts looked at and vouch for."""
+
+    login: Login
+    """Whose."""
+    agent: AgentName | None = None
+    """Which folder; all of them when left out."""
+    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    """The day, in quotes: "2026-05-01"."""
+    who: Login
+    """The maintainer who looked."""
+    why: LongLine
+    """What was looked at, shown on the board."""
+    link: Url | None = None
+    """Where it is written down."""
+
+    def covers(self, login: str, agent: str) -> bool:
+        """Whether it names this entry; logins are compared without case."""
+        return self.login.casefold() == login.casefold() and self.agent in (None, agent)
+
+
 class Moderation(Frozen):
-    """All exclusions."""
+    """What the hosts decided about entries."""
 
     exclusions: tuple[Exclusion, ...] = Field(default=(), max_length=10000)
     """In the order of the file; the first that covers an entry is shown."""
+    verified: tuple[Verified, ...] = Field(default=(), max_length=10000)
+    """Entries that the hosts vouch for."""
 
     def of(self, login: str, agent: str) -> Exclusion | None:
         """The exclusion of an entry, if there is one."""
         return next((item for item in self.exclusions if item.covers(login, agent)), None)
+
+    def vouched(self, login: str, agent: str) -> Verified | None:
+        """Who vouches for an entry, if anybody does."""
+        return next((item for item in self.verified if item.covers(login, agent)), None)

@@ -5,11 +5,14 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
+from evaluator.model.duel import Duel
 from evaluator.model.names import AgentName, Digest, Line, Login
 from evaluator.model.result import Class, Result
 
 SCHEMA = 1
 AGENTS = 4
+# Of one agent in one game: its validation, then opponents.
+DUELS = 6
 
 Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
@@ -30,6 +33,8 @@ class Agent(Frozen):
     """Why it was not played, each with its place."""
     results: tuple[Result, ...] = Field(default=(), max_length=200)
     """One per task that was played, in the challenge's order; without log tails."""
+    duels: tuple[Duel, ...] = Field(default=(), max_length=200 * DUELS)
+    """Of each game its validation, then its duels with others; without log tails, and no move is said to have taken time."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -40,6 +45,22 @@ class Agent(Frozen):
                 raise ValueError("a preview holds results of class preview, without log tails")
         if len({result.task for result in self.results}) != len(self.results):
             raise ValueError("a task stands twice")
+        return self
+
+    @model_validator(mode="after")
+    def _own_duels(self) -> Self:
+        own = (self.login, self.agent, self.submission_digest or "")
+        for duel in self.duels:
+            sides = [(player.login, player.agent, player.submission_digest) for player in duel.players]
+            if sides.count(own) != 1 + duel.is_validation:
+                raise ValueError("a duel belongs to another agent than the one it stands under")
+            if duel.klass is not Class.PREVIEW or any(player.log_tail for player in duel.players):
+                raise ValueError("a preview holds duels of class preview, without log tails")
+        met = [(duel.task, duel.players[0].name, duel.players[1].name) for duel in self.duels]
+        if len(set(met)) != len(met):
+            raise ValueError("two players met twice")
+        if any([task for task, _, _ in met].count(task) > DUELS for task in {task for task, _, _ in met}):
+            raise ValueError(f"a preview plays {DUELS} duels of an agent in a game")
         return self
 
 

@@ -4,19 +4,33 @@ import enum
 import json
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from evaluator.model import canonical
 from evaluator.model.base import Frozen
 from evaluator.model.challenge import Limits
 from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.script import ScriptRecord
+from evaluator.model.sealing import SealedPart
 from evaluator.model.verdict import Verdict
 
 SCHEMA = 1
 # Raised whenever the same agent on the same seeds could be measured differently: it is part of every key.
 PROTOCOL = 1
 LOG_TAIL = 2000
+# Fields of later origin.
+_LATER = ("script", "sealed")
 MESSAGE = 1000
+
+
+Beacon = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,80}$")]
 
 
 @enum.unique
@@ -86,7 +100,7 @@ class Result(Frozen):
     """Which version of the agent."""
     season: Line
     """The season it counts for."""
-    beacon: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,80}$")]
+    beacon: Beacon
     """What nobody could foresee and the seeds come from."""
     beacon_verified: bool = False
     """Whether GitHub signed the beacon's commit."""
@@ -122,16 +136,35 @@ class Result(Frozen):
     """Where it comes from."""
     trace_sha256: Digest | None = None
     """Hash of the trace file; null without one."""
+    script: ScriptRecord | None = None
+    """For a script: all its episodes, and what it says of itself; left out otherwise."""
+    sealed: SealedPart | None = None
+    """In a sealed season until it is revealed: all that this result does not show; left out otherwise."""
     self_sha256: Digest
     """Hash over the canonical JSON of all the rest."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
+        if self.sealed is not None:
+            return self._closed(self.sealed)
         if self.verdict is Verdict.OK and not len(self.seeds) == len(self.returns) == len(self.lengths) > 0:
             raise ValueError("an ok result has as many seeds as returns and lengths, and at least one")
         if self.verdict is not Verdict.OK and (self.returns or self.lengths or self.trace_sha256):
             raise ValueError("half an evaluation has no score: only an ok result has returns")
         return self
+
+    def _closed(self, part: SealedPart) -> Self:
+        if self.seeds or self.returns or self.lengths or self.metrics or self.log_tail or self.script:
+            raise ValueError("a sealed result shows no episodes")
+        if (self.verdict is Verdict.OK) != (part.score is not None) or bool(self.trace_sha256) != (part.score is not None):
+            raise ValueError("a sealed result has a score and a trace if it is ok, and only then")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What came later is named only where it is used, so that older files stay as they are."""
+        document = serialise(self)
+        return {name: value for name, value in document.items() if value is not None or name not in _LATER}
 
     def document(self) -> dict[str, Any]:
         """The JSON document of this result."""

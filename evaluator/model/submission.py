@@ -9,11 +9,19 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from evaluator.model import canonical
-from evaluator.model.base import Frozen
+from evaluator.model.base import Frozen, misplaced
+from evaluator.model.challenge import Limits, Task
+from evaluator.model.extras import DEFAULT, EXTRAS, memory_mib, needed
 from evaluator.model.names import Line, LongLine, TaskId, Text, Url
+from evaluator.model.reference import parse_reference
 
 IDENTITY_FIELDS = ("kind", "entry", "main_file", "adapter", "extras")
 MANIFEST_NAME = "submission.yml"
+# What runs agents written for other systems, by the name that `adapter` chooses it with.
+ADAPTERS = ("rl-arena", "kaggle-connectx", "predict", "function", "gym-policy", "sb3", "onnx", "evalai-grpc")
+
+# Those whose entry is a saved model instead of Python source.
+OF_MODELS = ("sb3", "onnx")
 
 
 @enum.unique
@@ -63,6 +71,22 @@ class Submission(Frozen):
     def _coherent(self) -> Self:
         if self.tasks == ():
             raise ValueError("'tasks' is an empty list; name a task or write 'all'")
+        if self.adapter is not None and self.adapter not in ADAPTERS:
+            raise ValueError(f"there is no adapter '{self.adapter}'; the adapters are {', '.join(ADAPTERS)}")
+        if (unknown := next((name for name in self.extras if name not in (DEFAULT, *EXTRAS)), None)) is not None:
+            raise ValueError(f"there is no extra '{unknown}'; the extras are {', '.join((DEFAULT, *EXTRAS))}")
+        return self
+
+    @model_validator(mode="after")
+    def _of_an_image(self) -> Self:
+        if self.kind is not Kind.IMAGE:
+            return self
+        try:
+            parse_reference(self.entry)
+        except ValueError as error:
+            raise misplaced(("entry",), str(error)) from error
+        if wrong := next((name for name in ("main_file", "adapter", "extras") if getattr(self, name)), None):
+            raise ValueError(f"'{wrong}' is not for images: an image brings everything itself; leave it out")
         return self
 
     def identity(self) -> dict[str, object]:
@@ -70,9 +94,36 @@ class Submission(Frozen):
         everything = self.model_dump(mode="json")
         return {name: everything[name] for name in IDENTITY_FIELDS}
 
+    @property
+    def source(self) -> str:
+        """The file that is run or imported; for an image its reference."""
+        return self.main_file or self.entry if self.kind is Kind.SCRIPT else self.entry
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The extras it is run with."""
+        return needed(self.adapter, self.extras)
+
+    def allowed(self, limits: Limits) -> Limits:
+        """What it may use: the challenge's limits, with the memory that its extras need."""
+        return limits.model_copy(update={"memory_mib": memory_mib(self.needs, limits.memory_mib)}) if self.needs else limits
+
     def enters(self, task_id: str) -> bool:
-        """Whether the agent is entered for the task."""
+        """Whether the manifest names the task."""
         return self.tasks == "all" or task_id in self.tasks
+
+    def plays(self, task: Task) -> bool:
+        """Whether the agent is measured on the task: named, and of the kind that is measured there."""
+        return self.enters(task.id) and self.fits(task)
+
+    def fits(self, task: Task) -> bool:
+        """Scripts are measured where a task has rules for them, and nobody else is."""
+        return (self.kind is Kind.SCRIPT) == (task.script is not None)
+
+
+def needed_by(submissions: Iterable[Submission]) -> tuple[str, ...]:
+    """The extras that several agents need, together."""
+    return tuple(sorted({name for submission in submissions for name in submission.needs}))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,8 +69,8 @@ def _smallest(low: int, high: int) -> str:
 class Episode(Frozen):
     """What one episode met."""
 
-    length: int = Field(ge=1)
-    """Steps."""
+    length: int = Field(ge=0)
+    """Steps; 0 only where a script began an episode and left it."""
     checksum: str = Field(pattern=r"^[0-9a-f]{32}$")
     """BLAKE2b-128 over observations, rewards and end flags, in order."""
 

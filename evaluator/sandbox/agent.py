@@ -1,10 +1,13 @@
 """Finds the participant's `class Agent` and makes instances of it."""
 
 import copy
+import importlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,8 +48,8 @@ def _import(path: Path) -> ModuleType:
     return module
 
 
-def load(folder: Path, entry: str) -> type:
-    """Import the entry file and return its `Agent`.
+def load(folder: Path, entry: str, adapter: str | None = None) -> type:
+    """Import the entry file and return its `Agent`, or what an adapter makes of it.
 
     Raises:
         AgentError: there is none, or the import failed.
@@ -55,17 +58,29 @@ def load(folder: Path, entry: str) -> type:
     if not path.is_file():
         raise AgentError(wire.Trouble.INVALID, f"the entry file {entry} does not exist; write it or correct 'entry'")
     sys.path.insert(0, str(folder))
-    try:
-        module = _import(path)
-    except SyntaxError as error:
-        name = Path(str(error.filename or entry)).name  # an agent can raise one that names no file
-        raise AgentError(wire.Trouble.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
-    except BaseException as error:
-        raise blame(error, folder, f"importing {entry}") from error
+    if adapter is not None:
+        os.chdir(folder)  # other systems start an agent in its own folder
+        ours = importlib.import_module(f"evaluator.sandbox.adapters.{adapter.replace('-', '_')}")
+        adapted: type = (
+            _loaded(path, folder, ours.of_file) if hasattr(ours, "of_file") else ours.agent(_loaded(path, folder, _import))
+        )
+        return adapted
+    module = _loaded(path, folder, _import)
     agent = getattr(module, "Agent", None)
     if not isinstance(agent, type) or not (hasattr(agent, "act") or hasattr(agent, "act_batch")):
         raise AgentError(wire.Trouble.INVALID, f"{entry} defines no class Agent with a method act(self, observation)")
     return agent
+
+
+def _loaded(path: Path, folder: Path, load_file: Callable[[Path], Any]) -> Any:
+    """What a file is to Python, or to an adapter that takes one which is no module; what goes wrong is the agent's."""
+    try:
+        return load_file(path)
+    except SyntaxError as error:
+        name = Path(str(error.filename or path)).name  # an agent can raise one that names no file
+        raise AgentError(wire.Trouble.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
+    except BaseException as error:
+        raise blame(error, folder, f"importing {path.relative_to(folder)}") from error
 
 
 class Factory:
@@ -77,6 +92,9 @@ class Factory:
         self._hello = hello
         self.shared = hasattr(agent, "act_batch") or bool(getattr(agent, "memoryless", False))
         self.batched = hasattr(agent, "act_batch")
+        # What only an adapter says: how many episodes it can play at once.
+        self.lanes = vars(agent).get("lanes", 0) if agent.__module__.startswith("evaluator.sandbox.adapters.") else 0
+        self.ends = callable(getattr(agent, "end", None))
         self._wanted = self._parameters()
         self._spaces: dict[str, Any] = {
             name: gymnasium_space(hello[name]) for name in ("observation_space", "action_space") if name in self._wanted

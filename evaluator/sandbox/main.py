@@ -1,5 +1,9 @@
-"""Runs a participant's agent: `python -m evaluator.sandbox.main FOLDER ENTRY SOCKET` (or `-` for standard streams)."""
+"""Runs a participant's agent: `python -m evaluator.sandbox.main FOLDER ENTRY SOCKET [ADAPTER]`.
 
+The socket may be `-` for standard streams.
+"""
+
+import functools
 import json
 import os
 import socket
@@ -8,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from evaluator import wire
 from evaluator.sandbox import agent as agents
+from evaluator.sandbox.moves import Moves
 from evaluator.sandbox.spaces import BadActionError, Reader, Writer
 
 
@@ -83,7 +90,7 @@ class Player:
         self._folder = folder
         self._factory = factory
         self._reader = Reader(hello["observation_space"])
-        self._writer = Writer(hello["action_space"])
+        self._writer = Moves() if hello["mode"] == "play" else Writer(hello["action_space"])
         self._shared: Any = factory.make(hello["seed"]) if factory.shared else None
         self._live: dict[int, Any] = {}
 
@@ -97,6 +104,17 @@ class Player:
             return self._written(lambda: self._writer.stacked(actions, count))
         actions = self._singly(body[wire.COUNT.size : start], observations)
         return self._written(lambda: self._writer.singles(actions))
+
+    def over(self, body: memoryview) -> None:
+        """Matches have ended: tell the agents that want to hear it."""
+        count, _ = wire.COUNT.unpack_from(body)
+        start = wire.COUNT.size + count * wire.LANE.size
+        observations = self._reader.stacked(body, count, start)
+        rewards = np.frombuffer(body, "<f8", count, len(body) - 8 * count).tolist()
+        for index, (lane, _, _) in enumerate(wire.LANE.iter_unpack(body[wire.COUNT.size : start])):
+            agent = self._live.pop(lane) if self._shared is None else self._shared
+            observation = self._reader.single(observations, index)
+            self._foreign("end", functools.partial(_end, agent, observation, rewards[index]))
 
     def _written(self, write: Callable[[], bytes]) -> bytes:
         """Actions as bytes: they may be objects of the agent's classes, whose methods do anything."""
@@ -130,17 +148,31 @@ class Player:
             raise agents.blame(error, self._folder, doing) from error
 
 
-def serve(stream: Stream, folder: Path, entry: str) -> None:
+def _end(agent: Any, observation: Any, reward: float) -> None:
+    agent.end(observation, reward)
+
+
+def serve(stream: Stream, folder: Path, entry: str, adapter: str | None) -> None:
     """From the handshake to CLOSE."""
     _, body = stream.receive()
     hello = json.loads(bytes(body))
-    player = Player(folder, agents.Factory(agents.load(folder, entry), folder, hello), hello)
-    ready = {"protocol": wire.VERSION, "shared": player._factory.shared}
+    if hello["mode"] == "serve":
+        from evaluator.sandbox import script  # imports gymnasium, which agents need not wait for
+
+        return script.serve(stream, folder, entry, hello)
+    factory = agents.Factory(agents.load(folder, entry, adapter), folder, hello)
+    player = Player(folder, factory, hello)
+    ready = {"protocol": wire.VERSION, "shared": factory.shared, "ends": factory.ends}
+    if factory.lanes:
+        ready["lanes"] = factory.lanes
     stream.send(wire.frame(wire.Op.READY, json.dumps(ready).encode()))
     while True:
         op, body = stream.receive()
+        if op == wire.Op.OVER:
+            player.over(body)
+            continue
         if op != wire.Op.ACT:
-            return
+            return None
         answer = player.answer(body)
         stream.send(wire.HEADER.pack(len(answer), wire.Op.ACTIONS) + answer)
 
@@ -148,9 +180,10 @@ def serve(stream: Stream, folder: Path, entry: str) -> None:
 def main() -> None:
     """Serve, and report what goes wrong as an ERROR frame."""
     folder, entry, address = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    adapter = sys.argv[4] if len(sys.argv) > 4 else None
     stream = connect(address)
     try:
-        serve(stream, folder, entry)
+        serve(stream, folder, entry, adapter)
     except agents.AgentError as error:
         _complain(stream, error.trouble, str(error), error.lane)
     except BadActionError as error:

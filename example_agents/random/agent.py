@@ -13,4 +13,7 @@ class Agent:
         self.action_space.seed(seed)
 
     def act(self, observation: Any) -> Any:
+        if isinstance(observation, dict) and "action_mask" in observation:  # a game: not every action is legal
+            legal = observation["action_mask"]
+            return (self.action_space.np_random.random(len(legal)) + legal).argmax()  # below 1 where it is not
         return self.action_space.sample()

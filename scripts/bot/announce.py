@@ -2,21 +2,26 @@
 
 from dataclasses import dataclass, replace
 
+from evaluator.model.people import People
+from evaluator.model.result import Provenance
 from leaderboard.comment import render
-from leaderboard.comment_states import CommentState, Withdrawn
+from leaderboard.comment_states import CommentState, Official, Withdrawn
 from leaderboard.standings import Entry
-from leaderboard.whatif import Recorded, official_state
+from leaderboard.whatif import official_state
 from scripts.bot import sticky
+from scripts.bot.beacon import arrived
 from scripts.bot.desk import BASE, Desk
+from scripts.bot.entries import read_entries
 from scripts.bot.guard import guard, owners_on
 from scripts.bot.mapping import Pull
 from scripts.bot.outcomes import LABELS, OFFICIAL_LABEL
 from scripts.bot.outputs import write_summary
-from scripts.bot.wanted import read_entries
+from scripts.bot.season_words import verdicts
 from scripts.console import OK, say
 
 # So many of the latest touched merged pull requests are looked at; the label tells which are done.
 LOOKED_AT = 300
+_NOWHERE = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +96,31 @@ def _state(desk: Desk, merge: Merge) -> tuple[CommentState, bool]:
     brought = {(e.login, e.agent): e for e in _entries_at(desk, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     if current:
-        state = official_state(desk.recorded, current, merge.sha, _run_url(desk, merge))
-        return state, not state.pending
+        state = _with_rules(desk, official_state(desk.recorded, current, merge.sha, _run_url(desk, merge)), current)
+        return state, not state.pending and not state.held
     return _superseded(desk, merge, brought), True
+
+
+def _with_rules(desk: Desk, state: Official, current: list[tuple[str, str]]) -> Official:
+    """The same with what phases, people and quotas hold back, which then is not merely pending."""
+    challenge = desk.board.challenge
+    if not (challenge.phases or challenge.quota or challenge.people != People()):
+        return state
+    digests = {(entry.login, entry.agent): entry.digest for entry in desk.entries}
+    found = arrived(desk.clone, desk.main, digests)
+    held, told, rules = verdicts(desk.recorded, found, current, desk.now, desk.github.is_member)
+    waiting = set(state.pending) & told
+    pending = tuple(line for line in state.pending if line not in waiting)
+    lines = tuple(line for line in held if any(line.startswith(f"{one}: ") for one in waiting))
+    return replace(state, pending=pending, held=lines, rules=rules)
 
 
 def _superseded(desk: Desk, merge: Merge, brought: dict[tuple[str, str], Entry]) -> CommentState:
     """A later merge brought another version or took the agent away: what is recorded of this one is all there will be."""
     others = tuple(entry for entry in desk.entries if (entry.login, entry.agent) not in brought)
-    then = Recorded(challenge=desk.board.challenge, entries=(*others, *brought.values()), results=tuple(desk.results))
+    then = replace(desk.recorded, entries=(*others, *brought.values()))
     state = official_state(then, list(brought), merge.sha, _run_url(desk, merge))
-    if any(agent.rows for agent in state.agents):
+    if any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
     newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in desk.entries}]
     if newer:
@@ -110,10 +129,12 @@ def _superseded(desk: Desk, merge: Merge, brought: dict[tuple[str, str], Entry])
 
 
 def _entries_at(desk: Desk, sha: str) -> list[Entry]:
-    return read_entries(desk.clone, sha, desk.board.challenge.submissions)[0]
+    return read_entries(desk.clone, sha, desk.board.challenge)[0]
 
 
 def _run_url(desk: Desk, merge: Merge) -> str | None:
     """The latest run that measured one of the agents: the present one may have measured nothing."""
-    own = [result for result in desk.results if (result.login, result.agent) in merge.agents and result.provenance.run_url]
-    return max(own, key=lambda result: result.provenance.evaluated_at).provenance.run_url if own else None
+    results = [result.provenance for result in desk.results if (result.login, result.agent) in merge.agents]
+    sides = [(duel.provenance, player) for duel in desk.duels for player in duel.players]
+    own = [*results, *(provenance for provenance, player in sides if (player.login, player.agent) in merge.agents)]
+    return max((one for one in own if one.run_url), key=lambda one: one.evaluated_at, default=_NOWHERE).run_url

@@ -1,6 +1,7 @@
 """The preview's artifact: bytes from a stranger, read without unpacking anything to a disk."""
 
 import io
+import itertools
 import stat
 import zipfile
 import zlib
@@ -8,7 +9,9 @@ import zlib
 from pydantic import ValidationError
 
 from evaluator.model import canonical
+from evaluator.model.duel import Duel
 from evaluator.model.preview import Preview
+from evaluator.model.result import Result
 
 ZIP_BYTES = 1 << 20
 PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
@@ -65,8 +68,12 @@ def _preview(content: bytes) -> Preview:
         raise ArtifactError(f"{PREVIEW} is not strict JSON: {str(error)[:200]}") from error
     if not _same(preview.document(), document):
         raise ArtifactError(f"{PREVIEW} is not in the form that previews are written in")
-    for result in (result for agent in preview.agents for result in agent.results):
-        if result.self_hash() != result.self_sha256:
+    results = [result for agent in preview.agents for result in agent.results]
+    duels = [duel for agent in preview.agents for duel in agent.duels]
+    if any(result.sealed for result in results):
+        raise ArtifactError(f"a result in {PREVIEW} is sealed, and no preview has a season's secret")
+    for measured in itertools.chain[Result | Duel](results, duels):
+        if measured.self_hash() != measured.self_sha256:
             raise ArtifactError(f"a result in {PREVIEW} does not fit its own hash")
     return preview
 

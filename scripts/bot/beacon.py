@@ -1,20 +1,21 @@
 """The beacon: the oldest first-parent commit of main whose tree holds an agent's version. Nobody can foresee its id."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from evaluator.host.load import LoadError, parse_submission
 from evaluator.model.submission import MANIFEST_NAME, submission_digest
+from scripts.board import LOCAL
 from scripts.bot.git import REGULAR, Repository, checked
 from scripts.console import OUR_FAULT, CommandError
 
-ROOT = "submissions"
+ROOT, EXAMPLES = "submissions", "example_agents"
 _COMMIT = re.compile(r"([0-9a-f]{40,64}) (\S+)")
 
 Name = tuple[str, str]
-"""Login and agent, as the folders are spelled."""
+"""Login and agent, as the folders are spelled; the examples are those of the login `local`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +30,26 @@ class Beacon:
     """Whether GitHub signed it; None while nobody asked."""
 
 
+def folder_of(name: Name) -> str:
+    """Where an agent lies in the repository."""
+    return f"{EXAMPLES}/{name[1]}" if name[0] == LOCAL else f"{ROOT}/{name[0]}/{name[1]}"
+
+
+def name_of(parts: Sequence[str]) -> Name | None:
+    """Whose agent a file belongs to, by the parts of its path; None where it is nobody's."""
+    if parts[0] == EXAMPLES:
+        return (LOCAL, parts[1]) if len(parts) > 2 else None
+    own = parts[0] == ROOT and len(parts) > 3 and parts[1].casefold() != LOCAL
+    return (parts[1], parts[2]) if own else None
+
+
 def beacon(repository: Repository, main_sha: str, login: str, agent: str, digest: str) -> Beacon:
     """The beacon of one version.
 
     Raises:
         CommandError: the clone is shallow, or the version does not stand on main.
     """
-    folder = f"{ROOT}/{login}/{agent}"
+    folder = folder_of((login, agent))
     _refuse_shallow(repository)
     commits = _history(repository, main_sha, folder).get((login, agent), [])
     oldest = next((commit for commit in commits if _digest(repository, commit.sha, folder) == digest), None)
@@ -51,10 +65,10 @@ def beacons(repository: Repository, main_sha: str, digests: Mapping[Name, str]) 
         CommandError: the clone is shallow, or a version does not stand on main.
     """
     _refuse_shallow(repository)
-    history = _history(repository, main_sha, ROOT)
+    history = _history(repository, main_sha, ROOT, EXAMPLES)
     found = {}
     for name, digest in digests.items():
-        folder = f"{ROOT}/{name[0]}/{name[1]}"
+        folder = folder_of(name)
         commits = history.get(name, [])
         if len(commits) > 1:
             commits = [commit for commit in commits if _digest(repository, commit.sha, folder) == digest]
@@ -71,25 +85,44 @@ def _missing(folder: str, digest: str) -> NoReturn:
     raise CommandError(OUR_FAULT, f"{folder}: no commit of main holds version {digest[:12]}")
 
 
+def arrived(repository: Repository, main_sha: str, digests: Mapping[Name, str]) -> dict[Name, Beacon]:
+    """The beacons of those versions that stand on main; others have none, and a shallow clone tells none."""
+    if repository.is_shallow():
+        return {}
+    history = _history(repository, main_sha, ROOT, EXAMPLES)
+    found = {}
+    for name, digest in digests.items():
+        commits = (commit for commit in history.get(name, []) if _digest(repository, commit.sha, folder_of(name)) == digest)
+        if (commit := next(commits, None)) is not None:
+            found[name] = commit
+    return found
+
+
 def verify(found: Iterable[Beacon], verified: Callable[[str], bool]) -> dict[str, Beacon]:
     """Ask once for each commit whether GitHub signed it; by the commit's id."""
     return {item.sha: replace(item, verified=verified(item.sha)) for item in {item.sha: item for item in found}.values()}
 
 
-def _history(repository: Repository, main_sha: str, folder: str) -> dict[Name, list[Beacon]]:
+def order(repository: Repository, main_sha: str) -> dict[str, int]:
+    """Each commit's place in main's history, the later the greater: of two players' beacons the later one counts."""
+    commits = repository.first_parent(main_sha)
+    return {sha: len(commits) - age for age, sha in enumerate(commits)}
+
+
+def _history(repository: Repository, main_sha: str, *folders: str) -> dict[Name, list[Beacon]]:
     """For each agent the commits of main that changed its folder, oldest first.
 
     A path never passes for a commit: it begins with the folder's name, whatever an entrant called his files.
     """
     form = ("--first-parent", "-m", "--no-renames", "--name-only", "-z", "--format=%H %cI")
-    raw = repository.run("log", *form, checked(main_sha), "--", folder)
+    raw = repository.run("log", *form, checked(main_sha), "--", *folders)
     found: dict[Name, list[Beacon]] = {}
     current: Beacon | None = None
     for token in raw.decode("utf-8", "replace").split("\0"):
         text = token.strip("\n")
-        parts = text.split("/")
-        if parts[0] == ROOT and len(parts) > 3 and current:
-            own = found.setdefault((parts[1], parts[2]), [])
+        name = name_of(text.split("/"))
+        if name and current:
+            own = found.setdefault(name, [])
             if not own or own[-1] is not current:
                 own.append(current)
         elif match := _COMMIT.fullmatch(text):

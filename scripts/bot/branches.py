@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from evaluator.model import canonical
+from evaluator.model.duel import Duel
 from evaluator.model.names import safe_path_segment
 from evaluator.model.result import Result
 from leaderboard.store import RESULT, write_atomically
@@ -152,17 +151,33 @@ def _files(clone: Repository, sha: str, take: Callable[[str, bytes], None]) -> N
 
 
 def read_results(clone: Repository, sha: str) -> list[Result]:
-    """The results on a commit, without their episodes, which planning does not need; damaged files are named."""
+    """The results of single agents on a commit, as `read_recorded` has them."""
+    return read_recorded(clone, sha)[0]
+
+
+def read_recorded(clone: Repository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
+    """All results and duels on a commit, without what planning does not need; damaged files are named.
+
+    What lies at the branch's root is neither: it is put into `aside`, where that is asked for.
+    """
     found: list[Result] = []
+    duels: list[Duel] = []
     damaged: list[str] = []
 
     def take(path: str, content: bytes) -> None:
+        if "/" not in path:
+            if aside is not None:
+                aside[path] = content
+            return
         try:
-            result = Result.model_validate(canonical.parse_strict(content))
-        except (ValueError, ValidationError) as error:
+            record = parse_record(content)
+        except ValueError as error:
             damaged.append(f"{path}: is not a result ({' '.join(str(error).split())[:200]}); it is left out")
             return
-        found.append(result.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
+        if isinstance(record, Duel):
+            duels.append(_without_times(record))
+        else:
+            found.append(record.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
 
     if sha:
         _files(clone, sha, take)
@@ -170,7 +185,25 @@ def read_results(clone: Repository, sha: str) -> list[Result]:
         say(line)
     if len(damaged) > SHOWN:
         say(f"and {len(damaged) - SHOWN} more files of the results branch that are no results")
-    return found
+    return found, duels
+
+
+def parse_record(content: bytes) -> Result | Duel:
+    """What a file of the results branch holds.
+
+    Raises:
+        ValueError: neither a result nor a duel.
+    """
+    document = canonical.parse_strict(content)
+    if isinstance(document, dict) and document.get("kind") == "duel":
+        return Duel.model_validate(document)
+    return Result.model_validate(document)
+
+
+def _without_times(duel: Duel) -> Duel:
+    """A duel as ratings need it: who won, and the moves, for games that are the same count once."""
+    players = tuple(player.model_copy(update={"log_tail": ""}) for player in duel.players)
+    return duel.model_copy(update={"players": players, "milliseconds": None})
 
 
 def export_results(clone: Repository, sha: str, target: Path) -> int:

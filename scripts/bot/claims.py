@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.model import canonical
+from evaluator.model.duel import duel_path
 from evaluator.model.names import safe_path_segment
-from leaderboard.plan import Item
+from leaderboard.plan import DuelItem
 from leaderboard.store import RESULT, TRACE
 from scripts.bot.official import CLAIM, Assignment, Claim
-from scripts.bot.wanted import Work
+from scripts.bot.wanted import Wish, Work
 
 RESULT_BYTES = 8 << 20
 TRACE_BYTES = 256 << 20
@@ -29,7 +30,7 @@ class Handed:
 
     shard: Path
     """The shard's folder."""
-    item: Item
+    item: Wish
     """What it should be the result of."""
     path: str
     """Where it lies, without the ending, below results/ and traces/."""
@@ -41,12 +42,15 @@ class Handed:
 
     @property
     def trace(self) -> Path:
-        """The trace file, which need not be there."""
+        """The trace file, which need not be there; a duel has none."""
         return self.shard / "traces" / (self.path + TRACE)
 
 
-def item_path(item: Item) -> str:
-    """Where the result of an evaluation lies, without the ending."""
+def item_path(item: Wish) -> str:
+    """Where the result of an evaluation or a duel lies, without the ending."""
+    if isinstance(item, DuelItem):
+        first, second = (f"{entry.login}+{entry.agent}" for entry in item.entries)
+        return duel_path(item.task_id, first, second, item.wanted.key())
     entry = item.entry
     return f"{safe_path_segment(item.task_id)}/{entry.login}/{entry.agent}/{item.wanted.key()[:12]}"
 
@@ -85,7 +89,8 @@ def handed_in(folder: Path, assignment: Assignment, work: Work) -> tuple[Handed,
     if _claim(folder, sizes) != expected:
         raise ClaimError(f"{CLAIM} is not what shard {number} of this round was asked")
     paths = [item_path(item) for item in items]
-    allowed = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in paths)}
+    traced = [item_path(item) for item in items if not isinstance(item, DuelItem)]
+    allowed = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in traced)}
     if strange := sorted(sizes.keys() - allowed):
         raise ClaimError(f"holds {len(strange)} files that were not asked, such as {strange[0]!r}"[:300])
     found = (Handed(shard=folder, item=item, path=item_path(item)) for item in items)

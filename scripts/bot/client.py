@@ -7,7 +7,7 @@ written out here one by one, so that not one is sent unseen.
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import requests
 from github import Auth, Github, GithubException
@@ -19,9 +19,9 @@ from scripts.bot import answers
 from scripts.bot.answers import Comment, Issue, Status
 from scripts.bot.download import download
 from scripts.bot.mapping import Pull, Run
+from scripts.bot.sending import bounded, segment
 from scripts.console import OUR_FAULT, CommandError
 
-BODY_CHARACTERS = 65_536
 DESCRIPTION_CHARACTERS = 140
 TRIES = 8
 LONGEST_WAIT = 300.0
@@ -115,7 +115,7 @@ class GitHub:
 
     def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[Run]:
         """The latest runs of a workflow file on a branch, the latest first."""
-        path = f"/actions/workflows/{_segment(workflow)}/runs"
+        path = f"/actions/workflows/{segment(workflow)}/runs"
         return [answers.run(one) for one in self._all(path, at_most=at_most, branch=branch)]
 
     def attempts(self, run_id: int) -> int:
@@ -128,7 +128,7 @@ class GitHub:
 
     def dispatch(self, workflow: str, ref: str, inputs: dict[str, str]) -> None:
         """Start a workflow file of a branch."""
-        self._ask("POST", f"/actions/workflows/{_segment(workflow)}/dispatches", {"ref": ref, "inputs": inputs})
+        self._ask("POST", f"/actions/workflows/{segment(workflow)}/dispatches", {"ref": ref, "inputs": inputs})
 
     def artifact(self, run_id: int, name: str, cap: int) -> bytes | None:
         """The zip of a run's artifact; None where there is none, it has expired, or it is larger than `cap` bytes."""
@@ -151,11 +151,11 @@ class GitHub:
 
     def create_comment(self, number: int, body: str) -> Comment:
         """Write a comment."""
-        return answers.comment(self._ask("POST", f"/issues/{number}/comments", {"body": _body(body)}))
+        return answers.comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded(body)}))
 
     def edit_comment(self, comment_id: int, body: str) -> None:
         """Write a comment anew."""
-        self._ask("PATCH", f"/issues/comments/{comment_id}", {"body": _body(body)})
+        self._ask("PATCH", f"/issues/comments/{comment_id}", {"body": bounded(body)})
 
     def delete_comment(self, comment_id: int) -> None:
         """Remove a comment; that it is gone already is no error."""
@@ -182,7 +182,7 @@ class GitHub:
 
     def remove_label(self, number: int, name: str) -> None:
         """Take a label off; that it is gone already is no error."""
-        self._ask("DELETE", f"/issues/{number}/labels/{_segment(name)}", missing=True)
+        self._ask("DELETE", f"/issues/{number}/labels/{segment(name)}", missing=True)
 
     def set_status(self, sha: str, state: str, description: str, target_url: str) -> None:
         """Say on a commit what became of it."""
@@ -197,12 +197,25 @@ class GitHub:
 
     def permission(self, login: str) -> str:
         """admin, write, read or none."""
-        found = self._ask("GET", f"/collaborators/{_segment(login)}/permission", missing=True)
+        found = self._ask("GET", f"/collaborators/{segment(login)}/permission", missing=True)
         return str(found["permission"]) if found else "none"
 
     def verified(self, sha: str) -> bool:
         """Whether the commit is signed, and GitHub says that the signature is good."""
         return bool(self._ask("GET", f"/commits/{sha}")["commit"]["verification"]["verified"])
+
+    def is_member(self, login: str, team: str) -> bool:
+        """Whether a login is in `organisation/team`, or publicly in an organisation; no, where that cannot be seen."""
+        organisation, _, slug = team.partition("/")
+        path = f"/orgs/{segment(organisation)}"
+        own = f"/teams/{segment(slug)}/memberships/{segment(login)}" if slug else f"/public_members/{segment(login)}"
+        try:
+            _, found = self._send("GET", path + own, {})
+        except GitHubError as error:
+            if error.status in (403, 404):
+                return False
+            raise
+        return not slug or (isinstance(found, dict) and found.get("state") == "active")
 
     # Issues
 
@@ -213,11 +226,11 @@ class GitHub:
 
     def create_issue(self, title: str, body: str, labels: list[str]) -> Issue:
         """Open an issue."""
-        return answers.issue(self._ask("POST", "/issues", {"title": title, "body": _body(body), "labels": labels}))
+        return answers.issue(self._ask("POST", "/issues", {"title": title, "body": bounded(body), "labels": labels}))
 
     def edit_issue(self, number: int, body: str) -> None:
         """Write an issue's text anew."""
-        self._ask("PATCH", f"/issues/{number}", {"body": _body(body)})
+        self._ask("PATCH", f"/issues/{number}", {"body": bounded(body)})
 
     def close_issue(self, number: int) -> None:
         """Close an issue as done."""
@@ -283,13 +296,3 @@ class GitHub:
 def _said(error: GithubException) -> str:
     data = error.data if isinstance(error.data, dict) else {}
     return " ".join(str(data.get("message") or "no reason given").split())[:200]
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
-
-
-def _body(text: str) -> str:
-    if len(text) > BODY_CHARACTERS:
-        raise CommandError(OUR_FAULT, f"a text of {len(text):,} characters; GitHub takes {BODY_CHARACTERS:,}")
-    return text

@@ -1,9 +1,11 @@
 """What every privileged verb has at hand, and how it hands an outcome to a pull request."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 
 from evaluator.host.load import LoadError, parse_moderation
+from evaluator.model.duel import Duel
 from evaluator.model.moderation import Moderation
 from evaluator.model.result import Result
 from leaderboard.comment import render
@@ -14,13 +16,13 @@ from scripts.board import Board
 from scripts.bot import sticky
 from scripts.bot.answers import Status
 from scripts.bot.client import GitHub
+from scripts.bot.entries import read_entries
 from scripts.bot.event import Surroundings
 from scripts.bot.git import Repository
 from scripts.bot.guard import Author, Guarded, inspect
 from scripts.bot.mapping import Pull
 from scripts.bot.outcomes import LABELS, VERDICTS, Outcome
 from scripts.bot.outputs import write_summary
-from scripts.bot.wanted import read_entries
 from scripts.console import USAGE, CommandError, say
 
 BASE = "main"
@@ -39,13 +41,23 @@ class Desk:
     """Main's checkout: rules and recorded results."""
     clone: Repository
     """The same checkout's objects; heads are fetched into it as data."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The moment."""
 
     @cached_property
     def results(self) -> list[Result]:
         """Everything recorded."""
-        found, damaged = self.board.store.read()
+        found, damaged = self.board.recorded
         for file in damaged:
             say(f"{file.path}: is not a result ({file.reason}); it is left out")
+        return found
+
+    @cached_property
+    def duels(self) -> list[Duel]:
+        """Every recorded duel."""
+        found, damaged = self.board.store.read_duels()
+        for file in damaged:
+            say(f"{file.path}: is not a duel ({file.reason}); it is left out")
         return found
 
     @cached_property
@@ -58,8 +70,8 @@ class Desk:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The agents that stand on main, exclusions left out, faulty folders too."""
-        found, _ = read_entries(self.clone, self.main, self.board.challenge.submissions)
+        """The agents that stand on main, the baselines among the examples too; exclusions and faulty folders left out."""
+        found, _ = read_entries(self.clone, self.main, self.board.challenge)
         moderation = self._moderation()
         return [entry for entry in found if moderation.of(entry.login, entry.agent) is None]
 
@@ -71,7 +83,10 @@ class Desk:
     @cached_property
     def recorded(self) -> Recorded:
         """What the official board is made of."""
-        return Recorded(challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results))
+        return Recorded(
+            challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results),
+            duels=tuple(self.duels), at=self.now,
+        )  # fmt: skip
 
     def _moderation(self) -> Moderation:
         path = self.board.root / "moderation.yml"
@@ -102,7 +117,9 @@ class Desk:
 def guarded(desk: Desk, pull: Pull) -> Guarded:
     """What the pull request's head may count as; the head is fetched as objects and never checked out."""
     desk.clone.fetch(pull.head_sha)
-    same = (r.login_id for r in desk.results if r.login.casefold() == pull.author.casefold())
+    known = [(result.login, result.login_id) for result in desk.results]
+    known += [(player.login, player.login_id) for duel in desk.duels for player in duel.players]
+    same = (number for login, number in known if login.casefold() == pull.author.casefold())
     author = Author(login=pull.author, id=pull.author_id, known_ids=frozenset(i for i in same if i is not None))
     return inspect(desk.clone, desk.main, pull.head_sha, author, desk.board.challenge.submissions)
 

@@ -9,21 +9,27 @@ from typing import Any
 
 from pydantic import Field
 
+from evaluator.host.contest import Contender
 from evaluator.host.evaluate import Order
 from evaluator.model.base import Frozen
+from evaluator.model.duel import Duel
 from evaluator.model.names import Digest
 from evaluator.model.preview import Sha
 from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
-from leaderboard.plan import Item
+from leaderboard.entry import Entry
+from leaderboard.plan import DuelItem, Item, shown
 from leaderboard.shards import minutes
 from leaderboard.store import Store, write_atomically
-from scripts.board import Found
 from scripts.bot.branches import newest_results
+from scripts.bot.duels import Terms, play_duel, told
+from scripts.bot.entries import found_at
 from scripts.bot.lines import harmless
-from scripts.bot.wanted import Official, Work, place_of, read_agent, read_work
+from scripts.bot.wanted import Official, Wish, Work, read_work
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.evaluating import Bench
+from scripts.seasons.opening import sealed_with
+from scripts.seasons.secrets import season_secret
 
 CLAIM = "shard.json"
 # A job of GitHub's ends at six hours; what was not begun by then is the next round's.
@@ -90,12 +96,16 @@ class Planned:
     """Machines side by side."""
     expected_minutes: float
     """How long the round should take."""
+    moment: str = ""
+    """When this was planned, and what was asked then; the other jobs are handed it."""
+    held: tuple[str, ...] = ()
+    """What phases, people and quotas keep out, a line each."""
 
     def outputs(self) -> dict[str, Any]:
         """The job's outputs: every value is JSON, made here and nowhere else."""
         return {
             "shards": list(self.shards), "total": len(self.shards), "count": self.count, "left": self.left, "sha": self.sha,
-            "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once,
+            "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once, "moment": self.moment,
         }  # fmt: skip
 
 
@@ -116,7 +126,15 @@ def plan(official: Official, results_sha: str | None = None) -> Planned:
         labels=runners.labels,
         at_once=runners.at_once,
         expected_minutes=minutes(work.packing, runners.at_once),
+        moment=work.moment.serialised(),
+        held=tuple(f"{shown(held.item)}: {held.reason}" for held in work.held),
     )
+
+
+def is_more_wanted(official: Official) -> bool:
+    """Whether main asks for more than is recorded now: who passed a validation has opponents, and they change with him."""
+    sha = official.clone.resolve("HEAD") or ""
+    return bool(read_work(official, sha, newest_results(official.clone)).items)
 
 
 def evaluate(
@@ -136,6 +154,7 @@ def evaluate(
         raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
     if bench.runtime_digest != official.runtime_digest:
         raise CommandError(OUR_FAULT, "the sandbox here is not the one that was planned with; pin the base image by digest")
+    season_secret(official.secret, work.challenge)  # before anything is played
     items = work.shard(assignment.shard)
     out.mkdir(parents=True, exist_ok=True)
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
@@ -146,10 +165,24 @@ def evaluate(
         if clock() > end:
             say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
             return number
-        result, trace = bench.run(_order(official, bench, work, item), quiet=False)
-        store.write(result, trace)
-        say(f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_why(result.verdict, result.message)}")
+        said = _played(official, bench, work, item, store)
+        if work.challenge.sealed is None:  # else the moment of a line would tell how long it took
+            say(said)
     return len(items)
+
+
+def _played(official: Official, bench: Bench, work: Work, item: Wish, store: Store) -> str:
+    """Play one evaluation or duel into the store; returns what came of it in a line."""
+    if isinstance(item, DuelItem):
+        duel = _duel(official, bench, work, item)
+        store.write_duel(duel)
+        return told(duel)
+    order = _order(official, bench, work, item)
+    result, trace = bench.run(order, quiet=order.secret is not None)
+    if order.secret:
+        result, trace = sealed_with(work.challenge, order.secret, result, trace)
+    store.write(result, trace)
+    return f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_why(result.verdict, result.message)}"
 
 
 def _why(verdict: Verdict, message: str) -> str:
@@ -158,12 +191,19 @@ def _why(verdict: Verdict, message: str) -> str:
 
 
 def _order(official: Official, bench: Bench, work: Work, item: Item) -> Order:
-    entry = item.entry
-    folder = read_agent(official.clone, work.sha, entry, work.challenge.submissions)
-    path = official.clone.path / place_of(entry)
-    found = Found(login=entry.login, agent=entry.agent, path=path, folder=folder)
-    task = work.challenge.task(item.task_id)
-    assert task is not None
-    order = bench.order(found, task, work.beacon(item).sha)
+    found = found_at(official.clone, work.sha, item.entry, work.challenge.submissions)
+    order = bench.order(found, work.task(item), item.wanted.beacon)
     # Who signed the beacon and who opened the pull request is publish's to ask: once, and not on this machine.
-    return replace(order, klass=Class.OFFICIAL, commit=work.sha, run_url=official.run_url)
+    secret = season_secret(official.secret, work.challenge)
+    return replace(order, klass=Class.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
+
+
+def _duel(official: Official, bench: Bench, work: Work, item: DuelItem) -> Duel:
+    first, second = (_contender(official, work, entry) for entry in item.entries)
+    terms = Terms(klass=Class.OFFICIAL, beacon=item.wanted.beacon, commit=work.sha, run_url=official.run_url)
+    return play_duel(bench, work.task(item), (first, second), terms, quiet=False)
+
+
+def _contender(official: Official, work: Work, entry: Entry) -> Contender:
+    found = found_at(official.clone, work.sha, entry, work.challenge.submissions)
+    return Contender(login=found.login, login_id=None, agent=found.agent, folder=found.folder)

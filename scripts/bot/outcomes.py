@@ -113,17 +113,16 @@ def broken(run: Run, reason: str, tried: int, issue_url: str | None = None) -> O
 
 def previewed(state: Previewed) -> Outcome:
     """The preview came to its end."""
-    rows = [row for agent in state.agents for row in agent.rows]
-    verdicts = [row.result.verdict for row in rows]
-    if any(verdict is Verdict.INTERNAL_ERROR for verdict in verdicts):
+    verdicts = [row.result.verdict for agent in state.agents for row in agent.rows]
+    games = [game for agent in state.agents for game in agent.games]
+    if Verdict.INTERNAL_ERROR in verdicts or any(game.failed for game in games):
         return Outcome(state=state, status=State.ERROR, words="a part failed on our side; it is tried again", ours=True)
-    failed = sum(verdict is not Verdict.OK for verdict in verdicts)
-    if failed or any(_faulty(agent) for agent in state.agents) or not rows:
-        words = (
-            f"{failed} of {len(rows)} evaluations failed; the comment says why" if failed else "no score: mend the faults"
-        )
+    whole = len(verdicts) + len(games)
+    failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
+    if failed or any(_faulty(agent) for agent in state.agents) or not whole:
+        words = f"{failed} of {whole} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=State.FAILURE, words=words, label=CHANGES_LABEL)
-    words = f"preview: {len(rows)} of {len(rows)} evaluations scored; unofficial until merged"
+    words = f"preview: {whole} of {whole} evaluations scored; unofficial until merged"
     return Outcome(state=state, status=State.SUCCESS, words=words, label=OK_LABEL)
 
 

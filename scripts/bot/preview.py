@@ -7,6 +7,7 @@ is a claim: the report believes it only of a pull request that changed nothing b
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.evaluate import Order
@@ -20,12 +21,15 @@ from evaluator.model.result import Class
 from leaderboard.comment import render
 from leaderboard.comment_states import Broken, CommentContext, CommentState, NoRun, Reason, Refused, Withdrawn
 from leaderboard.whatif import Recorded, preview_state
+from scripts.admitting import closed, people_faults
 from scripts.board import Board, Found, open_board
 from scripts.bot.artifact import LOG
+from scripts.bot.beacon import ROOT
 from scripts.bot.event import Surroundings, pull_event
 from scripts.bot.git import Repository
 from scripts.bot.guard import Author, Guarded, inspect
 from scripts.bot.outputs import write_summary
+from scripts.bot.preview_games import Games, Name
 from scripts.bot.preview_session import Changed, Session, who
 from scripts.console import OK, CommandError, say
 from scripts.evaluating import Bench, entered, open_bench
@@ -107,7 +111,9 @@ def _outcome(session: Session, clone: Repository, bench: Callable[[], Bench], un
     _read(session, clone, guarded)
     session.write()
     if any(folder.tasks for folder in session.folders):
-        _play(session, bench(), until)
+        opened = bench()
+        _play(session, opened, until)
+        _games(session, opened, until).play()
     return _state(session, guarded)
 
 
@@ -131,7 +137,13 @@ def _read(session: Session, clone: Repository, guarded: Guarded) -> None:
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.board.challenge.submissions)
             found = Found(login=login, agent=agent, path=session.board.root / path, folder=read)
-            folder.tasks = tuple(entered(found, list(session.board.challenge.tasks)))
+            tasks = entered(found, list(session.board.challenge.tasks))
+            if people := tuple(people_faults(session.board.challenge, found, path)):
+                raise LoadError(*people)
+            shut = {task.id: why for task, why in closed(session.board.challenge, found, session.now)}
+            for task_id, why in shut.items():
+                session.skip(f"{who(login, agent, task_id)}: {why}")
+            folder.tasks = tuple(task for task in tasks if task.id not in shut)
             folder.found = found
         except LoadError as error:
             folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
@@ -151,10 +163,15 @@ def _play(session: Session, bench: Bench, until: _Time) -> None:
 
 
 def _pairs(session: Session) -> Iterator[tuple[Changed, Found, Task]]:
-    for task in session.board.challenge.tasks:
+    for task in session.board.challenge.solo_tasks:
         for folder in session.folders:
             if folder.found and task in folder.tasks:
                 yield folder, folder.found, task
+
+
+def _games(session: Session, bench: Bench, until: _Time) -> Games:
+    recorded, standing = _recorded(session.board)
+    return Games(session=session, bench=bench, recorded=recorded, standing=standing, is_up=until.is_up)
 
 
 def _order(session: Session, bench: Bench, found: Found, task: Task) -> Order:
@@ -167,19 +184,27 @@ def _order(session: Session, bench: Bench, found: Found, task: Task) -> Order:
 def _state(session: Session, guarded: Guarded) -> CommentState:
     """What the comment would say; the board is as much of it as is checked out at results/."""
     preview = session.write()
-    recorded = _recorded(session.board)
+    recorded, _ = _recorded(session.board)
     log = (session.out / LOG).read_text(encoding="utf-8")
     return preview_state(preview, recorded, run_url=session.run_url, removed=_names(guarded.removed), log=log)
 
 
-def _recorded(board: Board) -> Recorded:
+def _recorded(board: Board) -> tuple[Recorded, dict[Name, Found]]:
+    """The official board as it is checked out, and the agents on it."""
     path = board.root / "moderation.yml"
     moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()
-    found, _ = board.read_all()
-    results, _ = board.store.read()
-    entries = [f.entry() for f in found if f.path.is_relative_to(board.root / "submissions")]
-    ranking = tuple(entry for entry in entries if moderation.of(entry.login, entry.agent) is None)
-    return Recorded(challenge=board.challenge, entries=ranking, results=tuple(results))
+    results, _ = board.recorded
+    duels, _ = board.store.read_duels()
+    ranking = {
+        found.name: found
+        for found in board.read_all()[0]
+        if (found.path.is_relative_to(board.root / ROOT) or found.baseline)
+        and moderation.of(found.login, found.agent) is None
+    }
+    entries = tuple(found.entry() for found in ranking.values())
+    return Recorded(
+        challenge=board.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
+    ), ranking
 
 
 def _names(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,16 +1,24 @@
 """What a preview has so far, and the two files that say so: written anew after every evaluation, so a kill loses little."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel, sealed_duel
 from evaluator.model.preview import Agent, Preview
 from evaluator.model.result import Result, sealed
+from evaluator.model.trace import Leaf
+from evaluator.model.verdict import Verdict
 from leaderboard.preview_log import Tail, written
 from leaderboard.store import write_atomically
 from scripts.board import Board, Found
 from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
+from scripts.bot.duels import between, told
 from scripts.bot.event import PullEvent
 
 NOTES, NOTE = 100, 1000
@@ -33,6 +41,8 @@ class Changed:
     """Why it is not played."""
     results: list[Result] = field(default_factory=list)
     """What was measured so far."""
+    duels: list[Duel] = field(default_factory=list)
+    """Its validations and its duels with others so far."""
 
     def document(self) -> Agent:
         """What preview.json says of it."""
@@ -41,8 +51,23 @@ class Changed:
         folder = self.found.folder
         results = tuple(_without_log(result) for result in self.results)
         return Agent(
-            login=self.login, agent=self.agent, submission_digest=folder.digest, name=folder.submission.name, results=results
-        )
+            login=self.login, agent=self.agent, submission_digest=folder.digest, name=folder.submission.name,
+            results=results, duels=tuple(_bare(duel) for duel in self.duels),
+        )  # fmt: skip
+
+    def side(self, duel: Duel) -> int:
+        """Which side of a duel of its own it has."""
+        return [player.name for player in duel.players].index((self.login.casefold(), self.agent))
+
+    def drop(self) -> str | None:
+        """Leave out what was played last, and say so; None where there is nothing."""
+        if self.duels:
+            duel = self.duels.pop()
+            return f"{told(duel)}; there is no room for its matches in a preview"
+        if self.results:
+            dropped = self.results.pop()
+            return f"{who(dropped.login, dropped.agent, dropped.task)}: played, but its episodes do not fit a preview"
+        return None
 
 
 @dataclass(kw_only=True)
@@ -59,6 +84,8 @@ class Session:
     """Where the two files go."""
     run_url: str
     """The workflow run."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The moment: what comes to main now counts in the phases that are open."""
     folders: list[Changed] = field(default_factory=list)
     """The changed folders."""
     skipped: list[str] = field(default_factory=list)
@@ -77,9 +104,8 @@ class Session:
         )  # fmt: skip
 
     def log(self) -> bytes:
-        """The ends of the agents' logs."""
-        results = [result for folder in self.folders for result in folder.results]
-        return written(Tail(who=who(r.login, r.agent, r.task), verdict=r.verdict, text=r.log_tail) for r in results)
+        """The ends of the agents' logs; of a duel only what the changed agent printed."""
+        return written(tail for folder in self.folders for tail in _tails(folder))
 
     def write(self) -> Preview:
         """Put both files where the workflow uploads them from."""
@@ -91,10 +117,20 @@ class Session:
     def _fitting(self) -> Preview:
         """What there is so far, without the results that there is no room for."""
         while len(serialised(preview := self.preview())) > PREVIEW_BYTES:
-            fullest = max(self.folders, key=lambda folder: len(folder.results))
-            dropped = fullest.results.pop()
-            self.skip(f"{who(dropped.login, dropped.agent, dropped.task)}: played, but its episodes do not fit a preview")
+            fullest = max(self.folders, key=lambda folder: (len(folder.duels), len(folder.results)))
+            line = fullest.drop()
+            assert line is not None
+            self.skip(line)
         return preview
+
+
+def _tails(folder: Changed) -> Iterator[Tail]:
+    for result in folder.results:
+        yield Tail(who=who(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail)
+    for duel in folder.duels:
+        own = duel.players[folder.side(duel)]
+        if duel.is_validation or own.verdict is not Verdict.OK:
+            yield Tail(who=f"{between(duel)} on {duel.task}", verdict=own.verdict, text=own.log_tail)
 
 
 def serialised(preview: Preview) -> bytes:
@@ -110,3 +146,12 @@ def who(login: str, agent: str, task: str) -> str:
 def _without_log(result: Result) -> Result:
     """The result as preview.json holds it: the log has a file of its own."""
     return sealed({**result.document(), "log_tail": ""}) if result.log_tail else result
+
+
+def _bare(duel: Duel) -> Duel:
+    """The duel as preview.json holds it: the log has a file of its own, and times are not needed to rate it."""
+    document = duel.document()
+    players = [{**player, "log_tail": ""} for player in document["players"]]
+    plies = sum(match.plies for match in duel.matches)
+    times = Leaf.of(np.zeros(plies, np.int64)) if duel.milliseconds else None
+    return sealed_duel({**document, "players": players, "milliseconds": times})

@@ -7,37 +7,42 @@ leaves the branches as they were or with everything in, for both are pushed in o
 
 import hashlib
 import random
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
+from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import Standing, parse_result
-from evaluator.host.seeds import episode_seeds
-from evaluator.model import result as results
-from evaluator.model.result import Class, Provenance, Result, sealed
+from evaluator.host.secret import Secret
+from evaluator.model.duel import Duel
+from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
-from leaderboard.plan import TRIES, Item
+from leaderboard.plan import TRIES
 from leaderboard.store import RESULT, TRACE, Store, write_atomically
+from scripts.bot import asked
+from scripts.bot.asked import Record
 from scripts.bot.branches import RESULTS, Branches, Commit, object_name, open_branches
 from scripts.bot.claims import ClaimError, Handed, handed_in, number_of, shard_folders, twice
+from scripts.bot.duels import between, outcome
 from scripts.bot.lines import harmless
 from scripts.bot.official import Assignment
 from scripts.bot.wanted import Official, Work, read_work
 from scripts.console import OUR_FAULT, CommandError
+from scripts.seasons.official import opened_copies, sealed_record
+from scripts.seasons.secrets import season_secret
 from scripts.verifying import Job, verify_jobs
 
 MANIFEST = "manifest.sha256"
-# A run may wait for machines for as long as GitHub lets it live.
-OLDEST, NEWEST = timedelta(days=36), timedelta(minutes=10)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
     """What became of a round's shards."""
 
-    accepted: tuple[Result, ...]
+    accepted: tuple[Record, ...]
     """What may be recorded; lies in the folder of accepted files."""
     refused: tuple[str, ...]
     """A line, harmless in a log, for everything that was handed in and is not believed."""
@@ -49,11 +54,11 @@ class Checked:
 class Published:
     """What a publish changed."""
 
-    recorded: tuple[Result, ...]
+    recorded: tuple[Record, ...]
     """New on the results branch."""
     known: int = 0
     """Was recorded by somebody else before; that one stays."""
-    given_up: tuple[Result, ...] = field(default=())
+    given_up: tuple[Record, ...] = field(default=())
     """Failed on our side for the last time that it is tried."""
 
 
@@ -77,12 +82,18 @@ def check(official: Official, assignment: Assignment, given: Sequence[Path], acc
             good.add(number_of(folder))
         except ClaimError as error:
             refused.append(f"shard {number_of(folder)}: {error}")
-    passed = [_checked(official, work, item, now) for item in handed]
-    kept, lines = _replayed(official, work, passed, now)
+    secret = season_secret(official.secret, work.challenge)
+    with tempfile.TemporaryDirectory(prefix="pullrank-opened-") as place:
+        if secret:
+            handed = opened_copies(handed, Path(place), secret)
+        passed = [_checked(official, work, item, now) for item in handed]
+        kept, lines = _replayed(official, work, passed, now, secret)
+    if secret:
+        kept = [sealed_record(work.challenge, secret, *one) for one in kept]
     _stage(kept, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in good)
     told = tuple(harmless(line) for line in (*refused, *lines))
-    return Checked(accepted=tuple(result for result, _ in kept), refused=told, lost=lost)
+    return Checked(accepted=tuple(record for record, _ in kept), refused=told, lost=lost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,88 +106,38 @@ class _Passed:
 
 def _checked(official: Official, work: Work, handed: Handed, now: datetime) -> _Passed:
     try:
-        result = parse_result(handed.result.read_bytes())
+        found = asked.parse(handed.item, handed.result.read_bytes())
     except ValueError as error:
         return _Passed(handed=handed, faults=(" ".join(str(error).split())[:300],))
-    return _Passed(handed=handed, faults=tuple(_faults(official, work, handed.item, result, now)))
+    return _Passed(handed=handed, faults=tuple(asked.faults(official, work, handed.item, found, now)))
 
 
-def _faults(official: Official, work: Work, item: Item, result: Result, now: datetime) -> Iterator[str]:
-    """Everything in which a result differs from what was asked; its numbers are the replay's to judge."""
-    expected = _asked(official, work, item)
-    for name, value in expected.items():
-        if getattr(result, name) != value:
-            yield f"{name} is not the one that was asked"
-    if (result.provenance.commit, result.provenance.run_url) != (work.sha, official.run_url):
-        yield "the provenance is not this run's"
-    at = datetime.strptime(result.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    if not now - OLDEST <= at <= now + NEWEST:
-        yield f"evaluated_at ({result.provenance.evaluated_at}) is not of this run"
-    if len(result.versions) > 50 or len(result.metrics) > 50:
-        yield "it names more versions or metrics than an evaluation has"
+Kept = tuple[Record, bytes | None]
+"""A result and its trace, or a duel."""
 
 
-def _told(official: Official, work: Work, item: Item) -> dict[str, object]:
-    """What only GitHub can tell, asked here and once for each commit: shards have no token and no say in it."""
-    sha = work.beacon(item).sha
-    return {"login_id": official.login_id(sha), "beacon_verified": official.verified(sha)}
-
-
-def _asked(official: Official, work: Work, item: Item) -> dict[str, object]:
-    return {
-        **item.wanted.model_dump(),
-        "key": item.wanted.key(),
-        "klass": Class.OFFICIAL,
-        "task": item.task_id,
-        "login": item.entry.login,
-        "login_id": None,
-        "agent": item.entry.agent,
-        "beacon_verified": False,
-        "sandbox": official.sandbox,
-        "limits": work.challenge.limits,
-    }
-
-
-Kept = tuple[Result, bytes | None]
-"""A result and its trace."""
-
-
-def _replayed(official: Official, work: Work, passed: Sequence[_Passed], now: datetime) -> tuple[list[Kept], list[str]]:
+def _replayed(
+    official: Official, work: Work, passed: Sequence[_Passed], now: datetime, secret: Secret | None
+) -> tuple[list[Kept], list[str]]:
     """Replay what is not refused yet. A refused file counts as a failure of ours, so that it is not tried for ever."""
     sound = [item.handed for item in passed if not item.faults]
-    jobs = [Job(challenge=work.challenge, result=item.result, trace=item.trace) for item in sound]
+    jobs = [Job(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True)}
     kept: list[Kept] = []
     lines: list[str] = []
     for item in passed:
-        finding = findings.get(str(item.handed.result))
+        handed = item.handed
+        finding = findings.get(str(handed.result))
         faults = item.faults or (finding.faults if finding else ("it was not replayed",))
         if finding and finding.standing is Standing.VERIFIED:
-            result = parse_result(item.handed.result.read_bytes())
-            whole = sealed({**result.document(), **_told(official, work, item.handed.item)})
-            kept.append((whole, item.handed.trace.read_bytes() if result.trace_sha256 else None))
+            found = asked.parse(handed.item, handed.result.read_bytes())
+            traced = isinstance(found, Result) and found.trace_sha256
+            kept.append((asked.told(official, work, handed.item, found), handed.trace.read_bytes() if traced else None))
         else:
-            lines.append(f"{item.handed.path}: {'; '.join(faults[:3])}")
-            kept.append((_failure(official, work, item.handed.item, f"publish refused it: {faults[0]}", now), None))
+            # In a sealed season a fault's words could name an episode, and the log is public.
+            lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
+            kept.append((asked.failure(official, work, handed.item, f"publish refused it: {faults[0]}", now), None))
     return kept, lines
-
-
-def _failure(official: Official, work: Work, item: Item, message: str, now: datetime) -> Result:
-    """The record of a try that came to nothing through no fault of the agent."""
-    task = work.challenge.task(item.task_id)
-    assert task is not None
-    wanted = item.wanted
-    asked = {name: value for name, value in _asked(official, work, item).items() if name != "klass"}
-    failed: dict[str, object] = {
-        "schema": results.SCHEMA,
-        "class": Class.OFFICIAL,
-        "verdict": Verdict.INTERNAL_ERROR,
-        "message": message[: results.MESSAGE],
-        "seeds": episode_seeds(wanted.season, wanted.beacon, wanted.submission_digest, task.id, task.episodes),
-        "cost": {},
-        "provenance": Provenance(commit=work.sha, run_url=official.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")),
-    }
-    return sealed({**asked, **_told(official, work, item), **failed})
 
 
 def _stage(kept: Sequence[Kept], accepted: Path) -> None:
@@ -184,8 +145,8 @@ def _stage(kept: Sequence[Kept], accepted: Path) -> None:
     store = Store(results=accepted / "results", traces=accepted / "traces")
     accepted.mkdir(parents=True, exist_ok=True)
     lines = []
-    for result, trace in kept:
-        path = store.write(result, trace)
+    for found, trace in kept:
+        path = store.write_duel(found) if isinstance(found, Duel) else store.write(found, trace)
         files = (path, store.trace_of(path)) if trace is not None else (path,)
         lines += [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(accepted)}\n" for file in files]
     write_atomically(accepted / MANIFEST, "".join(sorted(lines)).encode())
@@ -213,47 +174,54 @@ def record(official: Official, season: str, accepted: Path, now: datetime, patie
         CommandError: the remote refuses for another reason than that, or others are first too often.
     """
     store = Store(results=accepted / "results", traces=accepted / "traces")
-    files = [(path, parse_result(path.read_bytes())) for path in store.files()]
+    files: list[tuple[Path, Record]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
+    files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     with open_branches(official.clone, season) as branches:
         for attempt in range(patience.tries):
             tips = branches.tips()
             fresh = _fresh(files, branches.objects(tips.get(RESULTS)))
             if not fresh or branches.push(_built(branches, tips, store, fresh, now)):
-                recorded = tuple(result for _, result, _ in fresh)
-                final = tuple(result for _, result, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
+                recorded = tuple(found for _, found, _ in fresh)
+                final = tuple(found for _, found, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
                 return Published(recorded=recorded, known=len(files) - len(fresh), given_up=final)
             patience.pause(attempt + 1)
     raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
 
 
-Fresh = tuple[Path, Result, str]
-"""The accepted file, its result, and its path on the branch."""
+Fresh = tuple[Path, Record, str]
+"""The accepted file, what it holds, and its path on the branch."""
 
 
-def _fresh(files: Sequence[tuple[Path, Result]], there: Mapping[str, str]) -> list[Fresh]:
+def _fresh(files: Sequence[tuple[Path, Record]], there: Mapping[str, str]) -> list[Fresh]:
     """What is not recorded. A failure of ours never takes a result's place: it is a numbered try beside it."""
     fresh = []
-    for file, result in files:
-        path = result.path()
+    for file, found in files:
+        path = found.path()
         if path + RESULT in there:
             continue
-        if result.verdict is not Verdict.INTERNAL_ERROR:
-            fresh.append((file, result, path + RESULT))
+        if found.verdict is not Verdict.INTERNAL_ERROR:
+            fresh.append((file, found, path + RESULT))
             continue
         tries = [f"{path}.try{number}{RESULT}" for number in range(1, TRIES + 1)]
         same = object_name(file.read_bytes())
         free = next((at for at in tries if at not in there), None)
         if free and not any(there.get(at) == same for at in tries):
-            fresh.append((file, result, free))
+            fresh.append((file, found, free))
     return fresh
+
+
+def _message(found: Record) -> str:
+    if isinstance(found, Duel):
+        return f"record: {between(found)} {outcome(found)} on {found.task}"
+    return f"record: {found.login}/{found.agent} {found.verdict} on {found.task}"
 
 
 def _built(branches: Branches, tips: dict[str, str], store: Store, fresh: Sequence[Fresh], now: datetime) -> dict[str, str]:
     recorded, traced = [], []
-    for file, result, path in fresh:
-        message = f"record: {result.login}/{result.agent} {result.verdict} on {result.task}"
+    for file, found, path in fresh:
+        message = _message(found)
         recorded.append(Commit(message=message, files=((path, file.read_bytes()),)))
-        if result.trace_sha256:
+        if isinstance(found, Result) and found.trace_sha256:
             at = path.removesuffix(RESULT) + TRACE
             traced.append(Commit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
     built = {RESULTS: branches.build(tips.get(RESULTS), recorded, now)}

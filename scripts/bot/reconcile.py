@@ -4,11 +4,12 @@ from dataclasses import replace
 
 from evaluator.model.verdict import Verdict
 from leaderboard.comment_states import Broken, Reason
-from leaderboard.plan import TRIES, given_up
+from leaderboard.plan import TRIES, given_up, given_up_duels
 from scripts.bot import sticky
 from scripts.bot.answers import Issue
 from scripts.bot.client import GitHubError
 from scripts.bot.desk import BASE, Desk, deliver, guarded, status_of
+from scripts.bot.duels import between
 from scripts.bot.mapping import Pull, Run
 from scripts.bot.outcomes import FINAL, Outcome, no_run, without_agent
 from scripts.bot.report import Case, decide, latest_run
@@ -110,7 +111,22 @@ def _given_up(desk: Desk) -> list[str]:
         and (result.login.casefold(), result.agent, result.submission_digest) in current
         and (result.login.casefold(), result.agent, result.key) not in measured
     }
-    return sorted(lost)
+    return sorted(lost | _lost_duels(desk))
+
+
+def _lost_duels(desk: Desk) -> set[str]:
+    """The same of duels between versions that stand now."""
+    marks = given_up_duels(desk.duels)
+    current = {(*entry.name, entry.digest) for entry in desk.entries}
+    measured = {duel.path() for duel in desk.duels if duel.verdict is Verdict.OK}
+    return {
+        f"{between(duel)} on {duel.task} has no official result"
+        for duel in desk.duels
+        if duel.verdict is Verdict.INTERNAL_ERROR
+        and (duel.players[0].name, duel.players[1].name, duel.key) in marks
+        and all((*player.name, player.submission_digest) in current for player in duel.players)
+        and duel.path() not in measured
+    }
 
 
 def _failing(desk: Desk) -> list[str]:

@@ -2,16 +2,18 @@
 
 import io
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leaderboard.comment_states import Reason
 from leaderboard.whatif import preview_state
 from scripts.bot.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
 from scripts.bot.desk import BASE, Desk, deliver, guarded
+from scripts.bot.duel_claims import duel_fault
 from scripts.bot.event import workflow_run_id
 from scripts.bot.guard import Guarded
 from scripts.bot.mapping import Pull, Run, find_pull
 from scripts.bot.outcomes import Outcome, broken, no_run, previewed, refused, running, without_agent
+from scripts.bot.season_words import outlook
 from scripts.bot.verified import DISPATCH, asked_pull
 from scripts.console import OK, say
 
@@ -89,12 +91,15 @@ def _scored(desk: Desk, case: Case, found: Guarded) -> Outcome:
         return _broken(desk, case, "the preview run played another commit")
     if {f"submissions/{agent.login}/{agent.agent}" for agent in preview.agents} - set(found.agents):
         return _broken(desk, case, "the preview run played an agent that this pull request does not change")
-    known = {task.id for task in desk.board.challenge.tasks}
+    known = {task.id for task in desk.board.challenge.solo_tasks}
     if any(result.task not in known for agent in preview.agents for result in agent.results):
         return _broken(desk, case, "the preview run played a task that the board does not have")
+    if fault := duel_fault(desk, preview, case.pull.author_id):
+        return _broken(desk, case, fault)
     removed = tuple(path.removeprefix("submissions/") for path in found.removed)
     state = preview_state(preview, desk.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
-    return previewed(state)
+    logins = [agent.login for agent in preview.agents]
+    return previewed(replace(state, rules=outlook(desk.recorded, logins, desk.now, desk.github.is_member)))
 
 
 def _broken(desk: Desk, case: Case, reason: str) -> Outcome:

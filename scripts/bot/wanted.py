@@ -2,29 +2,34 @@
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from evaluator.host.container import Engine
-from evaluator.host.folder import Folder, assemble, check_name
 from evaluator.host.image import base_identity
 from evaluator.host.load import LoadError, parse_challenge, parse_moderation
-from evaluator.host.runtime import runtime_digest
-from evaluator.model.challenge import Challenge, SubmissionLimits
+from evaluator.host.runtime import lock_digests, runtime_digest
+from evaluator.model.challenge import Challenge, Task
 from evaluator.model.moderation import Moderation
-from evaluator.model.names import AGENT, LOGIN
-from evaluator.model.submission import Blob
-from leaderboard.plan import Item, Where, plan
+from leaderboard.admission import Gate, admit
+from leaderboard.entry import Entry
+from leaderboard.plan import DuelItem, Item, Where
+from leaderboard.quota import Held
 from leaderboard.shards import Capacity, Packing, expected_seconds, pack
-from leaderboard.standings import Entry
-from scripts.bot.beacon import ROOT, Beacon, Name, beacons
-from scripts.bot.branches import read_results
-from scripts.bot.git import REGULAR, Leaf, Repository, checked
+from leaderboard.teams import is_asked
+from scripts.bot.beacon import Beacon, Name, beacons, order
+from scripts.bot.branches import read_recorded
+from scripts.bot.entries import read_entries
+from scripts.bot.git import Repository, checked
 from scripts.bot.lines import harmless
+from scripts.bot.moment import Asked, Moment, arrivals, members_of, this_moment
 from scripts.console import OUR_FAULT, CommandError, say
+from scripts.seasons.record import NAME, parse_seasons
+from scripts.seasons.secrets import refuse_change
 
 Model = TypeVar("Model")
+Wish = Item | DuelItem
+"""One evaluation of an agent, or one duel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,12 @@ class Official:
     """GitHub's number for the author of the pull request that a commit merged; None where it cannot be told."""
     run_url: str | None
     """The workflow run."""
+    secret: str = field(default="", repr=False)
+    """In a sealed season what its episodes come from, for the jobs that play and check; unread."""
+    moment: Moment = field(default_factory=this_moment)
+    """When this is, and who was a member of what then: the same in all jobs of a run."""
+    is_member: Asked | None = None
+    """Asks GitHub about organisations and teams; only the plan job does."""
 
 
 def open_official(
@@ -76,20 +87,30 @@ class Work:
     """The rules at the commit."""
     sha: str
     """The commit of main."""
-    items: tuple[Item, ...]
+    items: tuple[Wish, ...]
     """All that is wanted and not recorded."""
     beacons: dict[Name, Beacon]
     """Where each entry's seeds come from."""
     packing: Packing
     """Which shard plays what."""
+    held: tuple[Held, ...] = ()
+    """What phases, people and quotas keep out for now."""
+    moment: Moment = field(default_factory=this_moment, compare=False)
+    """When this was planned."""
 
-    def shard(self, number: int) -> tuple[Item, ...]:
+    def shard(self, number: int) -> tuple[Wish, ...]:
         """The evaluations of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
 
-    def beacon(self, item: Item) -> Beacon:
-        """Where an evaluation's seeds come from."""
-        return self.beacons[item.entry.login, item.entry.agent]
+    def beacon(self, entry: Entry) -> Beacon:
+        """Where an entry's seeds come from."""
+        return self.beacons[entry.login, entry.agent]
+
+    def task(self, item: Wish) -> Task:
+        """The rules of what an evaluation is of."""
+        task = self.challenge.task(item.task_id)
+        assert task is not None
+        return task
 
 
 def runtime_of(sandbox: str, base: str) -> str:
@@ -118,24 +139,46 @@ def read_work(official: Official, sha: str, results_sha: str) -> Work:
     moderation = _document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
-    entries, faults = read_entries(clone, sha, challenge.submissions)
+    entries, faults = read_entries(clone, sha, challenge)
     for line in faults:
         say(harmless(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
     found = beacons(clone, sha, {(entry.login, entry.agent): entry.digest for entry in wanted})
+    shas = {} if challenge.sealed_beacon else {name: item.sha for name, item in found.items()}
+    beacon = challenge.sealed_beacon or "none"
     where = Where(
-        runtime_digest=official.runtime_digest, beacon="none", beacons={name: item.sha for name, item in found.items()}
+        runtime_digest=official.runtime_digest, beacon=beacon, beacons=shas, order=order(clone, sha), locks=lock_digests()
     )
-    results = read_results(clone, results_sha)
-    items = _newcomers_first(plan(challenge, wanted, results, where))
+    aside: dict[str, bytes] = {}
+    results, duels = read_recorded(clone, results_sha, aside)
+    refuse_change(challenge, results)
+    moment = _asked(official, challenge, wanted)
+    gate = Gate(now=moment.now, arrived=arrivals(wanted, found), members=moment.members)
+    admitted = admit(challenge, wanted, results, duels, where, gate)
+    items = _newcomers_first(admitted.items)
+    if NAME in aside and (over := parse_seasons(aside[NAME]).over(challenge.season)):
+        say(f"Nothing is planned: {over}.")
+        items = []
     runners = challenge.runners
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
-    packing = pack(expected_seconds(items, results), capacity)
-    return Work(challenge=challenge, sha=sha, items=tuple(items), beacons=found, packing=packing)
+    packing = pack(expected_seconds(items, results, duels), capacity)
+    return Work(
+        challenge=challenge, sha=sha, items=tuple(items), beacons=found, packing=packing, held=admitted.held, moment=moment
+    )
 
 
-def _newcomers_first(items: Iterable[Item]) -> list[Item]:
-    """What somebody waits for comes before what is only measured again."""
+def _asked(official: Official, challenge: Challenge, entries: Iterable[Entry]) -> Moment:
+    """The run's moment, with the memberships that its phases ask for."""
+    moment = official.moment
+    if moment.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
+        logins = [entry.login for entry in entries if is_asked(challenge.people, entry)]
+        return replace(moment, members=members_of(challenge, logins, official.is_member))
+    # Whom nobody can ask about is no member: the plan is the last to be asked.
+    return moment if moment.members is not None else replace(moment, members={})
+
+
+def _newcomers_first(items: Iterable[Wish]) -> list[Wish]:
+    """What somebody waits for comes before what is only measured again; validations come before all pairs."""
     return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
 
 
@@ -147,68 +190,3 @@ def _document(clone: Repository, sha: str, name: str, parse: Callable[[bytes], M
         return parse(clone.read([raw.split()[2].decode()])[0])
     except LoadError as error:
         raise CommandError(OUR_FAULT, *error.lines) from error
-
-
-def read_entries(clone: Repository, sha: str, limits: SubmissionLimits) -> tuple[list[Entry], list[str]]:
-    """The agents of a commit from its objects, and a line for every folder that is none."""
-    folders: dict[Name, list[Leaf]] = {}
-    for leaf in clone.leaves(sha, ROOT):
-        parts = leaf.path.decode("utf-8", "replace").split("/")
-        if len(parts) > 3:
-            folders.setdefault((parts[1], parts[2]), []).append(leaf)
-    entries: list[Entry] = []
-    faults: list[str] = []
-    names = sorted(folders)
-    for begin in range(0, len(names), 200):
-        part = {name: folders[name] for name in names[begin : begin + 200]}
-        _take(clone, part, limits, entries, faults)
-    return entries, faults
-
-
-def _take(
-    clone: Repository, folders: dict[Name, list[Leaf]], limits: SubmissionLimits, entries: list[Entry], faults: list[str]
-) -> None:
-    good: dict[Name, list[Leaf]] = {}
-    for name, leaves in folders.items():
-        if fault := _refused(name, leaves, limits):
-            faults.append(f"{ROOT}/{name[0]}/{name[1]}: {fault}")
-        else:
-            good[name] = [leaf for leaf in leaves if b"/__pycache__/" not in leaf.path]
-    contents = iter(clone.read([leaf.oid for leaves in good.values() for leaf in leaves]))
-    for (login, agent), leaves in good.items():
-        blobs = tuple(_blob(leaf, next(contents)) for leaf in leaves)
-        try:
-            folder = assemble(blobs, limits)
-        except LoadError as error:
-            faults.extend(f"{ROOT}/{login}/{agent}/{line}" for line in error.lines)
-            continue
-        entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest))
-
-
-def _refused(name: Name, leaves: list[Leaf], limits: SubmissionLimits) -> str | None:
-    if not LOGIN.fullmatch(name[0]) or not AGENT.fullmatch(name[1]):
-        return "is not named <login>/<agent>"
-    if any(leaf.mode not in REGULAR for leaf in leaves):
-        return "holds something else than plain files"
-    if len(leaves) > limits.files or sum(leaf.size for leaf in leaves) > limits.kib * 1024:
-        return "is larger than the challenge allows"
-    try:
-        for leaf in leaves:
-            check_name(leaf.path.decode("utf-8", "replace").split("/", 3)[3])
-    except LoadError as error:
-        return str(error)
-    return None
-
-
-def _blob(leaf: Leaf, content: bytes) -> Blob:
-    return Blob(path=leaf.path.decode().split("/", 3)[3], executable=leaf.mode == "100755", content=content)
-
-
-def read_agent(clone: Repository, sha: str, entry: Entry, limits: SubmissionLimits) -> Folder:
-    """An entry's files from the commit's objects, whatever the checkout made of them."""
-    return assemble(clone.blobs(sha, f"{ROOT}/{entry.login}/{entry.agent}"), limits)
-
-
-def place_of(entry: Entry) -> Path:
-    """Where an entry's folder lies in the repository."""
-    return Path(ROOT) / entry.login / entry.agent

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from evaluator.host.secret import VARIABLE
 from scripts.board import base_image, open_board
 from scripts.bot import announce as announcing
 from scripts.bot import command as commanding
@@ -21,11 +23,14 @@ from scripts.bot.client import GitHub
 from scripts.bot.desk import BASE, Desk
 from scripts.bot.event import Surroundings, pull_event, read_surroundings
 from scripts.bot.git import Credentials, Repository
+from scripts.bot.lines import harmless
+from scripts.bot.moment import parse_moment
 from scripts.bot.outputs import write_output
 from scripts.bot.verified import DISPATCH, as_pull_event
 from scripts.bot.wanted import Official, open_official
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.evaluating import open_bench
+from scripts.seasons.secrets import refuse_secret, season_secret, waiting
 
 run = typer.Typer(help="What the workflows on GitHub call.", no_args_is_help=True)
 
@@ -35,6 +40,11 @@ OwnSandbox = Annotated[
 ]
 
 
+PlannedAt = Annotated[str, typer.Option("--moment", help="What the plan job says of its moment; now when left out.")]
+# So many lines of what is kept out are printed.
+HELD_LINES = 200
+
+
 @run.command()
 def preview(
     head: Annotated[Path, typer.Option(help="A clone that holds the pull request's head; never executed.")],
@@ -42,6 +52,7 @@ def preview(
     sandbox: Sandbox = "docker",
 ) -> int:
     """Play a pull request's agents; the untrusted tier."""
+    refuse_secret(os.environ.pop(VARIABLE, ""))
     surroundings = read_surroundings(os.environ)
     if surroundings.event_name == DISPATCH:
         surroundings = as_pull_event(surroundings, _github(surroundings), BASE)
@@ -74,13 +85,24 @@ def reconcile() -> int:
 
 
 @run.command()
+def again() -> int:
+    """Begin the official run's next round."""
+    _github(read_surroundings(os.environ)).dispatch(reconciling.OFFICIAL, BASE, {})
+    say("The next round begins once this one is done.")
+    return OK
+
+
+@run.command()
 def plan(sandbox: OwnSandbox = None) -> int:
     """Hand on how many shards the official run has, and which two commits they work from."""
     surroundings = read_surroundings(os.environ)
-    planned = official.plan(_official(surroundings, sandbox))
+    github = _teams(surroundings)
+    planned = official.plan(replace(_official(surroundings, sandbox), is_member=github.is_member))
     outputs = planned.outputs()
     for name, value in {**outputs, "runner": outputs["labels"]}.items():
         write_output(surroundings.output_path, name, value)
+    for line in planned.held[:HELD_LINES]:
+        say(f"Not now: {harmless(line)}")
     say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
     return OK
 
@@ -93,13 +115,18 @@ def evaluate(
     out: Annotated[Path, typer.Option(help="Where results and traces go.")],
     results_sha: Annotated[str, typer.Option(help="The commit of the results branch; empty before the first.")] = "",
     sandbox: OwnSandbox = None,
+    moment: PlannedAt = "",
 ) -> int:
     """Play one shard of the official run."""
     surroundings = read_surroundings(os.environ)
+    begun, work = time.monotonic(), replace(_official(surroundings, sandbox), moment=parse_moment(moment))
     board = open_board(surroundings.workspace.resolve())
+    season_secret(work.secret, board.challenge)  # before anything is built
     bench = open_bench(board, sandbox or board.challenge.runners.sandbox)
     assignment = official.Assignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
-    played = official.evaluate(_official(surroundings, sandbox), bench, assignment, out)
+    played = official.evaluate(work, bench, assignment, out)
+    if board.challenge.sealed:
+        time.sleep(waiting(time.monotonic() - begun))
     say(f"{played} evaluations are in {out}.")
     return OK
 
@@ -113,19 +140,23 @@ def publish(
     accepted: Annotated[Path | None, typer.Option(help="Where what passed goes, to be attested.")] = None,
     only: Annotated[str, typer.Option(help="check, record, or both.")] = "both",
     sandbox: OwnSandbox = None,
+    moment: PlannedAt = "",
 ) -> int:
     """Check, replay and record what the shards hand in."""
     if only not in ("check", "record", "both"):
         raise CommandError(USAGE, f"--only {only!r} is unknown; it is check, record or both")
     surroundings = read_surroundings(os.environ)
-    work = _official(surroundings, sandbox)
+    work = replace(_official(surroundings, sandbox), moment=parse_moment(moment))
     assignment = official.Assignment(sha=sha, results_sha=results_sha, shards=shards)
     with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as place:
         target = accepted or Path(place)
         if only in ("check", "both"):
             _check(work, assignment, given, target)
         if only in ("record", "both"):
-            _record(work, open_board(surroundings.workspace.resolve()).challenge.season, target)
+            recorded = _record(work, open_board(surroundings.workspace.resolve()).challenge.season, target)
+            # Where nothing was new, another round at once would end the same way; the hourly one tries again.
+            again = bool(recorded) and official.is_more_wanted(work)
+            write_output(surroundings.output_path, "again", again)
     return OK
 
 
@@ -136,15 +167,22 @@ def _check(work: Official, assignment: official.Assignment, given: list[Path], t
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
 
 
-def _record(work: Official, season: str, target: Path) -> None:
+def _record(work: Official, season: str, target: Path) -> int:
     published = publishing.record(work, season, target, datetime.now(UTC))
     say(f"{len(published.recorded)} results were recorded, {published.known} were known already.")
+    return len(published.recorded)
 
 
 def _github(surroundings: Surroundings) -> GitHub:
     if not surroundings.token:
         raise CommandError(USAGE, "GITHUB_TOKEN is not set; give it to the step by env")
     return GitHub(surroundings.token, surroundings.api_url, surroundings.repository, pace=surroundings.pace)
+
+
+def _teams(surroundings: Surroundings) -> GitHub:
+    """GitHub as whoever may see teams: the workflow's own token sees the public members of organisations only."""
+    token = os.environ.pop("PULLRANK_TEAMS_TOKEN", "")
+    return _github(replace(surroundings, token=token) if token else surroundings)
 
 
 def _clone(surroundings: Surroundings) -> Repository:
@@ -167,4 +205,6 @@ def _official(surroundings: Surroundings, sandbox: str | None) -> Official:
         return merged[0].author_id if len(merged) == 1 else None
 
     runtime = (sandbox, base_image(os.environ))
-    return open_official(_clone(surroundings), runtime, github.verified, login_id, surroundings.run_url)
+    opened = open_official(_clone(surroundings), runtime, github.verified, login_id, surroundings.run_url)
+    # Taken out at once, so that nothing that is started from here inherits it.
+    return replace(opened, secret=os.environ.pop(VARIABLE, ""))

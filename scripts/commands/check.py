@@ -8,15 +8,17 @@ from typing import Annotated
 import typer
 
 from evaluator.host.load import LoadError
-from evaluator.model.submission import Kind
+from evaluator.model.submission import OF_MODELS, Kind
+from scripts.admitting import closed_lines, refuse_people
 from scripts.board import Found, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.evaluating import entered
+from scripts.images import check_image, digest_advice
 
 # Parsing hostile source can exhaust the parser's stack, so another process does it.
 _COMPILE = """
 import ast, sys
-name = sys.argv[1]
+name, wanted, missing = sys.argv[1:]
 try:
     tree = ast.parse(sys.stdin.buffer.read(), name)
 except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -25,9 +27,14 @@ names = {getattr(node, "name", None) or getattr(alias, "asname", None) or getatt
          for node in tree.body for alias in getattr(node, "names", [None])}
 targets = {target.id for node in tree.body if isinstance(node, ast.Assign)
            for target in node.targets if isinstance(target, ast.Name)}
-if "Agent" not in names | targets:
-    sys.exit(f"{name}:1: defines no class Agent; write 'class Agent' with a method act(self, observation)")
+if wanted and wanted not in names | targets:
+    sys.exit(f"{name}:1: {missing}")
 """
+# What the file of an agent must define, by its adapter, and what to do where it does not.
+_DEFINES = {
+    None: ("Agent", "defines no class Agent; write 'class Agent' with a method act(self, observation)"),
+    "rl-arena": ("Player", "defines no class Player; rl-arena's players are a class of that name with start, step and end"),
+}
 
 
 def run(
@@ -38,17 +45,24 @@ def run(
     board = open_board(Path.cwd())
     known = list(board.challenge.tasks)
     faults: list[str] = []
+    notes: list[str] = []
     checked = folders or board.folders()
     for folder in checked:
         try:
             found = board.find(folder)
             entered(found, known)
+            refuse_people(board, found)
+            notes += closed_lines(board, found)
             check_source(found)
+            check_image(found)
         except LoadError as error:
-            faults.extend(error.lines)
+            faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if as_json:
-        print_json({"checked": len(checked), "faults": faults})
-    elif not faults:
+        print_json({"checked": len(checked), "faults": faults, "notes": notes})
+    else:
+        for line in notes:
+            say(line)
+    if not faults and not as_json:
         say(f"challenge.yml and {len(checked)} folders are fine.")
     if faults and not as_json:
         raise CommandError(SUBMISSION_AT_FAULT, *faults)
@@ -56,21 +70,23 @@ def run(
 
 
 def check_source(found: Found) -> None:
-    """Whether the entry parses and defines an `Agent`.
+    """Whether the entry parses and defines an `Agent`, or what its adapter asks for.
 
     Raises:
         LoadError: it does not.
     """
     submission = found.folder.submission
-    if submission.kind is not Kind.POLICY or submission.adapter:
+    if submission.kind is Kind.IMAGE or submission.adapter in OF_MODELS:
         return
-    source = next(blob.content for blob in found.folder.blobs if blob.path == submission.entry)
-    command = [sys.executable, "-I", "-W", "ignore", "-c", _COMPILE, f"{found.shown}/{submission.entry}"]
+    wanted, missing = _DEFINES.get(submission.adapter, ("", "")) if submission.kind is Kind.POLICY else ("", "")
+    source = next(blob.content for blob in found.folder.blobs if blob.path == submission.source)
+    name = f"{found.shown}/{submission.source}"
+    command = [sys.executable, "-I", "-W", "ignore", "-c", _COMPILE, name, wanted, missing]
     try:
         done = subprocess.run(command, input=source, capture_output=True, timeout=20, check=False)
     except subprocess.TimeoutExpired as error:
-        raise LoadError(f"{found.shown}/{submission.entry}:1: takes too long to parse; simplify it") from error
+        raise LoadError(f"{name}:1: takes too long to parse; simplify it") from error
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         reason = said[-1] if done.returncode == 1 and said else "cannot be parsed; simplify it"
-        raise LoadError(reason if reason.startswith(found.shown) else f"{found.shown}/{submission.entry}:1: {reason}")
+        raise LoadError(reason if reason.startswith(found.shown) else f"{name}:1: {reason}")

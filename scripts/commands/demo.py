@@ -1,4 +1,4 @@
-"""`pullrank demo`: every agent evaluated, verified, ranked, and the board built."""
+"""`pullrank demo`: every agent evaluated, every duel held, all verified, ranked, and the board built."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,35 +7,48 @@ import typer
 
 from evaluator.host.load import LoadError
 from evaluator.host.replay import Finding, Standing
-from evaluator.model.challenge import Task
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
 from scripts.board import Board, Found, open_board
 from scripts.commands.rank import compute
+from scripts.commands.tournament import failures, summary
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
+from scripts.dueling import Hall
 from scripts.evaluating import Bench, entered, evaluate_or_recall, open_bench
 from scripts.site import build
 from scripts.tables import standings_tables
+from scripts.touring import Tour, players, tour
 from scripts.verifying import Seen, verify_files
 
 
 def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto") -> int:
-    """Evaluate all agents here, verify each result by replay, rank, build the site; what is recorded is not repeated."""
+    """Evaluate all agents, hold all duels, verify by replay, rank, build the site; what is recorded is not repeated."""
     board = open_board(Path.cwd())
     bench = open_bench(board, sandbox)
     found, faults = board.read_all()
     for line in faults:
         say(line)
-    results = [result for agent in found for result in _evaluate(bench, agent, list(board.challenge.tasks))]
-    findings = _verify(board, [board.store.result_path(result) for result in results])
+    results = [result for agent in found for result in _evaluate(bench, agent)]
+    held = _play(bench, board)
+    duels = [board.store.duel_path_of(duel) for duel in board.recorded_duels[0]]
+    findings = _verify(board, [*(board.store.result_path(result) for result in results), *duels])
     standings_tables(compute(board, official=False))
     report(findings)
     place = build(board, official=False)
     say(f"\nThe board is in {place.relative_to(board.root)}; open it with 'pullrank site serve'.")
     refuted = any(finding.standing is Standing.REFUTED for finding in findings)
     ours = any(result.verdict is Verdict.INTERNAL_ERROR for result in results)
-    return OUR_FAULT if refuted or ours else OK
+    return OUR_FAULT if refuted or ours or failures(held) else OK
+
+
+def _play(bench: Bench, board: Board) -> Tour:
+    """All duels of all games."""
+    if not board.challenge.games:
+        return Tour(recorded=0, held=())
+    held = tour(Hall(bench=bench), players(board, lambda line: None), board.challenge.games, quiet=False)
+    say(summary(held))
+    return held
 
 
 def _verify(board: Board, files: list[Path]) -> list[Finding]:
@@ -49,14 +62,15 @@ def _verify(board: Board, files: list[Path]) -> list[Finding]:
     return [*(Finding(path=str(path), standing=Standing.VERIFIED) for path in before), *findings]
 
 
-def _evaluate(bench: Bench, found: Found, tasks: list[Task]) -> list[Result]:
+def _evaluate(bench: Bench, found: Found) -> list[Result]:
     def tell(result: Result, fresh: bool) -> None:
         if fresh:
             say(f"{found.login}/{found.agent} on {result.task}: {result.verdict}")
 
     board: Board = bench.board
     try:
-        return evaluate_or_recall(bench, found, entered(found, tasks), board.store, tell, quiet=False)
+        tasks = [task for task in entered(found, list(board.challenge.tasks)) if task.game is None]
+        return evaluate_or_recall(bench, found, tasks, board.store, tell, quiet=False)
     except LoadError as error:
         say("\n".join(error.lines))
         return []

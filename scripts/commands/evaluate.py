@@ -6,11 +6,15 @@ from typing import Annotated
 import typer
 
 from evaluator.host.load import LoadError
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
-from scripts.board import open_board
+from scripts.board import Found, open_board
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.evaluating import entered, evaluate_or_recall, open_bench
+from scripts.dueling import Hall, Terms, code_of, meet_baselines
+from scripts.evaluating import Bench, entered, evaluate_or_recall, open_bench
+from scripts.game_tables import meetings_table
 from scripts.tables import evaluation_table
 
 
@@ -21,9 +25,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Where results go; traces go to traces/ beside it.")] = None,
     again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,
     challenge: Annotated[Path | None, typer.Option(help="Tasks of another file than challenge.yml.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
 ) -> int:
-    """Play an agent with the preview's public seeds and show its scores."""
+    """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
     board = open_board(Path.cwd(), challenge)
     try:
         found = board.find(folder)
@@ -42,12 +46,30 @@ def run(
         if not fresh and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
 
-    results = evaluate_or_recall(bench, found, tasks, store, tell, quiet=as_json, again=again)
+    solo = [t for t in tasks if t.game is None]
+    results = evaluate_or_recall(bench, found, solo, store, tell, quiet=as_json, again=again)
+    games = [t for t in tasks if t.game is not None]
+    duels = _play(bench, found, games, Terms(store=store, quiet=as_json, again=again))
     if as_json:
-        print_json([result.document() for result in results])
-    else:
+        print_json([*(result.document() for result in results), *(duel.document() for duel in duels)])
+    if results and not as_json:
         evaluation_table(board.challenge, results)
-    return _code(results)
+    if duels and not as_json:
+        meetings_table(found, duels, games)
+    return max(_code(results), code_of(duels, found))
+
+
+def _play(bench: Bench, found: Found, games: list[Task], terms: Terms) -> list[Duel]:
+    """The agent's validation in each game, and its duels with the baselines."""
+    hall = Hall(bench=bench)
+    duels = []
+    for task in games:
+        for duel, fresh in meet_baselines(hall, found, task, terms):
+            duels.append(duel)
+            if not fresh and not terms.quiet:
+                sides = " – ".join(player.agent for player in duel.players)
+                say(f"{task.id}, {sides}: recorded before; --again plays it anew")
+    return duels
 
 
 def _code(results: list[Result]) -> int:

@@ -1,64 +1,75 @@
-"""`pullrank new DIR`: a folder that passes `check` and `evaluate` at once."""
+"""`pullrank new DIR`: a folder that passes `check` and `evaluate` at once, for every kind of agent and every adapter."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from evaluator.host.worlds import WorldError
+from evaluator.model.challenge import Task
 from evaluator.model.names import AGENT
-from scripts.board import open_board
+from evaluator.model.submission import ADAPTERS, Kind
+from scripts.board import Board, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
-
-_MANIFEST = """\
-# yaml-language-server: $schema={schema}
-name: {name}
-algorithm: random
-kind: policy
-entry: agent.py
-tasks: all
-# description: A few sentences for the agent's page.
-# authors: [Your Name]
-# license: MIT
-"""
-
-_AGENT = '''\
-"""An agent that acts at random. Replace `act` with something better."""
-
-
-class Agent:
-    """A fresh one is made for every episode. Ask for what you need, by name: any of
-    observation_space, action_space, task_id, seed."""
-
-    def __init__(self, action_space, seed):
-        self.action_space = action_space
-        self.action_space.seed(seed)
-
-    def act(self, observation):
-        """The action for one observation."""
-        return self.action_space.sample()
-'''
+from scripts.starting import Start, Template, beginning
 
 
 def run(
     folder: Annotated[Path, typer.Argument(help="The new folder: submissions/<your login>/<agent>.", metavar="DIR")],
     name: Annotated[str | None, typer.Option(help="The name the board shows.")] = None,
+    kind: Annotated[str, typer.Option(help="policy, script or image.")] = "policy",
+    adapter: Annotated[str | None, typer.Option(help="For an agent of another system: " + ", ".join(ADAPTERS) + ".")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="Enter this task only; may be given again.")] = None,
 ) -> int:
     """Write a small agent to begin with."""
     board = open_board(Path.cwd())
+    template = _template(kind, adapter)
     if not AGENT.fullmatch(folder.name):
         rule = "1 to 40 lower-case letters, digits, '.', '_' or '-'"
         raise CommandError(USAGE, f"{folder.name!r} cannot be an agent's folder; name it with {rule}")
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: is not empty; nothing was written")
-    folder.mkdir(parents=True, exist_ok=True)
-    schema = os.path.relpath(board.root / "site/pages/schemas/submission.json", folder.resolve())
-    shown = name or folder.name.replace("-", " ").capitalize()
-    (folder / "submission.yml").write_text(_MANIFEST.format(schema=schema, name=_quoted(shown)), encoding="utf-8")
-    (folder / "agent.py").write_text(_AGENT, encoding="utf-8")
-    say(f"Wrote {folder}/submission.yml and {folder}/agent.py. Next: pullrank evaluate {folder}")
+    tasks = _tasks(board, template, task)
+    fitting = [one for one in board.challenge.tasks if (one.script is None) == (template.kind is not Kind.SCRIPT)]
+    start = Start(
+        template=template, folder=folder, name=name or folder.name.replace("-", " ").capitalize(), tasks=tuple(tasks),
+        all_tasks=not task and tasks == fitting, root=board.root,
+    )  # fmt: skip
+    written = start.write()
+    say(f"Wrote {', '.join(f'{folder}/{one}' for one in written)}. Next: {start.to_do}")
     return OK
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _template(kind: str, adapter: str | None) -> Template:
+    """What is asked for.
+
+    Raises:
+        CommandError: there is no such kind or adapter, or not the two together.
+    """
+    if kind not in list(Kind):
+        raise CommandError(USAGE, f"there is no kind {kind!r}; the kinds are {', '.join(Kind)}")
+    if adapter is not None and adapter not in ADAPTERS:
+        raise CommandError(USAGE, f"there is no adapter {adapter!r}; the adapters are {', '.join(ADAPTERS)}")
+    found = beginning(Kind(kind), adapter)
+    if found is None:
+        raise CommandError(USAGE, f"adapters run agents of the kind policy, not of the kind {kind}; leave one of both out")
+    return found
+
+
+def _tasks(board: Board, template: Template, ids: list[str] | None) -> list[Task]:
+    """The tasks to enter: the named ones, or all that fit.
+
+    Raises:
+        CommandError: one does not fit, or none does.
+    """
+    asked = board.tasks(ids)
+    which = f"--adapter {template.adapter}" if template.adapter else f"--kind {template.kind}"
+    if ids and (wrong := next((task for task in asked if not template.fits(task)), None)):
+        raise CommandError(USAGE, f"{which} is for {template.where}; {wrong.id} is none of them: name another --task")
+    fitting = [task for task in asked if template.fits(task)]
+    if not fitting:
+        raise CommandError(USAGE, f"{which} is for {template.where}, and this board has none of them")
+    try:
+        return fitting if ids else template.chosen(fitting)
+    except WorldError as error:
+        raise CommandError(USAGE, f"{error}; name another --task") from error

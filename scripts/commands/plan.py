@@ -1,11 +1,22 @@
 """`pullrank plan`: what is wanted and not recorded."""
 
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from leaderboard.plan import Where, plan
+from evaluator.host.runtime import lock_digests
+from evaluator.model.challenge import Challenge
+from evaluator.model.duel import Duel
+from evaluator.model.result import Class, Result
+from leaderboard.admission import Gate, admit
+from leaderboard.entry import Entry
+from leaderboard.plan import DuelItem, Item, Where, shown
+from leaderboard.quota import Accounts, Held
+from leaderboard.teams import is_asked
+from scripts.admitting import gate_of
 from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import OK, print_json, say
 from scripts.evaluating import open_bench
@@ -16,21 +27,72 @@ def run(
     explain: Annotated[bool, typer.Option(help="Say of each why it is not recorded.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> int:
-    """List the evaluations that are wanted and not recorded."""
+    """List the evaluations and duels that are wanted and not recorded."""
     board = open_board(Path.cwd())
     bench = open_bench(board, sandbox)
     found, faults = board.read_all()
-    results, _ = board.store.read()
-    where = Where(runtime_digest=bench.runtime_digest, beacon=PREVIEW_BEACON)
-    items = plan(board.challenge, [f.entry() for f in found], results, where)
+    results, _ = board.recorded
+    duels, _ = board.recorded_duels
+    where = Where(runtime_digest=bench.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
+    entries = [f.entry() for f in found]
+    gate = gate_of(board, entries, datetime.now(UTC))
+    admitted = admit(board.challenge, entries, results, duels, where, gate)
+    items, held = list(admitted.items), admitted.held
+    if over := board.seasons.over(board.challenge.season):
+        say(f"Nothing is wanted: {over}.")
+        items, held = [], ()
     if as_json:
-        names = [(item.entry.login, item.entry.agent, item.task_id, item.wanted.key(), item.reason) for item in items]
-        print_json([dict(zip(("login", "agent", "task", "key", "reason"), name, strict=True)) for name in names])
+        print_json([*(_document(item) for item in items), *(_held(one) for one in held)])
         return OK
     for line in faults:
         say(line)
     for item in items:
         why = f": {item.reason}" if explain else ""
-        say(f"{item.entry.login}/{item.entry.agent} on {item.task_id}{why}")
-    say(f"{len(items)} wanted and not recorded, {len(results)} recorded.")
+        say(f"{shown(item)}{why}")
+    for one in held:
+        say(f"Not now: {shown(one.item)}: {one.reason}")
+    if explain:
+        for line in (*_remaining(board.challenge, entries, results, duels, gate), *_unlike(board.challenge, results, duels)):
+            say(line)
+    say(f"{len(items)} wanted and not recorded, {len(results) + len(duels)} recorded.{_later(items)}")
     return OK
+
+
+def _remaining(
+    challenge: Challenge, entries: list[Entry], results: list[Result], duels: list[Duel], gate: Gate
+) -> Iterator[str]:
+    """What is left of every quota that somebody here has used."""
+    accounts = Accounts(challenge, entries, results, duels)
+    tasks = [task.id for task in challenge.tasks]
+    for owner in sorted({entry.login.casefold(): entry for entry in entries if is_asked(challenge.people, entry)}):
+        for account in accounts.of(owner, tasks):
+            yield f"{owner}: {account.remaining(gate.now)}"
+
+
+def _unlike(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[str]:
+    """That a changed limit makes nothing to be run again: each result says under which limits it was measured."""
+    records: list[Result | Duel] = [*results, *duels]
+    official = [one for one in records if one.klass is Class.OFFICIAL and one.season == challenge.season]
+    count = sum(one.limits != challenge.limits for one in official)
+    if count:
+        yield f"{count} official results were measured under other limits than today's; each says its own, and stays valid."
+
+
+def _later(items: list[Item | DuelItem]) -> str:
+    """What this list cannot know yet."""
+    if any(isinstance(item, DuelItem) and item.is_validation for item in items):
+        return " Opponents are chosen when the players have passed their validations."
+    return ""
+
+
+def _document(item: Item | DuelItem) -> dict[str, Any]:
+    named = {"task": item.task_id, "key": item.wanted.key(), "reason": item.reason}
+    if isinstance(item, Item):
+        return {"login": item.entry.login, "agent": item.entry.agent, **named}
+    players = [{"login": entry.login, "agent": entry.agent} for entry in item.entries]
+    return {"players": players, **named, "validation": item.is_validation}
+
+
+def _held(one: Held) -> dict[str, Any]:
+    renews = one.renews.isoformat() if one.renews else None
+    return {**_document(one.item), "reason": one.reason, "held": True, "renews": renews}

@@ -1,30 +1,45 @@
 """`pullrank rank`: the standings from what is recorded."""
 
 import dataclasses
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from evaluator.model.metric import Metric
+from leaderboard.anonymity import Shown, as_shown, with_flags
 from leaderboard.board import standings
-from leaderboard.standings import Excluded, Standings, Withdrawn
+from leaderboard.metrics import known, metrics_of
+from leaderboard.standings import Excluded, Row, Standings, TaskBoard, Withdrawn
 from scripts.board import Board, open_board
 from scripts.console import OK, print_json, say
+from scripts.game_documents import flags, game_document
 from scripts.tables import standings_tables
 
 
-def compute(board: Board, *, official: bool, tasks: list[str] | None = None) -> Standings:
-    """The standings of what stands in the store; damaged files and unreadable folders are named, not counted."""
+def compute(board: Board, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None) -> Standings:
+    """The standings of what stands in the store; damaged files and unreadable folders are named, not counted.
+
+    What an official board hides until a date is hidden at the moment `now`; a local one is its owner's own business.
+    """
     found, faults = board.read_all()
-    damaged = board.recorded[1]
+    duels, damaged_duels = board.recorded_duels
     for line in faults:
         say(line)
-    for file in damaged:
-        say(f"{file.path}: is not a result ({file.reason}); it is left out")
+    for kind, damaged in (("result", board.recorded[1]), ("duel", damaged_duels)):
+        for file in damaged:
+            say(f"{file.path}: is not a {kind} ({file.reason}); it is left out")
     chosen = board.tasks(tasks)
     challenge = board.challenge.model_copy(update={"tasks": tuple(chosen)})
-    entries, results = [f.entry() for f in found], board.results_less_unreadable(found)
-    return standings(challenge, entries, results, official=official, moderation=board.moderation)
+    whole = Shown(
+        challenge=challenge, entries=tuple(f.entry() for f in found), moderation=board.moderation,
+        results=tuple(board.results_less_unreadable(found)), duels=tuple(duels),
+    )  # fmt: skip
+    shown = as_shown(whole, now or datetime.now(UTC)) if official else with_flags(whole)
+    return standings(
+        shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels
+    )
 
 
 def run(
@@ -51,8 +66,16 @@ def document(table: Standings) -> dict[str, Any]:
         "tasks": [
             {
                 "task": board.task.id,
+                "metrics": [_metric(metric) for metric in metrics_of(board.task)],
+                "ties": list(board.task.ties),
                 "rows": [
-                    _row(row) | {"attempts": row.attempts, "episodes": len(row.result.returns), "key": row.result.key}
+                    _row(row)
+                    | {"metrics": _values(board, row)}
+                    | {
+                        "attempts": row.attempts,
+                        "episodes": board.task.counted if row.result.sealed else len(row.result.returns),
+                        "key": row.result.key,
+                    }
                     for row in board.rows
                 ],
                 "failures": [
@@ -64,11 +87,12 @@ def document(table: Standings) -> dict[str, Any]:
             }
             for board in table.tasks
         ],
+        "games": [game_document(board) for board in table.games],
     }
 
 
 def _who(entry: Any) -> dict[str, Any]:
-    return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name}
+    return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name, **flags(entry)}
 
 
 def _excluded(one: Excluded) -> dict[str, Any]:
@@ -81,12 +105,22 @@ def _withdrawn(one: Withdrawn) -> dict[str, Any]:
     return {"login": one.login, "agent": one.agent, **measured}
 
 
+def _metric(metric: Metric) -> dict[str, Any]:
+    return metric.model_dump(mode="json", include={"name", "kind", "direction", "decimals", "threshold", "description"})
+
+
+def _values(board: TaskBoard, row: Row) -> dict[str, float | None]:
+    """What each metric says; null where it says nothing."""
+    values = (row.estimate.score, *row.others)
+    return {metric.name: known(value) for metric, value in zip(metrics_of(board.task), values, strict=True)}
+
+
 def _row(row: Any) -> dict[str, Any]:
     return {
-        "place": row.place,
+        "place": None if row.entry.is_aside else row.place,
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "with_leader": row.with_leader,
         **_who(row.entry),
-        "estimate": dataclasses.asdict(row.estimate),
+        "estimate": {name: known(value) for name, value in dataclasses.asdict(row.estimate).items()},
     }

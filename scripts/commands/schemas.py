@@ -8,6 +8,7 @@ import typer
 
 from evaluator.model.base import Frozen
 from evaluator.model.challenge import Challenge
+from evaluator.model.duel import Duel
 from evaluator.model.result import Result
 from evaluator.model.submission import Submission
 from evaluator.model.trace import Trace
@@ -15,7 +16,13 @@ from leaderboard.store import write_atomically
 from scripts.board import open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
 
-MODELS: dict[str, type[Frozen]] = {"challenge": Challenge, "submission": Submission, "result": Result, "trace": Trace}
+MODELS: dict[str, type[Frozen]] = {
+    "challenge": Challenge,
+    "submission": Submission,
+    "result": Result,
+    "trace": Trace,
+    "duel": Duel,
+}
 FOLDER = "site/pages/schemas"
 
 

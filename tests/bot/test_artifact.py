@@ -20,7 +20,7 @@ def preview(**fields: Any) -> dict[str, Any]:
     who = entry("alice")
     measured = result(who, [1.0, 2.5], **{"class": "preview"}).document()
     agent = {
-        "login": "alice", "agent": "agent", "submission_digest": who.digest, "name": "Mine", "faults": [],
+        "login": "alice", "agent": "agent", "submission_digest": who.digest, "name": "Mine", "faults": [], "duels": [],
         "results": [measured],
     }  # fmt: skip
     return {"schema": 1, "head_sha": SHA, "evaluator_sha": SHA, "agents": [agent], "skipped": [], **fields}

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.challenge import SubmissionLimits
+from evaluator.model.challenge import Challenge
 from scripts.bot.beacon import Beacon, beacon, beacons, verify
+from scripts.bot.entries import read_entries
 from scripts.bot.git import Repository
-from scripts.bot.wanted import read_entries
 from scripts.console import CommandError
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
-LIMITS = SubmissionLimits()
+RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def board(tmp_path: Path) -> Clone:
 
 
 def digest(board: Clone, login: str = "alice") -> str:
-    return next(entry.digest for entry in read_entries(board.repository, board.head, LIMITS)[0] if entry.login == login)
+    return next(entry.digest for entry in read_entries(board.repository, board.head, RULES)[0] if entry.login == login)
 
 
 def found(board: Clone, login: str = "alice") -> str:

@@ -3,11 +3,12 @@ import time
 import pytest
 
 from scripts.bot.answers import Comment, Issue, Status
-from scripts.bot.client import BODY_CHARACTERS, TRIES, GitHub, GitHubError
+from scripts.bot.client import TRIES, GitHub, GitHubError
 from scripts.bot.mapping import Pull, Run
+from scripts.bot.sending import BODY_CHARACTERS
 from scripts.console import CommandError
 from tests.github.server import GitHubStandIn
-from tests.github.world import BOT, REPOSITORY_ID, SHA, PullRequest, WorkflowRun
+from tests.github.world import BOT, REPOSITORY_ID, SHA, Fault, PullRequest, WorkflowRun
 
 COMMENTS = r"/issues/7/comments$"
 
@@ -289,3 +290,17 @@ def test_connections_that_always_drop_are_an_error_of_one_line(github: GitHub, s
 def test_a_wrong_token_is_an_error_of_one_line(standin: GitHubStandIn) -> None:
     with pytest.raises(GitHubError, match=r"401 .*: Bad credentials"):
         GitHub("stolen", standin.address, "host/board", pace=0).pull(7)
+
+
+def test_membership_is_what_can_be_seen(github: GitHub, standin: GitHubStandIn) -> None:
+    standin.world.members["lab"] = {"alice"}
+    standin.world.teams["lab/rl"] = {"alice": "active", "eve": "pending"}
+
+    assert [github.is_member(login, "lab") for login in ("Alice", "eve")] == [True, False]
+    assert [github.is_member(login, "lab/rl") for login in ("alice", "eve", "bob")] == [True, False, False]
+
+
+def test_a_team_that_the_token_may_not_see_has_no_members(github: GitHub, standin: GitHubStandIn) -> None:
+    standin.world.faults.append(Fault("GET", "/orgs/lab/teams/rl/memberships/alice", 403, message="Forbidden"))
+
+    assert not github.is_member("alice", "lab/rl")

@@ -11,6 +11,7 @@ from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
 from leaderboard.store import Store
 from scripts.bot import official
+from scripts.bot.moment import parse_moment
 from scripts.bot.official import Assignment
 from scripts.bot.wanted import read_work, runtime_of
 from scripts.console import CommandError
@@ -41,7 +42,9 @@ def board(tmp_path: Path) -> Clone:
 def test_everything_entered_is_planned_and_the_outputs_are_json(board: Clone, tmp_path: Path) -> None:
     planned = plan_round(board, tmp_path).planned
 
-    assert json.loads(json.dumps(planned.outputs())) == {
+    outputs = json.loads(json.dumps(planned.outputs()))
+    assert parse_moment(outputs.pop("moment")).now.tzinfo is not None
+    assert outputs == {
         "shards": [0, 1], "total": 2, "count": 4, "left": 0, "sha": board.head, "results_sha": "",
         "labels": ["ubuntu-24.04"], "at_once": 20,
     }  # fmt: skip

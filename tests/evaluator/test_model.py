@@ -18,7 +18,7 @@ from evaluator.model.submission import Blob, Submission, submission_digest
 from evaluator.model.trace import Leaf
 from evaluator.model.verdict import Verdict, in_plain_words, is_retryable
 from scripts.commands.schemas import MODELS, schema
-from tests.rooms import ANGLE_RULE, evaluated
+from tests.rooms import ANGLE_RULE, RANDOM_PLAYER, duelled, evaluated
 
 
 def test_canonical_json_is_that_of_rfc_8785() -> None:
@@ -65,7 +65,7 @@ def test_any_other_byte_mode_or_name_is_another_agent() -> None:
         [],
     ]
     digests = {submission_digest(manifest, blobs) for blobs in (base, *others)}
-    adapted = submission_digest(Submission(name="A", algorithm="x", adapter="sb3"), base)
+    adapted = submission_digest(Submission(name="A", algorithm="x", adapter="rl-arena"), base)
 
     assert len(digests | {adapted}) == 7
 
@@ -168,6 +168,9 @@ def test_the_published_schema_accepts_what_the_model_writes(name: str) -> None:
         outcome = evaluated(ANGLE_RULE, Task(id="CartPole-v1", episodes=2))
         document = outcome.result.document() if name == "result" else json.loads(outcome.trace or b"")
         assert parse_result(outcome.result.serialised()) == outcome.result
+    elif name == "duel":
+        game = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
+        document = duelled(RANDOM_PLAYER, RANDOM_PLAYER, game).document()
     else:
         text = {"submission": b"name: A\nalgorithm: b\n", "challenge": b"title: T\nseason: s\ntasks: [{id: A}]\n"}[name]
         model: BaseModel = parse_submission(text) if name == "submission" else parse_challenge(text)

@@ -38,7 +38,8 @@ def on(verb: str, path: str) -> Callable[[Handler], Handler]:
     """Answer this operation with the function below."""
 
     def keep(handler: Handler) -> Handler:
-        ROUTES.append((verb, re.compile(rf"/repos/{OWNER}/{NAME}{path}"), handler))
+        whole = path if path.startswith("/orgs/") else rf"/repos/{OWNER}/{NAME}{path}"
+        ROUTES.append((verb, re.compile(whole), handler))
         return handler
 
     return keep
@@ -272,3 +273,19 @@ def edit_issue(asked: Asked) -> Answer:
     found = asked.world.issues[int(asked.found[0])]
     found.body, found.state = asked.body.get("body", found.body), asked.body.get("state", found.state)
     return Answer(200, shapes.issue(asked.world, found))
+
+
+@on("GET", r"/orgs/([^/]+)/public_members/([^/]+)")
+def public_member(asked: Asked) -> Answer:
+    organisation, login = asked.found
+    return Answer(204) if login.casefold() in asked.world.members.get(organisation, ()) else MISSING
+
+
+@on("GET", r"/orgs/([^/]+)/teams/([^/]+)/memberships/([^/]+)")
+def team_membership(asked: Asked) -> Answer:
+    organisation, slug, login = asked.found
+    state = asked.world.teams.get(f"{organisation}/{slug}", {}).get(login.casefold())
+    if state is None:
+        return MISSING
+    url = f"https://api.github.com/organizations/1/team/1/memberships/{login}"
+    return Answer(200, {"url": url, "role": "member", "state": state})

@@ -111,6 +111,10 @@ class World:
     statuses: list[dict[str, str]] = field(default_factory=list)
     commits: dict[str, list[int]] = field(default_factory=dict)
     unverified: set[str] = field(default_factory=set)
+    members: dict[str, set[str]] = field(default_factory=dict)
+    """Of each organisation its public members, without capitals."""
+    teams: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of `organisation/team` each login, without capitals, with the state of its membership."""
     dispatched: list[dict[str, Any]] = field(default_factory=list)
     reruns: list[int] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)

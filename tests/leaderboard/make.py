@@ -1,11 +1,16 @@
 """Builds the values that ranking is tested on."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from evaluator.model.challenge import Anchor, Challenge, Task
+from evaluator.model.duel import Duel, End, sealed_duel
 from evaluator.model.result import Result, sealed
 from evaluator.model.submission import Submission
+from evaluator.model.trace import Leaf
 from leaderboard.standings import Entry
 
 NOON = "2026-01-01T12:00:00Z"
@@ -55,3 +60,92 @@ def result(of: Entry, returns: Any = (), *, on: Task | None = None, at: str = NO
         "provenance": {"evaluated_at": at},
     }
     return sealed({**blank, **fields})
+
+
+def game(task_id: str = "game", **fields: Any) -> Task:
+    """A game; with few matches, since its duels say how many they have."""
+    return Task(id=task_id, game="pettingzoo.classic.tictactoe_v3", **fields)
+
+
+# How a match ended for the player named first; a capital says that the other one offended.
+OUTCOMES: dict[str, tuple[End, int | None, tuple[int, ...]]] = {
+    "w": (End.PLAYED, 0, ()),
+    "l": (End.PLAYED, 1, ()),
+    "d": (End.PLAYED, None, ()),
+    "t": (End.TOO_LONG, None, ()),
+    "i": (End.ILLEGAL, 1, (0,)),
+    "I": (End.ILLEGAL, 0, (1,)),
+    "o": (End.LATE, 1, (0,)),
+    "O": (End.LATE, 0, (1,)),
+    "f": (End.FORFEIT, 1, (0,)),
+    "F": (End.FORFEIT, 0, (1,)),
+    "b": (End.FORFEIT, None, (0, 1)),
+}
+
+
+def duel(
+    first: Entry,
+    second: Entry | None = None,
+    outcomes: str = "dd",
+    *,
+    on: Task | None = None,
+    at: str = NOON,
+    moves: Sequence[Sequence[int]] = (),
+    verdicts: tuple[str, str] = ("ok", "ok"),
+    **fields: Any,
+) -> Duel:
+    """A duel that counts on the official board; of a player with itself, its validation, where no second is named.
+
+    Args:
+        first: a player; the sides are put in order by this.
+        second: its opponent.
+        outcomes: one of `OUTCOMES` for each match, from the first one's side; none for a failure of ours.
+        on: the game.
+        at: when.
+        moves: of each match; each match has moves of its own when left out.
+        verdicts: the first one's and the second's.
+        fields: anything of the document.
+    """
+    on, second = on or game(), second or first
+    swapped = first.name > second.name
+    named = [(second, verdicts[1]), (first, verdicts[0])] if swapped else [(first, verdicts[0]), (second, verdicts[1])]
+    played = moves or [[index, 0, 1] for index in range(len(outcomes))]
+    blank = {
+        "key": digest(f"{[player.digest for player, _ in named]} {on.digest()} {at}"),
+        "class": "official",
+        "task": on.id,
+        "task_digest": on.digest(),
+        "players": [_player(player, verdict) for player, verdict in named],
+        "season": "1",
+        "beacon": "test",
+        "sandbox": "docker",
+        "runtime_digest": digest("runtime"),
+        "verdict": "ok" if outcomes else "internal_error",
+        "seeds": ["0" * 32] * (len(outcomes) // 2),
+        "matches": [_match(letter, own, swapped) for letter, own in zip(outcomes, played, strict=True)],
+        "moves": _leaf(played) if outcomes else None,
+        "milliseconds": _leaf([[1] * len(own) for own in played]) if outcomes else None,
+        "limits": {},
+        "provenance": {"evaluated_at": at},
+    }
+    return sealed_duel({**blank, **fields})
+
+
+def _player(player: Entry, verdict: str) -> dict[str, Any]:
+    named = {"login": player.login, "agent": player.agent, "submission_digest": player.digest}
+    return {**named, "verdict": verdict, "cost": {"wall_seconds": 1.0, "steps": 1}}
+
+
+def _match(letter: str, moves: Sequence[int], swapped: bool) -> dict[str, Any]:
+    end, winner, offenders = OUTCOMES[letter]
+    if swapped:
+        winner, offenders = None if winner is None else 1 - winner, tuple(sorted(1 - side for side in offenders))
+    scores = (0.0, 0.0) if winner is None else (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
+    return {
+        "end": end, "winner": winner, "offenders": offenders, "scores": scores, "plies": len(moves),
+        "refused": 9 if end is End.ILLEGAL else None, "checksum": digest(str(list(moves)))[:32],
+    }  # fmt: skip
+
+
+def _leaf(rows: Sequence[Sequence[int]]) -> Leaf:
+    return Leaf.of(np.array([number for row in rows for number in row], dtype=np.int64))

@@ -1,12 +1,18 @@
 """Planning is a difference of sets, and says why."""
 
 import dataclasses
+from collections.abc import Iterable
+
+import pytest
 
 from evaluator.model.challenge import Challenge, Task
+from evaluator.model.duel import Duel
 from evaluator.model.submission import Submission
 from evaluator.model.verdict import Verdict
-from leaderboard.plan import Item, Where, plan
+from leaderboard.plan import TRIES, DuelItem, Item, Where, given_up_duels, plan
+from leaderboard.shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from leaderboard.standings import Entry
+from tests.leaderboard import make
 from tests.leaderboard.recorded import recorded
 
 CHALLENGE = Challenge(title="T", season="s", tasks=(Task(id="A"), Task(id="B")))
@@ -57,3 +63,142 @@ def test_a_task_that_is_not_entered_is_not_wanted() -> None:
     narrow = dataclasses.replace(ENTRY, submission=Submission(name="X", algorithm="y", tasks=("B",)))
 
     assert reasons(plan(CHALLENGE, [narrow], [], WHERE)) == [("B", "new")]
+
+
+GAME = make.game()
+GAMES = make.challenge(make.task("solo"), GAME)
+ALICE, BOB, CAROL = (make.entry(login) for login in ("alice", "bob", "carol"))
+
+
+def duels_of(items: Iterable[Item | DuelItem]) -> list[DuelItem]:
+    return [item for item in items if isinstance(item, DuelItem)]
+
+
+def wanted(entries: Iterable[Entry], duels: Iterable[Duel], where: Where = WHERE) -> list[str]:
+    """What is wanted of the game, in a word each."""
+    items = duels_of(plan(GAMES, entries, [], where, duels))
+    return [f"{item.entries[0].login}-{item.entries[1].login}: {item.reason}" for item in items]
+
+
+def play(entries: Iterable[Entry], duels: list[Duel], outcomes: str = "wl", where: Where = WHERE) -> list[Duel]:
+    """What is recorded once all that is wanted was played."""
+    items = duels_of(plan(GAMES, entries, [], where, duels))
+    return [
+        *duels,
+        *(
+            make.duel(
+                *item.entries, outcomes, key=item.wanted.key(), beacon=item.wanted.beacon,
+                runtime_digest=item.wanted.runtime_digest,
+            )
+            for item in items
+        ),
+    ]  # fmt: skip
+
+
+def test_solo_tasks_come_first_then_validations_then_pairs() -> None:
+    first = play([ALICE, BOB], [])
+
+    items = plan(GAMES, [CAROL, BOB, ALICE], [], WHERE, first)
+
+    assert [type(item).__name__ for item in items[:4]] == ["Item"] * 3 + ["DuelItem"]
+    assert wanted([CAROL, BOB, ALICE], first) == ["carol-carol: new", "alice-bob: new"]
+    assert [item.is_validation for item in duels_of(items)] == [True, False]
+
+
+def test_games_are_planned_only_where_duels_are_given() -> None:
+    assert [type(item) for item in plan(GAMES, [ALICE], [], WHERE)] == [Item]
+
+
+def test_a_game_comes_to_rest() -> None:
+    duels = play([ALICE, BOB], play([ALICE, BOB], []))
+
+    assert len(duels) == 3
+    assert wanted([ALICE, BOB], duels) == []
+
+
+def test_a_refused_player_meets_nobody() -> None:
+    duels = [*play([ALICE], [], "wi"), *play([BOB, CAROL], [])]
+
+    assert wanted([ALICE, BOB, CAROL], duels) == ["bob-carol: new"]
+
+
+def test_a_wanted_duel_names_both_versions_in_the_order_of_the_sides() -> None:
+    (item,) = duels_of(plan(GAMES, [BOB, ALICE], [], WHERE, play([ALICE, BOB], [])))
+
+    assert item.entries == (ALICE, BOB)
+    assert item.wanted.submission_digests == (ALICE.digest, BOB.digest)
+    assert (item.wanted.task_digest, item.wanted.season, item.task_id) == (GAME.digest(), "1", "game")
+
+
+def test_each_change_of_a_duel_is_named() -> None:
+    duels = play([ALICE, BOB], play([ALICE, BOB], []))
+    newer = make.entry("bob", version="2")
+    evaluator = dataclasses.replace(WHERE, runtime_digest="3" * 64)
+
+    assert wanted([ALICE, newer], duels) == ["bob-bob: the agent changed"]
+    assert wanted([ALICE, newer], play([ALICE, newer], duels)) == ["alice-bob: the agent changed"]
+    changed = ["alice-alice", "bob-bob", "alice-bob"]
+    assert wanted([ALICE, BOB], duels, evaluator) == [f"{pair}: the evaluator changed" for pair in changed]
+    assert wanted([ALICE, BOB], play([ALICE, BOB], duels, where=evaluator), evaluator) == []
+
+
+def test_the_seeds_of_a_duel_come_from_the_later_beacon() -> None:
+    where = dataclasses.replace(
+        WHERE, beacons={("alice", "agent"): "aaa", ("bob", "agent"): "bbb", ("carol", "agent"): "aaa"},
+        order={"aaa": 2, "bbb": 1},
+    )  # fmt: skip
+    duels = play([ALICE, BOB, CAROL], [], where=where)
+
+    validations = duels_of(plan(GAMES, [ALICE, BOB], [], where, []))
+    pairs = duels_of(plan(GAMES, [ALICE, BOB, CAROL], [], where, duels))
+
+    assert [item.wanted.beacon for item in validations] == ["aaa", "bbb"]
+    assert [item.wanted.beacon for item in pairs] == ["aaa", "aaa", "aaa"]
+    other = dataclasses.replace(where, order={"aaa": 1, "bbb": 2})
+    assert [item.wanted.beacon for item in duels_of(plan(GAMES, [ALICE, BOB, CAROL], [], other, duels))] == [
+        "bbb",
+        "aaa",
+        "bbb",
+    ]
+
+
+def test_where_two_beacons_have_no_order_nothing_is_guessed() -> None:
+    where = Where(runtime_digest="0" * 64, beacon="aaa", beacons={("bob", "agent"): "bbb"})
+
+    with pytest.raises(KeyError):
+        where.later(ALICE, BOB)
+
+
+def test_a_duel_that_failed_on_our_side_is_tried_again_a_few_times() -> None:
+    duels = play([ALICE, BOB], [])
+    (item,) = duels_of(plan(GAMES, [ALICE, BOB], [], WHERE, duels))
+    failed = make.duel(*item.entries, "", key=item.wanted.key())
+
+    assert wanted([ALICE, BOB], [*duels, *[failed] * (TRIES - 1)]) == ["alice-bob: new"]
+    assert wanted([ALICE, BOB], [*duels, *[failed] * TRIES]) == []
+    assert given_up_duels([failed] * TRIES) == {(ALICE.name, BOB.name, failed.key)}
+
+
+def test_two_folders_of_one_version_each_have_duels_of_their_own() -> None:
+    twin = dataclasses.replace(ALICE, agent="twin")
+
+    assert wanted([ALICE, twin], play([ALICE], [])) == ["alice-alice: new"]
+    assert wanted([ALICE, twin], play([ALICE, twin], [])) == ["alice-alice: new"]
+
+
+def test_a_duel_is_expected_to_take_what_both_players_think() -> None:
+    def thought(first: Entry, second: Entry, seconds: tuple[float, float]) -> Duel:
+        duel = make.duel(first, second)
+        players = zip(duel.players, seconds, strict=True)
+        slow = [
+            player.model_copy(update={"cost": player.cost.model_copy(update={"wall_seconds": s})}) for player, s in players
+        ]
+        return duel.model_copy(update={"players": tuple(slow)})
+
+    recorded_ = [thought(ALICE, ALICE, (30, 10)), thought(ALICE, BOB, (40, 2)), make.duel(ALICE, BOB, "")]
+    validated = [make.duel(entry) for entry in (ALICE, BOB, CAROL)]
+    items = duels_of(plan(GAMES, [ALICE, BOB, CAROL], [], WHERE, validated))[-3:]
+
+    assert [f"{a.login}-{b.login}" for a, b in (item.entries for item in items)] == ["alice-bob", "alice-carol", "bob-carol"]
+    assert expected_seconds(items, [], recorded_) == [DUEL_SECONDS + s for s in (42, 40 + 20, 2 + 20)]
+    assert expected_seconds(items, []) == [DUEL_SECONDS + UNKNOWN_SECONDS] * 3

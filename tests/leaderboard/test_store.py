@@ -1,5 +1,6 @@
 """The store: a kill leaves the old state or the new one, and damaged files are named, not counted."""
 
+import json
 import os
 import random
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.store import Store, write_atomically
-from tests.leaderboard.make import entry, result
+from tests.leaderboard.make import duel, entry, result
 
 WRITER = """
 import sys
@@ -57,6 +58,72 @@ def test_a_half_written_file_is_no_result(store: Store) -> None:
     (path.parent / ".writing-x").write_bytes(b"{")
 
     assert len(list(store.files())) == 1
+
+
+def test_a_duel_that_is_written_is_read_and_is_no_result(store: Store) -> None:
+    one, alone = duel(entry("bob"), entry("Alice"), "wl"), result(entry("alice"), [1.0, 2.0])
+    store.write(alone, None)
+
+    path = store.write_duel(one)
+
+    assert store.read_duels() == ([one], [])
+    assert store.read() == ([alone], [])
+    assert path == store.duel_path_of(one) == store.results / "game" / "Alice+agent--bob+agent" / f"{one.key[:12]}.json"
+    assert list(store.duel_files()) == [path]
+
+
+def _edited(**fields: object) -> bytes:
+    document = duel(entry("alice"), entry("bob"), "wl").document()
+    return json.dumps({**document, **fields}).encode()
+
+
+def _leaf(**fields: object) -> dict[str, object]:
+    moves = duel(entry("alice"), entry("bob"), "wl").document()["moves"]
+    return {**moves, **fields}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b'{"schema": NaN}',
+        b"[" * 100_000,
+        b'{"schema": ' + b"9" * 5000 + b"}",
+        b'{"a": "\\ud800"}',
+        _edited(kind="result"),
+        _edited(matches=[]),
+        _edited(moves=_leaf(data="AAAA")),
+        _edited(moves=_leaf(data="!")),
+        _edited(moves=_leaf(dtype="<f8")),
+        _edited(moves=_leaf(dtype="O")),
+        _edited(moves=_leaf(shape=[1])),
+        _edited(moves=_leaf(shape=[1 << 20] * 8)),
+        _edited(milliseconds=_leaf(data="AAAA")),
+        _edited(matches=[{**m, "plies": 10**30} for m in duel(entry("alice"), entry("bob"), "wl").document()["matches"]]),
+        result(entry("alice"), [1.0]).serialised(),
+    ],
+    ids=lambda content: content[:12].decode("latin1") + str(len(content)),
+)
+def test_whatever_lies_where_a_duel_would_is_named_as_damaged(store: Store, content: bytes) -> None:
+    one = duel(entry("alice"), entry("bob"), "wl")
+    damaged = store.write_duel(one).with_name("ffffffffffff.json")
+    damaged.write_bytes(content)
+
+    found, faults = store.read_duels()
+
+    assert found == [one]
+    assert [fault.path for fault in faults] == [damaged]
+    assert "\n" not in faults[0].reason
+
+
+def test_a_folder_where_a_file_should_be_is_damaged(store: Store) -> None:
+    one = store.results / "game" / "alice+x--bob+y" / "agent"
+    (one / "ffffffffffff.json").mkdir(parents=True)
+    (one.parent / "eeeeeeeeeeee.json").mkdir()
+
+    assert [fault.path.name for fault in store.read()[1]] == ["ffffffffffff.json"]
+    assert [fault.path.name for fault in store.read_duels()[1]] == ["eeeeeeeeeeee.json"]
 
 
 @pytest.mark.parametrize("round_", range(8))

@@ -11,7 +11,9 @@ from leaderboard.comment_states import (
     Broken,
     CommentContext,
     CommentState,
+    GamePreview,
     Help,
+    Meeting,
     NoRun,
     Official,
     OverallPreview,
@@ -23,6 +25,7 @@ from leaderboard.comment_states import (
     TaskPreview,
     Withdrawn,
 )
+from leaderboard.game_standings import Count, Rating
 from leaderboard.standings import Estimate
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
@@ -111,8 +114,66 @@ OURS = failed(LANDER, Verdict.INTERNAL_ERROR, "EngineError at container.py:88: t
 OVERALL = OverallPreview(estimate=estimate(0.412, 0.03), place=4, rank_low=3, rank_high=6, entries=21)
 
 
+FOUR = Task(id="connect_four", title="Connect Four", game="pettingzoo.classic.connect_four_v3")
+TIC = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3")
+
+
+def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> Meeting:
+    count = Count(wins=wins, draws=draws, losses=losses, errors=fields.pop("errors", 0))
+    return Meeting(opponent=opponent, count=count, **fields)
+
+
+def rated(task: Task, elo: float, error: float, **fields: Any) -> GamePreview:
+    usual: dict[str, Any] = {
+        "rating": Rating(elo=elo, low=elo - error, high=elo + error), "place": 3, "rank_low": 2, "rank_high": 5,
+        "players": 9, "anchor": "local/random", "leader": Rating(elo=610, low=480, high=740), "leader_name": "bob/search",
+        "meetings": (meeting("local/random", 97, 1, 2, is_baseline=True), meeting("bob/search", 12, 8, 80)),
+    }  # fmt: skip
+    return GamePreview(task=task, **{**usual, **fields})
+
+
+FOUR_ROW = rated(FOUR, 212.4, 88, own_last=Rating(elo=150, low=60, high=240))
+TIC_ROW = rated(
+    TIC, 640, 300, place=1, rank_low=1, rank_high=4, with_leader=True, one_sided=True,
+    meetings=(meeting("local/random", 0, 0, 100, errors=100, fault="It did not answer in time. no move within 2 s"),),
+)  # fmt: skip
+REFUSED = GamePreview(task=TIC, refusal="match 3, move 5: the illegal move 4, after 0 4 8 2", position="X . .\n. O .\nO . X")
+NOT_MET = GamePreview(task=FOUR, meetings=(meeting("local/random", 3, 1, 0),))
+LONE = GamePreview(task=FOUR)
+GAME_OURS = GamePreview(task=FOUR, failed="EngineError at container.py:88: the engine does not answer")
+GAME_LOG = "| == alice/angle-rule on tictactoe: ok\n| > I like the centre\n"
+
+
 def states() -> dict[str, CommentState]:
     """One friendly example of each."""
+    return {**solo_states(), **game_states()}
+
+
+def game_states() -> dict[str, CommentState]:
+    """Those with games."""
+    placed = rated(FOUR, 212.4, 88, place=2, official=True)
+    refused = GamePreview(task=TIC, refusal=REFUSED.refusal, position=REFUSED.position, log="a word\n", official=True)
+    return {
+        "game_passed": previewed(agent(games=(FOUR_ROW,))),
+        "game_passed_many": previewed(
+            agent(POLE_ROW, games=(FOUR_ROW, TIC_ROW)), agent(agent="second", name="Second", games=(NOT_MET,))
+        ),
+        "game_refused": previewed(agent(games=(REFUSED,)), log=GAME_LOG),
+        "game_mixed": previewed(agent(POLE_ROW, CRASH, games=(FOUR_ROW, REFUSED, GAME_OURS)), log=LOG + GAME_LOG),
+        "game_alone": previewed(agent(games=(LONE,))),
+        "game_unrated": previewed(agent(games=(NOT_MET,))),
+        "game_ours": previewed(agent(games=(GAME_OURS,))),
+        "game_official": Official(merge_sha=MERGE, agents=(agent(games=(placed,)),), run_url=RUN),
+        "game_official_partly": Official(
+            merge_sha=MERGE, agents=(agent(games=(placed, refused)),), pending=("alice/angle-rule on Quarto",)
+        ),
+        "game_unsigned": Official(merge_sha=MERGE, agents=(agent(games=(rated(FOUR, 1, 2, signed=False),)),)),
+        "game_ranked": Ranked(agents=(agent(games=(placed,)),)),
+    }
+
+
+def solo_states() -> dict[str, CommentState]:
+    """Those of agents that play alone, and of no agent at all."""
     official = result(POLE, **{"class": "official", "beacon": MERGE, "beacon_verified": True})
     done = scored(
         POLE, 431.0, 13.2, result=official, place=2, rank_low=1, rank_high=4, leader=estimate(499.1, 0.8),

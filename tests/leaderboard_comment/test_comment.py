@@ -69,7 +69,7 @@ LINKS = ("https://github.com/example/board", "https://example.github.io/board/")
 def test_every_state_is_well_made(name: str) -> None:
     body = render(made.states()[name], made.CONTEXT)
 
-    kind = "reply" if name in ("ranked", "unranked", "help") else "comment"
+    kind = "reply" if name in ("ranked", "unranked", "game_ranked", "help") else "comment"
     assert body.splitlines()[0] == f"<!-- pullrank:{kind} run=77 -->"
     assert length(body) < LIMIT
     assert "None" not in body
@@ -96,7 +96,16 @@ def hostile(text: str) -> dict[str, CommentState]:
     bad = made.agent(row, crash, name=text)
     worse = made.agent(login=text, agent=text, name=text, faults=(text, text))
     titled = dataclasses.replace(row, task=row.task.model_copy(update={"title": text}))
+    met = made.meeting(text, 1, 2, 3, is_baseline=True, fault=text or "x")
+    game = dataclasses.replace(made.FOUR_ROW, leader_name=text, anchor=text, meetings=(met,))
+    named = dataclasses.replace(game, task=game.task.model_copy(update={"title": text}))
+    refused = dataclasses.replace(made.REFUSED, refusal=text, position=text or "x", log=text or "x", failed=text or "x")
+    player = made.agent(games=(game, refused), name=text)
     return {
+        "player": made.previewed(player, made.agent(login=text, agent=text, name=text, games=(game, refused)), log=log),
+        "game_title": made.previewed(made.agent(games=(named,))),
+        "game_official": Official(merge_sha=text, agents=(player,), pending=(text,), run_url=text),
+        "game_ranked": Ranked(agents=(player,)),
         "preview": made.previewed(bad, worse, made.agent(copy_of=text), log=log, skipped=(text,), removed=(text,)),
         "title": made.previewed(made.agent(titled)),
         "one": made.previewed(made.agent(crash, name=text), log=text),
@@ -220,6 +229,42 @@ def test_the_other_states_say_why_and_what_next() -> None:
     assert "shows them as withdrawn" in bodies["withdrawal"]
     assert "This withdraws 1 agent" in bodies["withdrawing"]
     assert "`/retry` can be used 3 more times here" in bodies["help"]
+
+
+def test_the_states_of_games_say_all_they_must() -> None:
+    plain = {
+        name: render(state, made.CONTEXT).replace("\N{NO-BREAK SPACE}", " ") for name, state in made.game_states().items()
+    }
+
+    passed = plain["game_passed"]
+    assert "### ✅ Preview: +212 Elo on Connect Four, place 3 of 9" in passed
+    assert "| Connect Four | **+212** | 124 to 300 | **3** of 9 | 2–5 | +62 | −398 to `bob/search` |" in passed
+    assert "400 points are odds of ten to one, `local/random` is 0." in passed
+    assert re.search(r"^this +·*├─+●─+┤·+ 212$", passed, re.MULTILINE)
+    assert "| `local/random` (baseline) | 97 | 1 | 2 | `████" in passed
+    assert "the official rating is computed after merge" in passed
+    assert "so that one is a guess" in plain["game_passed_many"]
+    assert "✅ Preview: all 4 evaluations scored" in plain["game_passed_many"]
+    assert "Lost by breaking a rule against `local/random` (100 of 100)" in plain["game_passed_many"]
+    refused = plain["game_refused"]
+    assert "### ❌ Refused on Tic-tac-toe" in refused
+    assert "match 3, move 5: the illegal move 4, after 0 4 8 2" in refused
+    assert "X . .\n. O .\nO . X" in refused
+    assert "I like the centre" in refused
+    assert "No, the same code on the same seeds ends the same way." in refused
+    assert "🟡 Preview: 2 of 5 scored" in plain["game_mixed"]
+    assert "✅ Preview: may enter Connect Four" in plain["game_alone"]
+    assert "There was nobody to play it against yet." in plain["game_alone"]
+    assert "✅ Preview: 3 of 4 matches won on Connect Four" in plain["game_unrated"]
+    assert "🛠️ No score yet: our fault, not yours" in plain["game_ours"]
+    assert "### 🥈 Official: +212 Elo on Connect Four, place 2 of 9" in plain["game_official"]
+    assert "pullrank verify results/connect_four/*alice+angle-rule*" in plain["game_official"]
+    assert "the recorded moves must give these matches" in plain["game_official"]
+    assert "did not sign" not in plain["game_official"]
+    assert "did not sign" in plain["game_unsigned"]
+    assert "🏁 Official: 1 of 3 scored so far" in plain["game_official_partly"]
+    assert "A new version in a new pull request is played anew." in plain["game_official_partly"]
+    assert "Where your agents stand now" in plain["game_ranked"]
 
 
 def test_headlines_of_the_rarer_mixtures() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from leaderboard.clip import LIMIT, NOTE, clipped, length
 from leaderboard.preview_log import CAP, Tail, neutralised, tails, written
 from leaderboard.standings import Estimate
-from leaderboard.textbars import LEADER, WIDTH, Bar, picture
+from leaderboard.textbars import LEADER, WIDTH, Bar, picture, shares
 from tests.leaderboard_comment.github import MARKDOWN, Seen
 
 FINITE = st.floats(-1e6, 1e6)
@@ -42,6 +42,18 @@ def test_every_line_is_equally_wide_and_has_its_mark(ends: list[list[float]], de
         assert len(line) == len(lines[0])
         drawn = line[3 : 3 + WIDTH]
         assert re.fullmatch(r"·*├?─*●─*┤?·*", drawn)
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000))
+def test_shares_fill_the_bar_and_hide_nothing(wins: int, draws: int, losses: int) -> None:
+    drawn = shares(wins, draws, losses)
+    whole = wins + draws + losses
+
+    assert len(drawn) == (WIDTH if whole else 0)
+    assert re.fullmatch("█*▒*·*", drawn)
+    for sign, count in zip("█▒·", (wins, draws, losses), strict=True):
+        assert (sign in drawn) == (count > 0)
+        assert not whole or abs(drawn.count(sign) - WIDTH * count / whole) < 3
 
 
 def test_a_short_text_is_not_clipped() -> None:

@@ -1,11 +1,8 @@
 """The command as a person and as a machine uses it: exit codes, one line for an error, nothing done twice, nothing lost."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,8 +10,8 @@ from typing import Any
 import pytest
 
 from evaluator.model.result import sealed
+from tests.scripts.boards import ROOT, run, start
 
-ROOT = Path(__file__).parents[2]
 CHALLENGE = """\
 title: Test board
 season: test
@@ -42,21 +39,6 @@ def board(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "mkdocs.yml", tmp_path / "mkdocs.yml")
     shutil.copytree(ROOT / "example_agents/cartpole-angle-rule", tmp_path / "example_agents/cartpole-angle-rule")
     return tmp_path
-
-
-def start(board: Path, *words: str) -> subprocess.Popen[str]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PULLRANK_PINNED")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", *words], cwd=board, env={**environment, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def run(board: Path, *words: str) -> tuple[int, str, str]:
-    process = start(board, *words)
-    out, err = process.communicate(timeout=120)
-    assert "Traceback" not in out + err
-    return process.returncode, out, err
 
 
 def agent(

@@ -9,6 +9,7 @@ from tests.workflows.files import ROOT
 CHALLENGE = """\
 title: Story
 season: "2026"
+baselines: []
 repository: https://github.com/host/board
 tasks:
   - id: CartPole-v1
@@ -24,6 +25,14 @@ tasks:
     random: {score: -200, source: measured}
     reference: {score: -110, source: measured}
 """
+GAMES = """\
+title: Games
+season: "2026"
+repository: https://github.com/host/board
+baselines: [random]
+tasks:
+  - {id: tictactoe, title: Tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 8}
+"""
 MANIFEST = """\
 name: {name}
 algorithm: rule
@@ -36,8 +45,8 @@ BALANCES = "int(observation[2] + 0.2 * observation[3] > 0)"
 CRASHES = "1 // 0"
 
 
-def lay_out(place: Path) -> Path:
-    """A copy of every file that is or would be committed."""
+def lay_out(place: Path, challenge: str = CHALLENGE) -> Path:
+    """A copy of every file that is or would be committed, with another challenge."""
     listed = subprocess.run(
         ["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -45,7 +54,7 @@ def lay_out(place: Path) -> Path:
         if (ROOT / name).is_file() and not name.startswith(("submissions/", "tests/")):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, place / name)
-    (place / "challenge.yml").write_text(CHALLENGE)
+    (place / "challenge.yml").write_text(challenge)
     return place
 
 
@@ -54,6 +63,15 @@ def agent(login: str, name: str, act: str) -> dict[str, str | None]:
     source = f"class Agent:\n    memoryless = True\n\n    def act(self, observation):\n        return {act}\n"
     folder = f"submissions/{login}/{name}"
     return {f"{folder}/submission.yml": MANIFEST.format(name=name), f"{folder}/agent.py": source}
+
+
+def player(login: str, name: str, act: str) -> dict[str, str | None]:
+    """The files of a player that moves by one expression over the moves that are legal."""
+    source = "class Agent:\n    memoryless = True\n\n    def act(self, observation):\n"
+    source += f"        legal = observation['action_mask'].nonzero()[0]\n        return {act}\n"
+    folder = f"submissions/{login}/{name}"
+    manifest = MANIFEST.format(name=name).replace("CartPole-v1", "tictactoe")
+    return {f"{folder}/submission.yml": manifest, f"{folder}/agent.py": source}
 
 
 def gone(login: str, name: str) -> dict[str, str | None]:

@@ -115,7 +115,7 @@ class Runner:
         for job_id in _order(workflow["jobs"]):
             job = workflow["jobs"][job_id]
             contexts = {
-                "github": {**github, "job": job_id}, "vars": self.variables, "inputs": {},
+                "github": {**github, "job": job_id}, "vars": self.variables, "inputs": {}, "secrets": {},
                 "needs": {name: _need(run.jobs[name]) for name in _needs(job)},
             }  # fmt: skip
             status = _status(run, workflow["jobs"], job_id)

@@ -134,6 +134,10 @@ def planned(count: str = "3", result: str = OK, **others: str) -> dict[str, Any]
     return needs | {name: {"result": found, "outputs": {}} for name, found in others.items()}
 
 
+def published(again: str, result: str = OK) -> dict[str, Any]:
+    return planned() | {"publish": {"result": result, "outputs": {"again": again}}}
+
+
 OFFICIAL = [
     # job, event, needs, status of the whole, does it run
     ("plan", "push", None, OK, True),
@@ -154,6 +158,13 @@ OFFICIAL = [
     ("publish", "push", planned("0", evaluate="skipped"), OK, False),
     ("publish", "push", planned(result="failure", evaluate="skipped"), "failure", False),
     ("publish", "push", planned("3", evaluate="cancelled"), "cancelled", False),
+    ("again", "push", published("true"), OK, True),  # a validation was recorded: its player has opponents now
+    ("again", "schedule", published("true"), OK, True),
+    ("again", "push", published("false"), OK, False),  # nothing is left, or nothing was new
+    ("again", "push", published(""), OK, False),
+    ("again", "push", published("true", "failure"), "failure", False),
+    ("again", "push", planned("0", publish="skipped"), OK, False),
+    ("again", "push", published("true"), "cancelled", False),
     ("site", "push", planned("3", publish=OK), OK, True),
     ("site", "push", planned("0", publish="skipped"), OK, True),  # withdrawal, words
     ("site", "push", planned("3", publish="failure"), "failure", True),

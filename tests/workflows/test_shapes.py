@@ -33,6 +33,7 @@ PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
         "image": {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"},
         "evaluate": {"contents": "read", "packages": "read", "pull-requests": "read"},
         "publish": {"contents": "write", "pull-requests": "read", "id-token": "write", "attestations": "write"},
+        "again": {"actions": "write", "contents": "read"},
         "site": {"contents": "read", "pages": "write", "id-token": "write"},
         "announce": {"contents": "read", "pull-requests": "write"},
         "reconcile": {
@@ -40,6 +41,7 @@ PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
         },
     },
 }  # fmt: skip
+RULES = ("challenge.yml", "moderation.yml")
 TRIGGERS = {
     "ci": {"push", "pull_request"},
     "preview": {"pull_request"},
@@ -131,9 +133,19 @@ def test_nothing_is_cached(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_secret_is_read(name: str) -> None:
-    assert "secrets." not in text(name)
+def test_no_secret_is_read_but_the_sealed_seasons(name: str) -> None:
+    season = "PULLRANK_SEASON_SECRET: ${{ secrets.PULLRANK_SEASON_SECRET }}"
+
+    assert "secrets." not in text(name).replace(season, "")
     assert "secrets:" not in text(name)
+
+
+def test_the_seasons_secret_reaches_two_steps_of_jobs_in_a_protected_environment() -> None:
+    reading = [(name, job, step["name"]) for name in NAMES for job, step in steps(name) if "SEASON_SECRET" in str(step)]
+    held = [(name, job) for name in NAMES for job, found in jobs(name).items() if found.get("environment") == "season"]
+
+    assert reading == [("official", "evaluate", "Evaluate"), ("official", "publish", "Check and replay")]
+    assert held == [("official", "evaluate"), ("official", "publish")]
 
 
 def test_the_untrusted_tier_gets_no_token_at_all() -> None:
@@ -178,10 +190,20 @@ def test_the_official_run_is_a_matrix_whose_shards_stand_alone() -> None:
     assert "continue-on-error" not in jobs("official")["evaluate"]
 
 
+def test_the_next_round_begins_only_where_this_one_changed_what_is_wanted() -> None:
+    again = jobs("official")["again"]
+    (step,) = [step for step in again["steps"] if "bot again" in step.get("run", "")]
+
+    assert again["needs"] == ["plan", "publish"]
+    assert "needs.publish.outputs.again == 'true'" in again["if"]
+    assert jobs("official")["publish"]["outputs"] == {"again": "${{ steps.record.outputs.again }}"}
+    assert step["run"] == ".venv/bin/pullrank bot again"
+
+
 def test_official_starts_on_what_can_change_a_score() -> None:
     on = workflow("official")["on"]
 
-    assert on["push"] == {"branches": ["main"], "paths": ["submissions/**", "challenge.yml", "moderation.yml"]}
+    assert on["push"] == {"branches": ["main"], "paths": ["submissions/**", "example_agents/**", *RULES]}
     assert re.fullmatch(r"[1-9]\d? \* \* \* \*", on["schedule"][0]["cron"])
 
 

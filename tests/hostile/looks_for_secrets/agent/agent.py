@@ -14,6 +14,9 @@ ALLOWED = {
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
+    "MKL_CBWR",
+    "ONEDNN_MAX_CPU_ISA",
+    "ATEN_CPU_CAPABILITY",
     "OPENBLAS_CORETYPE",
     "NPY_DISABLE_CPU_FEATURES",
     "GLIBC_TUNABLES",
@@ -62,10 +65,10 @@ for place in ("/var/run/docker.sock", "/run/docker.sock", "/home/runner", "/gith
     assert not os.path.exists(place), place
 
 ours = {str(p.relative_to("/opt/pullrank")) for p in pathlib.Path("/opt/pullrank").rglob("*.py")}
-expected = {"evaluator/__init__.py", "evaluator/wire.py"} | {
-    f"evaluator/sandbox/{name}.py" for name in ("__init__", "main", "agent", "spaces")
-}
-assert ours == expected, ours ^ expected
+shared = {"evaluator/__init__.py", "evaluator/wire.py"}
+others = {name for name in ours if not name.startswith("evaluator/sandbox/")}
+assert others == shared, others ^ shared
+assert "evaluator/sandbox/main.py" in ours, ours
 assert {p.name for p in pathlib.Path("/channel").iterdir()} == {"agent.sock"} if os.path.exists("/channel") else True
 
 # Nothing on the heap tells the referee's seeds: the handshake holds these keys and no more.

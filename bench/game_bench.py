@@ -1,0 +1,180 @@
+"""Random against random in Connect Four: two containers, a bare PettingZoo loop, and kaggle-environments' own process."""
+
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from pettingzoo.classic import connect_four_v3
+
+from bench import agents
+from evaluator.host.channel import Stream
+from evaluator.host.choose import Chosen
+from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
+from evaluator.host.games import Game, open_game, openings, replay
+from evaluator.host.pins import pinned_environment
+from evaluator.host.sandbox import Cell, Sandbox
+from evaluator.host.seeds import opening_seeds, player_seeds
+from evaluator.host.table import MatchTicket
+from evaluator.model.challenge import Limits, Task
+from evaluator.model.duel import End
+
+MATCHES = 1000
+BARE_GAMES = 300
+KAGGLE_GAMES = 30
+KAGGLE = "kaggle-environments==1.18.0"
+DIGEST = "0" * 64
+LIMITS = Limits(cpu_seconds=3600)
+TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=MATCHES)
+
+_KAGGLE = """
+import sys, time
+from kaggle_environments import make
+games = int(sys.argv[1])
+make("connectx").run(["random", "random"])
+begun = time.perf_counter()
+for _ in range(games):
+    environment = make("connectx")
+    environment.run(["random", "random"])
+print(games / (time.perf_counter() - begun))
+"""
+
+
+def bare() -> float:
+    """Games per second of the loop that PettingZoo's documentation shows."""
+    generator = random.Random(0)
+    environment = connect_four_v3.env()
+    begun = time.perf_counter()
+    for seed in range(BARE_GAMES):
+        environment.reset(seed=seed)
+        for _ in environment.agent_iter():
+            observation, _, terminated, truncated, _ = environment.last()
+            if terminated or truncated:
+                environment.step(None)
+            else:
+                mask = observation["action_mask"].tolist()
+                environment.step(generator.choice([move for move, legal in enumerate(mask) if legal]))
+    return BARE_GAMES / (time.perf_counter() - begun)
+
+
+def tickets(game: Game) -> tuple[MatchTicket, ...]:
+    """The matches that every variant plays."""
+    name = ("bench", "preview", (DIGEST, DIGEST), game.task.id, game.task.matches)
+    seeds, own = opening_seeds(*name), player_seeds(*name)
+    drawn = openings(game, seeds)
+    return tuple(
+        MatchTicket(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i])
+        for i in range(game.task.matches)
+    )
+
+
+class Up:
+    """A sandbox that is connected already: starting a container is timed elsewhere."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._stream = sandbox.stream()
+
+    def stream(self) -> Stream:
+        """The connection."""
+        return self._stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+
+def contained(source: str, chosen: Chosen) -> tuple[float, DuelTally, Contest]:
+    """Games per second of a duel, both players being in containers that are up; the handshake is counted."""
+    game = open_game(TASK)
+    with ExitStack() as stack:
+        seats = []
+        for _ in range(2):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            folder.chmod(0o755)
+            (folder / "agent.py").write_text(source)
+            cell = Cell(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment())
+            sandbox = chosen.opener(cell)
+            stack.callback(sandbox.close)
+            seats.append(Seat(sandbox=Up(sandbox)))
+        contest = Contest(game=game, tickets=tickets(game), limits=LIMITS, seats=(seats[0], seats[1]))
+        begun = time.perf_counter()
+        tally = play_duel(contest)
+        seconds = time.perf_counter() - begun
+    assert tally.faults == (None, None)
+    assert all(match.end is End.PLAYED for match in tally.matches)
+    return MATCHES / seconds, tally, contest
+
+
+def replayed(tally: DuelTally, contest: Contest) -> float:
+    """Games per second of verification on one core."""
+    begun = time.perf_counter()
+    for ticket, match in zip(contest.tickets, tally.matches, strict=True):
+        now = replay(contest.game, ticket.seed, match.moves, ticket.index % 2)
+        assert now.checksum == match.checksum
+    return MATCHES / (time.perf_counter() - begun)
+
+
+def kaggle(room: Path) -> Path | None:
+    """The Python of an environment with kaggle-environments, made now if it is not there; None if PyPI cannot give it."""
+    python = room / "bin" / "python"
+    done = room / "done"
+    if not done.exists():
+        print(f"Making {room} with {KAGGLE} …", file=sys.stderr)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", KAGGLE]
+        try:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", room], check=True, capture_output=True)
+            subprocess.run(install, check=True, capture_output=True, timeout=900)
+        except (subprocess.SubprocessError, OSError) as error:
+            print(f"without kaggle-environments: {str(error)[:200]}", file=sys.stderr)
+            return None
+        done.touch()
+    return python
+
+
+def in_kaggle(python: Path) -> float:
+    """Games per second of kaggle-environments' connectx, its two random players in its own process."""
+    command = [str(python), "-c", _KAGGLE, str(KAGGLE_GAMES)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout
+    return float(json.loads(printed.split()[-1]))
+
+
+def rounds(count: int, boxes: dict[str, Chosen], python: Path | None) -> Iterator[dict[str, float]]:
+    """Each round times every variant once, one after the other."""
+    for _ in range(count):
+        loop = bare()
+        row = {"bare env() loop, games/s": loop}
+        speed, tally, contest = contained(agents.RANDOM_BATCH, boxes["docker"])
+        row["duel, act_batch, games/s"] = speed
+        row["duel, act_batch / bare"] = speed / loop
+        single = contained(agents.RANDOM_PLAYER, boxes["docker"])[0]
+        row["duel, memoryless, games/s"] = single
+        row["duel, memoryless / bare"] = single / loop
+        row["verify matches, one core / bare"] = replayed(tally, contest) / loop
+        if "gvisor" in boxes:
+            row["duel, gVisor, act_batch / bare"] = contained(agents.RANDOM_BATCH, boxes["gvisor"])[0] / loop
+        if python is not None:
+            theirs = in_kaggle(python)
+            row["kaggle-environments, games/s"] = theirs
+            row["duel, act_batch / kaggle"] = speed / theirs
+            row["duel, memoryless / kaggle"] = single / theirs
+        yield row
+
+
+def run(boxes: dict[str, Chosen], count: int = 5) -> dict[str, dict[str, float]]:
+    """Median, least and greatest of each figure over the rounds."""
+    rows = list(rounds(count, boxes, kaggle(Path("build/kaggle").absolute())))
+    return {
+        name: {
+            "median": statistics.median(row[name] for row in rows),
+            "min": min(row[name] for row in rows),
+            "max": max(row[name] for row in rows),
+        }
+        for name in rows[0]
+    }

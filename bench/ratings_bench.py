@@ -1,0 +1,76 @@
+"""How long ratings take: 2,000 players and 1,000,000 matches, as duels of 100 and as a million pairs; and 50 players."""
+
+import json
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leaderboard.cycles import find_cycle
+from leaderboard.davidson import Floats, chances
+from leaderboard.ratings import rate
+
+NU = 0.4
+# Players, opponents of each (None: random pairs, one match each), matches.
+SIZES: tuple[tuple[int, int | None, int], ...] = ((50, 49, 122_500), (2_000, 10, 1_000_000), (2_000, None, 1_000_000))
+
+
+def field(players: int, opponents: int | None, matches: int, random: np.random.Generator) -> Floats:
+    """Pairings of players of normal strengths, who play what Davidson's model says."""
+    if opponents is None:
+        a = random.integers(players, size=matches)
+        b = (a + random.integers(1, players, size=matches)) % players
+    else:
+        a, b = _round(players, opponents)
+    each = matches // len(a)
+    theta = random.normal(size=players)
+    expected = chances(theta[a] - theta[b], NU)
+    win = expected.score - expected.draw / 2
+    played = random.multinomial(each, np.stack([win, 1 - win - expected.draw, expected.draw], axis=1))
+    return np.column_stack([a, b, played]).astype(np.float64)
+
+
+def _round(players: int, opponents: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Everyone against the next players around a circle; at most everyone once."""
+    reach = np.arange(1, opponents // 2 + 1)
+    a = np.repeat(np.arange(players), len(reach))
+    b = (a + np.tile(reach, players)) % players
+    if opponents % 2:
+        half = np.arange(players // 2)
+        a, b = np.append(a, half), np.append(b, half + players // 2)
+    return a, b
+
+
+def run() -> dict[str, Any]:
+    """Time `rate` and `find_cycle`.
+
+    Returns:
+        For each field its size, the seconds of wall and of processor time that ratings took, and those of the cycle measure.
+    """
+    timings = []
+    for players, opponents, matches in SIZES:
+        pairings = field(players, opponents, matches, np.random.default_rng(1))
+        wins = np.zeros((players, players))
+        np.add.at(wins, (pairings[:, 0].astype(int), pairings[:, 1].astype(int)), pairings[:, 2])
+        np.add.at(wins, (pairings[:, 1].astype(int), pairings[:, 0].astype(int)), pairings[:, 3])
+        begun, spent = time.perf_counter(), time.process_time()
+        rate(pairings, players, 0)
+        rated, cpu = time.perf_counter(), time.process_time() - spent
+        find_cycle(wins)
+        found = time.perf_counter()
+        timings.append(
+            {
+                "players": players,
+                "matches": int(pairings[:, 2:].sum()),
+                "pairings": len(pairings),
+                "seconds": round(rated - begun, 3),
+                "cpu_seconds": round(cpu, 3),
+                "cycle_seconds": round(found - rated, 3),
+            }
+        )
+    return {"ratings": timings}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))

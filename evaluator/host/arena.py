@@ -1,0 +1,150 @@
+"""A duel as rl-arena documents one: its fields, its words, and its encodings of states for the games it has.
+
+Where the two differ: the arena begins Quarto with piece 15 in hand and lets a player place and give in one action; here
+the first player gives a piece first. So the states of Quarto are those between two turns, the empty board before them.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from evaluator.host.games import Board, Game
+from evaluator.model.duel import Duel, Match, Side
+from evaluator.model.verdict import Verdict
+
+# Cells of a game that the arena writes as 1 for who began and -1 for the other; PettingZoo's order of them is the arena's.
+_MARKED = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3")
+_QUARTO = "evaluator.environments.quarto"
+
+_BOTH = "both players failed"
+_SOME_BOTH = "Both players failed in at least one of the matches"
+
+
+def document(duel: Duel, game: Game, first: Side = 0) -> dict[str, Any]:
+    """The arena's document of a duel. `first` is the side that it calls player 1.
+
+    Raises:
+        ValueError: the moves are not the game's; verify the duel first.
+    """
+    matches = []
+    for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
+        found = states(game, duel.seeds[index // 2], moves)
+        matches.append(_match(match, index % 2 == first, first, found))
+    results = [match["result"] for match in matches]
+    counted = {
+        "num_matches": len(matches),
+        "player_1_errors": results.count("PLAYER_1_ERROR"),
+        "player_2_errors": results.count("PLAYER_2_ERROR"),
+        "other_errors": results.count("OTHER_ERROR"),
+        "player_1_wins": results.count("PLAYER_1_WIN"),
+        "player_2_wins": results.count("PLAYER_2_WIN"),
+        "draws": results.count("DRAW"),
+        "player_1_score": math.fsum(match["player_1_score"] for match in matches),
+        "player_2_score": math.fsum(match["player_2_score"] for match in matches),
+    }
+    result, message = _outcome(duel, counted)
+    return {"result": result, "error_msg": message, **counted, "matches": matches}
+
+
+def _outcome(duel: Duel, counted: dict[str, Any]) -> tuple[str, str]:
+    """Who won the duel: by points, an error being the other's win; then by score."""
+    if duel.verdict is not Verdict.OK:
+        return "ERROR", duel.message
+    if counted["other_errors"]:
+        return "ERROR", _SOME_BOTH
+    one = 2 * (counted["player_1_wins"] + counted["player_2_errors"]), counted["player_1_score"]
+    two = 2 * (counted["player_2_wins"] + counted["player_1_errors"]), counted["player_2_score"]
+    return _winner(None if one == two else one > two), ""
+
+
+def _winner(is_one: bool | None) -> str:
+    return "DRAW" if is_one is None else "PLAYER_1_WIN" if is_one else "PLAYER_2_WIN"
+
+
+def _match(match: Match, one_begins: bool, first: Side, found: list[Any]) -> dict[str, Any]:
+    return {
+        "result": _result(match, first),
+        "error_msg": _error(match),
+        "player_1_score": match.scores[first],
+        "player_2_score": match.scores[1 - first],
+        "first_player": "PLAYER_1" if one_begins else "PLAYER_2",
+        "states": found,
+    }
+
+
+def _result(match: Match, first: Side) -> str:
+    if not match.offenders:
+        return _winner(None if match.winner is None else match.winner == first)
+    if len(match.offenders) > 1:
+        return "OTHER_ERROR"
+    return "PLAYER_1_ERROR" if match.offenders[0] == first else "PLAYER_2_ERROR"
+
+
+def _error(match: Match) -> str:
+    if len(match.offenders) > 1:
+        return f"{_BOTH}: {match.message or match.end}"
+    return match.message or str(match.end) if match.offenders else ""
+
+
+def states(game: Game, seed: str, moves: Sequence[int]) -> list[Any]:
+    """The states of a match, from the first to the last.
+
+    For tic-tac-toe, Connect Four and Quarto in the arena's own encodings, for any other game what the player to move sees.
+
+    Raises:
+        ValueError: a move is not legal.
+    """
+    name = (game.task.game or "").partition(":")[0]
+    boards = _positions(game, seed, moves)
+    if name in _MARKED:
+        return _marked(boards)
+    if name == _QUARTO:
+        return [_cells_and_hand(board) for board, turn_over in boards if turn_over]
+    return [_nested(_shown(game, board)) for board, _ in boards]
+
+
+def _positions(game: Game, seed: str, moves: Sequence[int]) -> Iterator[tuple[Board, bool]]:
+    """The board before the first move and after each, and whether a turn ended there."""
+    board = game.start(seed)
+    try:
+        yield board, True
+        for ply, move in enumerate(moves):
+            if board.over or move not in game.legal(board.see()):
+                raise ValueError(f"the move {move} at ply {ply} is not legal")
+            mover = board.mover
+            board.play(move)
+            yield board, board.over or board.mover != mover
+    finally:
+        board.close()
+
+
+def _marked(boards: Iterator[tuple[Board, bool]]) -> list[Any]:
+    """Cells, then whose turn it is; when the game is over the turn does not pass, here as in the arena."""
+    found = []
+    for board, _ in boards:
+        seen = board.seen_by(0)["observation"].astype(float)
+        found.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if board.mover else 1.0])
+    return found
+
+
+def _cells_and_hand(board: Board) -> list[int]:
+    cells: list[int] = board.seen_by(0)["observation"].tolist()
+    return cells
+
+
+def _shown(game: Game, board: Board) -> Any:
+    seen = board.seen_by(board.mover)
+    return seen["observation"] if game.masked else seen
+
+
+def _nested(value: Any) -> Any:
+    """A value of any space as JSON has it."""
+    if isinstance(value, dict):
+        return {str(key): _nested(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_nested(inner) for inner in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _nested(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,280 @@
+"""One duel from start to end: two sandboxes, the referee, and what is written down of it."""
+
+import contextlib
+import itertools
+import platform
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.host.channel import clean
+from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
+from evaluator.host.evaluate import ATTEMPTS, clean_log, shielded
+from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.folder import Folder, stage
+from evaluator.host.games import Game, openings
+from evaluator.host.pins import pinned_environment
+from evaluator.host.runtime import versions, with_extras
+from evaluator.host.sandbox import Cell, Opener, Sandbox, Usage, exit_fault
+from evaluator.host.seeds import opening_seeds, player_seeds
+from evaluator.host.table import MatchTicket, PlayedMatch
+from evaluator.model import duel as duels
+from evaluator.model.challenge import Limits
+from evaluator.model.duel import Duel, Match, Player, WantedDuel, sealed_duel, side_order
+from evaluator.model.result import Class, Cost, Provenance, SandboxKind
+from evaluator.model.submission import needed_by
+from evaluator.model.trace import Leaf
+from evaluator.model.verdict import Verdict
+
+# A player's sandbox lives through its opponent's thinking too, so its own wall limit is for what hangs altogether.
+WALL_FACTOR, WALL_SPARE = 2, 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """One of the two who are to play."""
+
+    login: str
+    """The owner."""
+    login_id: int | None
+    """GitHub's number for the owner."""
+    agent: str
+    """The agent's folder."""
+    folder: Folder
+    """The agent."""
+
+
+Contenders = tuple[Contender, Contender]
+
+
+def order_sides(one: Contender, other: Contender) -> Contenders:
+    """Who is side 0 and who side 1, whichever is named first."""
+    in_order = side_order(one.login, one.agent) <= side_order(other.login, other.agent)
+    return (one, other) if in_order else (other, one)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuelOrder:
+    """Which duel is to be played."""
+
+    contenders: Contenders
+    """The players as `order_sides` puts them; the same one twice is its validation."""
+    game: Game
+    """The game."""
+    limits: Limits
+    """What each sandbox may use."""
+    season: str
+    """The season it counts for."""
+    beacon: str
+    """Where the seeds come from: the later of the two players' beacons."""
+    beacon_verified: bool
+    """Whether GitHub signed both."""
+    klass: Class
+    """official, preview or local."""
+    runtime_digest: str
+    """What measures."""
+    commit: str | None = None
+    """The board's commit."""
+    run_url: str | None = None
+    """The workflow run."""
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """Which versions of the players."""
+        return self.contenders[0].folder.digest, self.contenders[1].folder.digest
+
+    def wanted(self) -> WantedDuel:
+        """What the duel is a function of."""
+        return WantedDuel(
+            submission_digests=self.digests,
+            task_digest=self.game.task.digest(),
+            runtime_digest=with_extras(self.runtime_digest, needed_by(c.folder.submission for c in self.contenders)),
+            season=self.season,
+            beacon=self.beacon,
+        )
+
+    def seeds(self) -> tuple[str, ...]:
+        """One for each two matches."""
+        task = self.game.task
+        return opening_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
+
+    def tickets(self) -> tuple[MatchTicket, ...]:
+        """The matches to play: each opening from both sides."""
+        task = self.game.task
+        seeds = self.seeds()
+        own = player_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
+        drawn = [(seed, tuple(opening)) for seed, opening in zip(seeds, openings(self.game, seeds), strict=True)]
+        return tuple(
+            MatchTicket(index=i, seed=drawn[i // 2][0], opening=drawn[i // 2][1], agent_seeds=own[i])
+            for i in range(task.matches)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """What is kept of a side's sandbox."""
+
+    usage: Usage = field(default_factory=Usage)
+    log_tail: str = ""
+    image_digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """One attempt, before it is written down."""
+
+    message: str = ""
+    tally: DuelTally | None = None
+    parts: tuple[_Part, _Part] = (_Part(), _Part())
+
+
+def hold(
+    order: DuelOrder, kind: SandboxKind, opener: Opener, now: Callable[[], datetime], progress: Callable[[int], None]
+) -> Duel:
+    """Hold the duel. A failure of ours is tried once more; what a player does is told by its matches, and stays."""
+    for _ in range(ATTEMPTS):
+        run = shielded(lambda: _attempt(order, opener, progress), lambda message: _Run(message=message))
+        if run.tally is not None:
+            break
+    return _write_down(order, run, kind, now())
+
+
+def _attempt(order: DuelOrder, opener: Opener, progress: Callable[[int], None]) -> _Run:
+    tickets = order.tickets()
+    with contextlib.ExitStack() as stack:
+        rooms = [Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pullrank-player-"))) for _ in range(2)]
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+        seats = _seats(order, opener, rooms, pool, stack)
+        contest = Contest(game=order.game, tickets=tickets, limits=order.limits, seats=seats, progress=progress)
+        tally = play_duel(contest)
+        parts = tuple(pool.map(_part, (seat.sandbox for seat in seats)))
+        return _Run(tally=tally, parts=(parts[0], parts[1]))
+
+
+def _seats(
+    order: DuelOrder, opener: Opener, rooms: Iterable[Path], pool: ThreadPoolExecutor, stack: contextlib.ExitStack
+) -> tuple[Seat, Seat]:
+    """Both sandboxes, opened side by side and closed side by side. What raises here without blame is raised on."""
+    opened: list[Sandbox] = []
+
+    def seat(contender: Contender, room: Path) -> Seat:
+        stage(contender.folder, room)
+        try:
+            sandbox = opener(_cell(contender, room, order.limits))
+        except FaultError as fault:
+            if fault.verdict is Verdict.INTERNAL_ERROR:
+                raise
+            return Seat(fault=fault)
+        except HangupError:
+            return Seat(fault=exit_fault(None))
+        opened.append(sandbox)
+        return Seat(sandbox=sandbox)
+
+    def close() -> None:
+        wait(futures)  # who is interrupted while one is being opened must close that one, too
+        list(pool.map(lambda sandbox: sandbox.close(), opened))
+
+    futures = [pool.submit(seat, *pair) for pair in zip(order.contenders, rooms, strict=True)]
+    stack.callback(close)
+    return futures[0].result(), futures[1].result()
+
+
+def _cell(contender: Contender, room: Path, limits: Limits) -> Cell:
+    submission = contender.folder.submission
+    return Cell(
+        folder=room,
+        entry=submission.entry,
+        limits=submission.allowed(limits),
+        environment=pinned_environment(),
+        adapter=submission.adapter,
+        extras=submission.needs,
+        image=contender.folder.image,
+        wall_seconds=WALL_FACTOR * limits.wall_seconds + WALL_SPARE,
+    )
+
+
+def _part(sandbox: Sandbox | None) -> _Part:
+    if sandbox is None:
+        return _Part()
+    usage = sandbox.usage()
+    sandbox.end()
+    return _Part(usage=usage, log_tail=clean_log(sandbox.log_tail()), image_digest=sandbox.image_digest)
+
+
+def _write_down(order: DuelOrder, run: _Run, kind: SandboxKind, now: datetime) -> Duel:
+    wanted = order.wanted()
+    named = wanted.model_dump(exclude={"submission_digests"})
+    fields: dict[str, Any] = {
+        "schema": duels.SCHEMA,
+        "key": wanted.key(),
+        "class": order.klass,
+        "task": order.game.task.id,
+        **named,
+        "players": [_player(contender, run, side) for side, contender in enumerate(order.contenders)],
+        "beacon_verified": order.beacon_verified,
+        "sandbox": kind,
+        "verdict": Verdict.OK if run.tally else Verdict.INTERNAL_ERROR,
+        "message": run.message,
+        "seeds": order.seeds(),
+        **(_played(run.tally.matches) if run.tally else {}),
+        "limits": order.limits,
+        "versions": versions(),
+        "image_digest": _our_image(order, run),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "provenance": Provenance(
+            commit=order.commit, run_url=order.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        ),
+    }
+    return sealed_duel(fields)
+
+
+def _our_image(order: DuelOrder, run: _Run) -> str | None:
+    """The image that runs what has none of its own: a player's own one is named by its submission."""
+    ours = (part.image_digest for who, part in zip(order.contenders, run.parts, strict=True) if who.folder.image is None)
+    return next(filter(None, ours), None)
+
+
+def _player(contender: Contender, run: _Run, side: int) -> Player:
+    fault = run.tally.faults[side] if run.tally else None
+    part = run.parts[side]
+    return Player(
+        login=contender.login,
+        login_id=contender.login_id,
+        agent=contender.agent,
+        submission_digest=contender.folder.digest,
+        verdict=fault.verdict if fault else Verdict.OK,
+        message=clean(str(fault)) if fault else "",
+        log_tail=part.log_tail,
+        cost=Cost(
+            cpu_seconds=part.usage.cpu_seconds,
+            wall_seconds=round(run.tally.thinking[side], 3) if run.tally else 0,
+            peak_memory_bytes=part.usage.peak_memory_bytes,
+            steps=run.tally.moves[side] if run.tally else 0,
+        ),
+    )
+
+
+def _played(matches: tuple[PlayedMatch, ...]) -> dict[str, Any]:
+    return {
+        "matches": [_match(match) for match in matches],
+        "moves": _packed(match.moves for match in matches),
+        "milliseconds": _packed(match.milliseconds for match in matches),
+    }
+
+
+def _match(match: PlayedMatch) -> Match:
+    return Match.model_validate({
+        "end": match.end, "winner": match.winner, "offenders": match.offenders, "scores": match.scores,
+        "plies": len(match.moves), "refused": match.refused, "message": clean(match.message)[:300],
+        "checksum": match.checksum,
+    })  # fmt: skip
+
+
+def _packed(rows: Iterable[tuple[int, ...]]) -> Leaf:
+    return Leaf.of(np.fromiter(itertools.chain.from_iterable(rows), np.int64))

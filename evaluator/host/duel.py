@@ -1,0 +1,170 @@
+"""The referee of a duel: two sandboxes, many matches at once, a clock for each side."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator import wire
+from evaluator.host.channel import ComplaintError, Stream, read_json
+from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.games import Game
+from evaluator.host.line import Line
+from evaluator.host.rounds import BOTH, Rounds, Trouble
+from evaluator.host.sandbox import Sandbox
+from evaluator.host.spaces import describe
+from evaluator.host.table import MatchTicket, PlayedMatch, Table
+from evaluator.model.canonical import canonical
+from evaluator.model.challenge import Limits
+from evaluator.model.verdict import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seat:
+    """One side's place: its sandbox, or why there is none."""
+
+    sandbox: Sandbox | None = None
+    """Opened, on its way to connect."""
+    fault: FaultError | None = None
+    """Why it could not be opened; the side loses every match."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """Everything the referee needs to play a duel."""
+
+    game: Game
+    """The game."""
+    tickets: tuple[MatchTicket, ...]
+    """The matches, in order."""
+    limits: Limits
+    """What a player may use."""
+    seats: tuple[Seat, Seat]
+    """The two sides."""
+    progress: Callable[[int], None] = lambda done: None
+    """Called with the number of finished matches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuelTally:
+    """All matches of a duel, played."""
+
+    matches: tuple[PlayedMatch, ...]
+    """In the order of the tickets."""
+    faults: tuple[FaultError | None, FaultError | None]
+    """What ended a side before its last match; post-mortem included."""
+    thinking: tuple[float, float]
+    """Wall seconds that each side was thinking."""
+    moves: tuple[int, int]
+    """Moves that each side made itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A player that is there."""
+
+    stream: Stream
+    """Its channel."""
+    shared: bool
+    """Whether one instance plays all matches."""
+    ends: bool
+    """Whether it wants to hear how matches ended."""
+
+
+def play_duel(contest: Contest) -> DuelTally:
+    """Play every match. What a player does is in the tally; whatever is raised is ours."""
+    troubles: list[Trouble | None] = [seat.fault for seat in contest.seats]
+    lanes = contest.game.task.lanes
+    streams = _greet(contest, troubles)
+    table = Table(contest.game, contest.tickets, lanes.shared)
+    table.prepare(lanes.shared)  # the players are busy with their imports
+    ready = _both_ready(contest, streams, troubles)
+    rounds: Rounds | None = None
+    if ready is not None:
+        lines = [Line(one.stream, ends=one.ends) for one in ready]
+        rounds = Rounds(table, lines, contest.limits, contest.progress)
+        rounds.play(min(len(contest.tickets), lanes.shared if all(one.shared for one in ready) else lanes.separate))
+        troubles = rounds.troubles
+    faults = [_explained(seat, trouble) for seat, trouble in zip(contest.seats, troubles, strict=True)]
+    out = tuple(side for side in BOTH if faults[side] is not None)
+    if out:
+        reasons = " and ".join(str(fault.verdict) for fault in faults if fault is not None)
+        table.forfeit(out, f"could not go on: {reasons}")
+        contest.progress(len(table.done))
+    return DuelTally(
+        matches=tuple(table.done[ticket.index] for ticket in contest.tickets),
+        faults=(faults[0], faults[1]),
+        thinking=rounds.thinking if rounds else (0.0, 0.0),
+        moves=(rounds.moves[0], rounds.moves[1]) if rounds else (0, 0),
+    )
+
+
+def _greet(contest: Contest, troubles: list[Trouble | None]) -> list[Stream | None]:
+    """Wait for both sandboxes to connect, and send each its HELLO."""
+    streams: list[Stream | None] = [None, None]
+    for side, seat in enumerate(contest.seats):
+        if seat.sandbox is not None and seat.fault is None:
+            with _noted(troubles, side):
+                stream = seat.sandbox.stream()
+                deadline = time.monotonic() + contest.limits.start_seconds
+                stream.send(wire.frame(wire.Op.HELLO, canonical(_hello(contest, side))), deadline)
+                streams[side] = stream
+    return streams
+
+
+def _both_ready(contest: Contest, streams: list[Stream | None], troubles: list[Trouble | None]) -> list[Ready] | None:
+    """Both players' answers to HELLO; None if one is not there."""
+    ready = []
+    deadline = time.monotonic() + contest.limits.start_seconds
+    for side, stream in enumerate(streams):
+        if stream is not None:
+            with _noted(troubles, side):
+                ready.append(_ready(stream, deadline))
+    return ready if len(ready) == len(BOTH) else None
+
+
+@contextlib.contextmanager
+def _noted(troubles: list[Trouble | None], side: int) -> Iterator[None]:
+    try:
+        yield
+    except (FaultError, HangupError) as trouble:
+        troubles[side] = trouble
+
+
+def _hello(contest: Contest, side: int) -> dict[str, Any]:
+    return {
+        "protocol": wire.VERSION,
+        "mode": "play",
+        "task_id": contest.game.task.id,
+        "observation_space": describe(contest.game.observation_space),
+        "action_space": describe(contest.game.action_space),
+        "seed": contest.tickets[0].agent_seeds[side],
+    }
+
+
+def _ready(stream: Stream, deadline: float) -> Ready:
+    try:
+        ready = read_json(stream, wire.Op.READY, deadline)
+    except ComplaintError:
+        raise
+    except FaultError as fault:
+        late = "the agent was not ready in time"
+        raise FaultError(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
+    if ready.get("protocol") != wire.VERSION or not isinstance(ready.get("shared"), bool):
+        raise FaultError(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
+    return Ready(stream=stream, shared=bool(ready["shared"]), ends=ready.get("ends") is True)
+
+
+def _explained(seat: Seat, trouble: Trouble | None) -> FaultError | None:
+    """Why a side could not go on: a hangup, or a crash that a limit of the sandbox explains, is the sandbox's to tell."""
+    if trouble is None or seat.sandbox is None:
+        return seat.fault
+    if isinstance(trouble, FaultError) and trouble.verdict is Verdict.TIMEOUT:
+        seat.sandbox.end()
+    elif isinstance(trouble, HangupError):
+        return seat.sandbox.post_mortem()
+    elif trouble.verdict is Verdict.CRASHED:
+        worse = seat.sandbox.post_mortem()
+        return trouble if worse.verdict is Verdict.CRASHED else worse
+    return trouble

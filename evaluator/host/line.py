@@ -1,0 +1,106 @@
+"""A player's end of the wire, which is never waited for alone: its opponent has a clock of its own."""
+
+import contextlib
+import select
+import time
+from collections import deque
+
+from evaluator import wire
+from evaluator.host.channel import Stream, complaint, must_complain
+from evaluator.host.faults import HangupError
+
+
+class Line:
+    """Sends whatever can be sent, reads whatever is there, blocks nowhere. `ends`: the player hears how matches ended."""
+
+    def __init__(self, stream: Stream, *, ends: bool = False) -> None:
+        self._stream = stream
+        self.ends = ends
+        self._out: deque[memoryview] = deque()
+        self._broken = False
+        self._view = memoryview(b"")
+        self._have = 0
+        self._size = 0
+        self._complains = False
+        self.waiting = False
+
+    def fileno(self) -> int:
+        """For poll."""
+        return self._stream.fileno()
+
+    @property
+    def clogged(self) -> bool:
+        """Whether something waits to be sent."""
+        return bool(self._out) and not self._broken
+
+    def tell(self, frame: bytes) -> None:
+        """Send a frame that wants no answer."""
+        self._out.append(memoryview(frame))
+        self._flush()
+
+    def ask(self, frame: bytes, size: int) -> None:
+        """Send a question whose answer's body has that size."""
+        self._view, self._have, self._size = memoryview(bytearray(wire.HEADER.size + size)), 0, size
+        self.waiting = True
+        self.tell(frame)
+
+    def _flush(self) -> None:
+        """A side that hung up may have said why before: that is found out by reading."""
+        try:
+            while self._out and not self._broken:
+                count = self._stream.push(self._out[0])
+                if not count:
+                    return
+                self._out[0] = self._out[0][count:]
+                if not self._out[0]:
+                    self._out.popleft()
+        except HangupError:
+            self._broken = True
+
+    def pump(self) -> memoryview | None:
+        """The awaited answer's body once it is whole.
+
+        Raises:
+            FaultError: the sandbox complains, or sends anything else.
+            HangupError: it is gone.
+        """
+        if self._out:
+            self._flush()
+        if not self.waiting:
+            return None
+        while self._have < len(self._view):
+            count = self._stream.pump(self._view[self._have :])
+            if not count:
+                return None
+            begun = self._have < wire.HEADER.size
+            self._have += count
+            if begun and self._have >= wire.HEADER.size:
+                self._head()
+        self.waiting = False
+        body = self._view[wire.HEADER.size :]
+        if self._complains:
+            raise complaint(bytes(body))
+        return body
+
+    def part(self, until: float) -> None:
+        """Say that all is over, and let the other side end by itself until then: it may still hear of its last matches."""
+        self.tell(wire.frame(wire.Op.CLOSE))
+        scrap = memoryview(bytearray(256))
+        poll = select.poll()
+        with contextlib.suppress(HangupError):
+            while (left := until - time.monotonic()) > 0:
+                self._flush()
+                if not self._stream.pump(scrap):
+                    poll.register(self.fileno(), select.POLLIN | select.POLLOUT * self.clogged)
+                    poll.poll(1000 * left)
+
+    def _head(self) -> None:
+        length, got = wire.HEADER.unpack_from(self._view)
+        if got == wire.Op.ACTIONS and length == self._size:
+            return
+        must_complain(length, got, wire.Op.ACTIONS, self._size)
+        self._complains = True
+        whole = memoryview(bytearray(wire.HEADER.size + length))
+        self._have = min(self._have, len(whole))
+        whole[: self._have] = self._view[: self._have]
+        self._view = whole

@@ -1,0 +1,180 @@
+"""What a registry says of an image: its layers and its configuration, checked before anything is fetched or made."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.host.faults import FaultError
+from evaluator.model.verdict import Verdict
+
+_MIB = 1 << 20
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_LISTS = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
+# As many as the engine's file system can stack.
+_LAYERS = 125
+_CONFIG_BYTES = 1 << 20
+# What is kept of a configuration. VOLUME would be a writable place without a limit, HEALTHCHECK a second program,
+# USER another user, LABEL a claim on whose container it is; nothing else says how the agent is started.
+_KEPT = ("Entrypoint", "Cmd", "Env")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blob:
+    """A file of the registry's."""
+
+    digest: str
+    """64 hexadecimal digits."""
+    size: int
+    """Bytes, as announced."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """The files that make an image."""
+
+    config: Blob
+    """Its configuration."""
+    layers: tuple[Blob, ...]
+    """From the lowest to the highest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """How an image is run, and what its layers unpack to."""
+
+    diff_ids: tuple[str, ...]
+    """SHA-256 of each unpacked layer."""
+    document: bytes
+    """The configuration that the engine is given."""
+
+
+def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], image_mib: int) -> Manifest:
+    """The manifest for a platform such as `linux/amd64`, looked up in a list if it is one.
+
+    Raises:
+        FaultError: there is none, or the image is too large.
+    """
+    value = _object(body)
+    if value.get("mediaType") in _LISTS or "manifests" in value:
+        value = _object(fetch(_choose(value, platform)))
+    if value.get("schemaVersion") != 2 or not isinstance(value.get("layers"), list):
+        raise _fault("has a manifest of an old kind; build it with a newer tool")
+    layers = tuple(_blob(layer) for layer in value["layers"])
+    if len(layers) > _LAYERS:
+        raise _fault(f"has {len(layers)} layers, the limit is {_LAYERS}; copy it into fewer")
+    check_size(sum(layer.size for layer in layers), image_mib, "in its registry")
+    config = _blob(value.get("config"))
+    if config.size > _CONFIG_BYTES:
+        raise _fault("has a configuration of more than a mebibyte")
+    return Manifest(config=config, layers=layers)
+
+
+def check_size(size: int, image_mib: int, where: str) -> None:
+    """Raise FaultError for an image that is too large."""
+    if size > image_mib * _MIB:
+        words = f"has {-(-size // _MIB)} MiB {where}, the limit is {image_mib} MiB; leave out what the agent does not need"
+        raise _fault(words)
+
+
+def read_config(body: bytes, platform: str, layers: int) -> Config:
+    """The configuration of an image, reduced to how it is started.
+
+    Raises:
+        FaultError: it cannot be run here.
+    """
+    value = _object(body)
+    _check_platform(value, platform)
+    rootfs = value.get("rootfs")
+    listed = rootfs.get("diff_ids") if isinstance(rootfs, dict) else None
+    if not isinstance(listed, list) or len(listed) != layers:
+        raise _fault("has another number of layers in its configuration than in its manifest")
+    diff_ids = tuple(_digest(name) for name in listed)
+    said = value.get("config")
+    theirs: dict[str, Any] = said if isinstance(said, dict) else {}
+    kept: dict[str, Any] = {name: _words(theirs, name) for name in _KEPT}
+    if not kept["Entrypoint"] and not kept["Cmd"]:
+        raise _fault("has neither ENTRYPOINT nor CMD; say in its Dockerfile what is to be run")
+    where = theirs.get("WorkingDir") or "/"
+    if not isinstance(where, str) or not where.startswith("/") or "\0" in where:
+        raise _fault("has a WORKDIR that is not an absolute path")
+    system, _, machine = platform.partition("/")
+    document = {
+        "architecture": machine,
+        "os": system,
+        "config": {**kept, "WorkingDir": where},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{name}" for name in diff_ids]},
+    }
+    return Config(diff_ids=diff_ids, document=json.dumps(document, sort_keys=True).encode())
+
+
+def _choose(value: dict[str, Any], platform: str) -> str:
+    """The digest of the manifest for a platform."""
+    listed = value.get("manifests")
+    seen = []
+    for item in listed if isinstance(listed, list) else ():
+        about = item.get("platform") if isinstance(item, dict) else None
+        if isinstance(about, dict):
+            name = f"{about.get('os')}/{about.get('architecture')}"
+            if name == platform:
+                return _digest(item.get("digest"))
+            seen.append(name)
+    raise _other_platform(sorted(set(seen) - {"unknown/unknown"}), platform)
+
+
+def _check_platform(value: dict[str, Any], platform: str) -> None:
+    name = f"{value.get('os')}/{value.get('architecture')}"
+    if name != platform:
+        raise _other_platform([name], platform)
+
+
+def _other_platform(names: list[str], platform: str) -> FaultError:
+    found = ", ".join(name[:40] for name in names[:5]) or "nothing that is named"
+    return _fault(f"is for {found}, and this board runs {platform}; build it with '--platform {platform}'")
+
+
+def _blob(value: Any) -> Blob:
+    if not isinstance(value, dict) or type(value.get("size")) is not int or value["size"] < 0:
+        raise _unreadable()
+    kind = str(value.get("mediaType"))
+    if "foreign" in kind or "nondistributable" in kind or value.get("urls"):
+        raise _fault("has a layer that is kept outside its registry")
+    if kind.endswith(("zstd", "encrypted")):
+        raise _fault("has a layer that is compressed with zstd or encrypted; build it with gzip")
+    return Blob(digest=_digest(value.get("digest")), size=value["size"])
+
+
+def _digest(value: Any) -> str:
+    found = _DIGEST.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise _unreadable()
+    return found[1]
+
+
+def _words(config: dict[str, Any], name: str) -> list[str]:
+    """A list of words, none of which could end another one early."""
+    words = config.get(name) or []
+    if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
+        raise _fault(f"has a configuration whose {name} is not a list of words")
+    if name == "Env" and not all(word.partition("=")[0] and "=" in word for word in words):
+        raise _fault("has an ENV without a name or a value")
+    return words
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise _unreadable()
+    return value
+
+
+def _unreadable() -> FaultError:
+    return _fault("has a manifest or a configuration that cannot be read; push it again")
+
+
+def _fault(words: str) -> FaultError:
+    return FaultError(Verdict.INVALID, f"the image {words}")

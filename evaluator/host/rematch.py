@@ -1,0 +1,170 @@
+"""Verification of duels: anybody can play the recorded moves again on the game alone and must get the same matches."""
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from evaluator.host.games import Game, Replayed, openings, replay
+from evaluator.host.replay import Finding, Standing, first_line
+from evaluator.host.seeds import opening_seeds
+from evaluator.model import canonical
+from evaluator.model.duel import Duel, End, Match, WantedDuel
+from evaluator.model.trace import Leaf
+from evaluator.model.verdict import Verdict
+
+# Of a refused match as many of the last moves are shown.
+SHOWN_MOVES = 60
+
+
+def parse_duel(content: bytes) -> Duel:
+    """A duel from its file's bytes.
+
+    Raises:
+        ValueError: they are not exactly the bytes of a duel, or its own hash does not fit.
+    """
+    duel = Duel.model_validate(canonical.parse_strict(content))
+    if duel.serialised() != content:
+        raise ValueError("the file is not in the form that duels are written in; a byte of it was changed")
+    if duel.self_hash() != duel.self_sha256:
+        raise ValueError("self_sha256 does not fit the rest; a value was changed")
+    return duel
+
+
+def check_duel_claims(duel: Duel) -> Iterator[str]:
+    """What can be checked without the game: the key, the seeds, and that a validation has one player."""
+    digests = duel.players[0].submission_digest, duel.players[1].submission_digest
+    wanted = WantedDuel(
+        submission_digests=digests,
+        task_digest=duel.task_digest,
+        runtime_digest=duel.runtime_digest,
+        season=duel.season,
+        beacon=duel.beacon,
+    )
+    if wanted.key() != duel.key:
+        yield "the key does not fit the players, game, runtime, season and beacon"
+    if duel.is_validation and digests[0] != digests[1]:
+        yield "a player's two sides are two versions of it"
+    if opening_seeds(duel.season, duel.beacon, digests, duel.task, 2 * len(duel.seeds)) != duel.seeds:
+        yield "the seeds are not those that the beacon gives"
+
+
+def verify_duel(path: str, content: bytes, game: Game | None) -> Finding:
+    """Verify one duel. `game` is its task's, None if the challenge has no such game any more."""
+    try:
+        duel = parse_duel(content)
+        faults = list(check_duel_claims(duel))
+    except ValueError as error:
+        return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
+    if faults:
+        return Finding(path=path, standing=Standing.REFUTED, faults=tuple(faults))
+    if game is None or game.task.digest() != duel.task_digest:
+        return Finding(path=path, standing=Standing.STALE, faults=("the game's settings have changed since",))
+    if duel.verdict is not Verdict.OK:
+        return Finding(path=path, standing=Standing.VERIFIED)
+    try:
+        faults = list(_compare(duel, game))
+    except ValueError as error:
+        faults = [first_line(error)]
+    standing = Standing.REFUTED if faults else Standing.VERIFIED
+    return Finding(path=path, standing=standing, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
+
+
+def _compare(duel: Duel, game: Game) -> Iterator[str]:
+    if len(duel.matches) != game.task.matches:
+        yield "the number of matches is not the task's"
+        return
+    if any(match.plies > max(game.task.max_plies, game.task.opening) for match in duel.matches):
+        yield "a match is longer than the task allows"
+        return
+    if not all(_whole_numbers(leaf) for leaf in (duel.moves, duel.milliseconds)):
+        yield "the moves and the times are not whole numbers"
+        return
+    drawn = openings(game, duel.seeds)
+    yield from _replayed(duel, game, drawn)
+    own = sum(match.plies for match in duel.matches) - 2 * sum(map(len, drawn))
+    if own != sum(player.cost.steps for player in duel.players):
+        yield "the players' steps are not as many as their moves"
+
+
+def _replayed(duel: Duel, game: Game, drawn: list[list[int]]) -> Iterator[str]:
+    moves, times = duel.match_moves(), duel.match_milliseconds()
+    clock = game.task.clock
+    longest = 1000 * (clock.move_seconds + clock.bank_seconds) + 1
+    for index, match in enumerate(duel.matches):
+        opening = drawn[index // 2]
+        if moves[index][: len(opening)] != opening:
+            yield f"match {index} does not begin with the opening that its seed gives"
+            continue
+        if any(not 0 <= time <= longest for time in times[index]) or any(times[index][: len(opening)]):
+            yield f"match {index} has a time that its clock does not allow"
+        now = replay(game, duel.seeds[index // 2], moves[index], index % 2)
+        if fault := _differs(match, now) or _not_so(duel, match, now, game.task.max_plies):
+            yield f"match {index} {fault}"
+
+
+def _whole_numbers(leaf: Leaf | None) -> bool:
+    return leaf is not None and leaf.shape == () and leaf.dtype.lstrip("<")[0] in "iu"
+
+
+def _differs(match: Match, now: Replayed) -> str | None:
+    """What the game gives now that is not what was recorded."""
+    if now.illegal is not None:
+        return f"has an illegal move at ply {now.illegal}"
+    if now.scores != match.scores:
+        return f"returns {now.scores}, not {match.scores}"
+    if now.checksum != match.checksum:
+        return "meets other observations or rewards"
+    if now.over != (match.end is End.PLAYED):
+        return "is over after its moves" if now.over else "is not over after its moves"
+    return None
+
+
+def _not_so(duel: Duel, match: Match, now: Replayed, max_plies: int) -> str | None:
+    """What the record says of the end that the position does not bear out."""
+    if (match.end is End.TOO_LONG) != (match.plies >= max_plies and not now.over):
+        return "is too long, or is said to be and is not"
+    if (match.refused is None) == (match.end is End.ILLEGAL):
+        return "does not name the illegal move" if match.refused is None else "names a refused move where none was illegal"
+    match match.end:
+        case End.PLAYED:
+            return None if match.winner == _better(match.scores) else "has another winner than its scores"
+        case End.TOO_LONG:
+            return None if match.winner is None else "has a winner though it was too long"
+        case End.FORFEIT:
+            able = any(duel.players[side].verdict is Verdict.OK for side in match.offenders)
+            return "is forfeited by a player that could go on" if able else None
+        case End.ILLEGAL | End.MALFORMED | End.LATE:
+            if match.offenders != (now.mover,):
+                return "blames a side that was not to move"
+            return f"was refused the move {match.refused}, which is legal" if match.refused in now.legal else None
+        case _:
+            assert_never(match.end)
+
+
+def _better(scores: tuple[float, float]) -> int | None:
+    """Which side has the greater return."""
+    return None if scores[0] == scores[1] else int(scores[1] > scores[0])
+
+
+def violations(duel: Duel) -> list[str]:
+    """Why a player's validation refuses it: what ended it, and each match in which it broke a rule. Nothing if it passed.
+
+    A duel that failed on our side says nothing of the player; look at its verdict first.
+    """
+    found = []
+    player = next((player for player in duel.players if player.verdict is not Verdict.OK), None)
+    if player is not None:
+        lost = sum(match.end is End.FORFEIT for match in duel.matches)
+        found.append(f"{player.verdict}: {player.message} ({lost} of {len(duel.matches)} matches were forfeited)")
+    for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
+        if match.offenders and match.end is not End.FORFEIT:
+            told = match.message or f"ply {match.plies}: {match.end}"
+            found.append(f"match {index}, {told}; {_after(moves)}")
+    return found
+
+
+def _after(moves: Sequence[int]) -> str:
+    """The moves of a position, the last ones of a long match."""
+    if not moves:
+        return "it was the first move"
+    dots = "… " if len(moves) > SHOWN_MOVES else ""
+    return f"after the moves {dots}{' '.join(map(str, moves[-SHOWN_MOVES:]))}"

@@ -1,0 +1,267 @@
+"""The rounds of a duel: whose answer is there is stepped, while the other side thinks about the other matches."""
+
+import select
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluator import wire
+from evaluator.host.channel import TICK, ComplaintError
+from evaluator.host.clock import SideClock
+from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.games import MASK
+from evaluator.host.line import Line
+from evaluator.host.table import LiveMatch, Table
+from evaluator.model.challenge import Limits
+from evaluator.model.duel import End
+from evaluator.model.verdict import Verdict
+
+BOTH = (0, 1)
+# Once a side is out, the other one has so long to show that it is not: who fails in the same moment fails, too.
+GRACE_SECONDS = 1.0
+# What a player may take to hear how its last matches ended, once nothing more is asked of it.
+LAST_WORDS_SECONDS = 1.0
+# Beyond this JSON has no exact integers; such a move is not even a wrong one.
+EXACT = 2**53 - 1
+LISTED = 12
+# While so many matches are stepped nobody looks whether an answer has come.
+BLIND = 16
+
+Trouble = FaultError | HangupError
+Array = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A frame that is out."""
+
+    matches: list[LiveMatch]
+    """What it asks about, in its order."""
+    leaves: list[bytes]
+    """The observations in it."""
+
+
+class Rounds:
+    """Plays the matches of a table until all are done or a side cannot go on."""
+
+    def __init__(self, table: Table, lines: Sequence[Line], limits: Limits, progress: Callable[[int], None]) -> None:
+        self._table, self._lines, self._progress = table, lines, progress
+        clock = table.game.task.clock
+        self._clock = clock
+        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in BOTH]
+        self._wall = limits.wall_seconds
+        self._due: list[list[LiveMatch]] = [[], []]
+        self._questions: list[Question | None] = [None, None]
+        self._early: dict[int, memoryview] = {}
+        self._count = int(table.game.action_space.n)
+        paths = [leaf.path for leaf in table.encoder.leaves]
+        self._mask = paths.index((MASK,)) if table.game.masked else None
+        self.troubles: list[Trouble | None] = [None, None]
+        self.moves = [0, 0]
+
+    @property
+    def thinking(self) -> tuple[float, float]:
+        """Seconds that each side was thinking."""
+        return self._clocks[0].thinking, self._clocks[1].thinking
+
+    def play(self, lanes: int) -> None:
+        """Play. What ends a side is in `troubles`; matches that are still live then are its loss."""
+        for lane in range(lanes):
+            self._seat(lane)
+        while self._table.live and not any(self.troubles):
+            for side in BOTH:
+                if self._due[side] and self._questions[side] is None:
+                    self._ask(side)
+            for side, body in self._wait(BOTH):
+                self._take(side, body)
+        if self._table.live:
+            self._see_who_is_left()
+        for side in BOTH:
+            if self._lines[side].ends and self.troubles[side] is None:
+                self._lines[side].part(time.monotonic() + LAST_WORDS_SECONDS)
+        for side in BOTH:
+            if self._questions[side] is not None:
+                self._clocks[side].abandon()
+
+    def _seat(self, lane: int) -> None:
+        match = self._table.seat(lane)
+        if match is not None:
+            self._due[match.side].append(match)
+
+    def _ask(self, side: int) -> None:
+        """One frame about every match in which that side is to move."""
+        matches, self._due[side] = self._due[side], []
+        leaves = self._table.encoder.encode([match.board.see() for match in matches])
+        parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
+        for raw in leaves:
+            parts += raw, wire.padding(len(raw))
+        self._questions[side] = Question(matches, leaves)
+        self._lines[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
+        self._clocks[side].start(matches)
+
+    def _wait(self, sides: Iterable[int], until: float = float("inf")) -> list[tuple[int, memoryview]]:
+        """The answers that are there, as soon as one is; none when a clock, or a side's end, changed something."""
+        while True:
+            for side in sides:
+                self._look(side)
+            answers = [(side, self._early.pop(side)) for side in sides if side in self._early]
+            if answers or any(self.troubles[side] for side in sides) or self._clocks_fell(sides):
+                return answers
+            now = time.monotonic()
+            if now > until:
+                return []
+            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in BOTH if self._questions[side])) - now)
+
+    def _look(self, side: int) -> None:
+        """Whether an answer is there; from now on its clock stands, even if it is not taken yet."""
+        if side in self._early or self.troubles[side] is not None:
+            return
+        try:
+            body = self._lines[side].pump()
+        except (FaultError, HangupError) as trouble:
+            self._troubled(side, trouble)
+            return
+        if body is not None:
+            self._early[side] = body
+            self._clocks[side].arrived()
+
+    def _sleep(self, sides: Iterable[int], seconds: float) -> None:
+        poll = select.poll()
+        for side in sides:
+            line = self._lines[side]
+            if line.waiting or line.clogged:
+                poll.register(line.fileno(), select.POLLIN * line.waiting | select.POLLOUT * line.clogged)
+        poll.poll(1000 * max(0.0, min(seconds, TICK)) + 1)
+
+    def _clocks_fell(self, sides: Iterable[int]) -> bool:
+        """End the matches whose time has run out while their answer was waited for."""
+        now = time.monotonic()
+        fallen = [side for side in sides if self._questions[side] is not None and self._clocks[side].deadline <= now]
+        for side in fallen:
+            self._fell(side)
+        return bool(fallen)
+
+    def _fell(self, side: int) -> None:
+        question = self._questions[side]
+        assert question is not None
+        if self._clocks[side].spent():
+            self.troubles[side] = self._spent()
+            return
+        late = self._clocks[side].run_out(question.matches)
+        self._too_late(side, late)
+        if all(match.over for match in question.matches):
+            asked = f"none of the {len(question.matches)} positions it was asked about was answered in time"
+            self.troubles[side] = FaultError(Verdict.TIMEOUT, f"the player is stuck: {asked}")
+
+    def _spent(self) -> FaultError:
+        return FaultError(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
+
+    def _too_late(self, side: int, late: list[LiveMatch]) -> None:
+        move, bank = self._clock.move_seconds, self._clock.bank_seconds
+        for match in late:
+            why = f"ply {match.plies}: no move within {move:g} s and what was left of a bank of {bank:g} s"
+            self._table.offence(match, End.LATE, (side,), why)
+        self._finish(late)
+
+    def _troubled(self, side: int, trouble: Trouble) -> None:
+        lane = trouble.lane if isinstance(trouble, ComplaintError) else None
+        match = None if lane is None else self._table.live.get(lane)
+        if match is not None and isinstance(trouble, FaultError):
+            trouble = FaultError(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")
+        self.troubles[side] = trouble
+
+    def _take(self, side: int, body: memoryview) -> None:
+        """An answer: first let its sender think about what has become due meanwhile, then step the matches."""
+        question = self._questions[side]
+        assert question is not None
+        self._questions[side] = None
+        clock = self._clocks[side]
+        charged, late = clock.stop(question.matches)
+        if clock.thinking > self._wall:
+            self.troubles[side] = self._spent()
+            return
+        if late:
+            self._too_late(side, late)
+        if self._due[side]:
+            self._ask(side)
+        self._step(side, question, body, charged)
+
+    def _step(self, side: int, question: Question, body: memoryview, charged: int) -> None:
+        numbers = np.frombuffer(body, "<i8")
+        refused = {} if self._all_legal(numbers, question) else self._refused(numbers, question)
+        leaves, due, settle = question.leaves, self._due, self._table.settle
+        ended = []
+        made = 0
+        for row, (match, move) in enumerate(zip(question.matches, numbers.tolist(), strict=True)):
+            if row % BLIND == BLIND - 1:
+                self._look(0)
+                self._look(1)
+            if match.over:  # its clock fell before the answer came
+                continue
+            if row in refused:
+                self._table.offence(match, refused[row], (side,), *self._words(match, refused[row], move))
+                ended.append(match)
+                continue
+            made += 1
+            if match.play(move, charged, leaves, row) and settle(match):
+                ended.append(match)
+            else:
+                due[match.board.mover ^ match.first].append(match)
+        self.moves[side] += made
+        if ended:
+            self._finish(ended)
+
+    def _all_legal(self, numbers: Array, question: Question) -> bool:
+        if numbers.min() < 0 or numbers.max() >= self._count:
+            return False
+        if self._mask is None:
+            return True
+        mask = np.frombuffer(question.leaves[self._mask], np.int8).reshape(len(numbers), self._count)
+        return bool(mask[np.arange(len(numbers)), numbers].all())
+
+    def _refused(self, numbers: Array, question: Question) -> dict[int, End]:
+        found = {}
+        for row, number in enumerate(numbers.tolist()):
+            if not -EXACT <= number <= EXACT:
+                found[row] = End.MALFORMED
+            elif not 0 <= number < self._count or (
+                self._mask is not None and not question.leaves[self._mask][row * self._count + number]
+            ):
+                found[row] = End.ILLEGAL
+        return found
+
+    def _words(self, match: LiveMatch, end: End, move: int) -> tuple[str, int | None]:
+        """Why a move is refused, and which number it was if it was one."""
+        if end is End.MALFORMED:
+            return f"ply {match.plies}: the answer is not a move; a move is one integer", None
+        legal = self._table.game.legal(match.board.see())
+        some = ", ".join(map(str, legal[:LISTED])) + (", …" if len(legal) > LISTED else "")
+        return f"ply {match.plies}: the move {move} is not legal here; legal: {some}", move
+
+    def _finish(self, ended: list[LiveMatch]) -> None:
+        """Tell those who want to hear it, and put the next matches in their places."""
+        for side in BOTH:
+            told = [match for match in ended if match.asked(side)] if self._lines[side].ends else []
+            if told:
+                self._lines[side].tell(self._over(side, told))
+        for match in ended:
+            match.board.close()
+            self._seat(match.lane)
+        self._progress(len(self._table.done))
+
+    def _over(self, side: int, told: list[LiveMatch]) -> bytes:
+        leaves = self._table.encoder.encode([match.board.seen_by(side ^ match.first) for match in told])
+        leaves.append(np.array([match.scores[side] for match in told], "<f8").tobytes())
+        parts = [wire.COUNT.pack(len(told), 0), *[match.head(side) for match in told]]
+        for raw in leaves:
+            parts += raw, wire.padding(len(raw))
+        return wire.frame(wire.Op.OVER, *parts)
+
+    def _see_who_is_left(self) -> None:
+        """A side is out. If the other one owes an answer, it must give one in a moment, or fail, to count as still there."""
+        for side in BOTH:
+            if self.troubles[side] is None and self._questions[side] is not None:
+                self._wait((side,), time.monotonic() + GRACE_SECONDS)

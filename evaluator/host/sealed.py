@@ -1,0 +1,110 @@
+"""Sealing and opening results and traces: AES-256-GCM with a key that comes from the season's secret by HKDF."""
+
+import base64
+import binascii
+import hashlib
+import os
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from evaluator.host.secret import Secret
+from evaluator.model import canonical
+from evaluator.model.result import Result, sealed
+from evaluator.model.sealing import hidden_part, public_part, rejoined, secret_hash
+
+_KEY, _BOUND = "pullrank-sealed-key-1", "pullrank-sealed-1"
+# A ciphertext is as long as its text, and a length carries bits too: both are padded to powers of two, from these on.
+RESULT_BYTES, TRACE_BYTES = 1 << 14, 1 << 16
+_NONCE, _PREFIX = 12, 8
+
+
+def seal(result: Result, trace: bytes | None, score: float | None, secret: Secret) -> tuple[Result, bytes | None]:
+    """The public form of a result, with the rest of it encrypted, and its trace encrypted whole.
+
+    Raises:
+        ValueError: it was not played with that secret.
+    """
+    if result.sealed is not None or result.beacon != secret.beacon:
+        raise ValueError("only a result of the sealed season, not sealed yet, can be sealed")
+    closed = _sealed_trace(trace, result, secret) if trace is not None else None
+    document = result.document()
+    nonce, ciphertext = _encrypt(canonical.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", result), secret)
+    public = public_part(document, hashlib.sha256(closed).hexdigest() if closed else None)
+    return sealed({**public, "sealed": {"score": score, "nonce": nonce, "ciphertext": ciphertext}}), closed
+
+
+def open_result(result: Result, secret: Secret) -> Result:
+    """The result as it was before it was sealed; one that is not sealed is given back.
+
+    Raises:
+        ValueError: the secret is another one, or what was encrypted does not fit what is public.
+    """
+    if result.sealed is None:
+        return result
+    if secret_hash(result.beacon) != secret.sha256:
+        raise ValueError("it was sealed with another secret")
+    text = _decrypt(result.sealed.nonce, result.sealed.ciphertext, _bound("result", result), secret)
+    document = rejoined(result.document(), canonical.parse_strict(text))
+    found = Result.model_validate(document)
+    if found.self_hash() != found.self_sha256:
+        raise ValueError("self_sha256 does not fit what was sealed; a value was changed")
+    expected = sealed({**public_part(found.document(), result.trace_sha256), "sealed": result.sealed})
+    if expected != result:
+        raise ValueError("what is public is not what the sealed part gives; a value was changed")
+    return found
+
+
+def open_trace(content: bytes, result: Result, secret: Secret) -> bytes:
+    """The trace file of a result as it was before it was sealed.
+
+    Raises:
+        ValueError: it is no sealed trace, of another result, or of another secret.
+    """
+    found = canonical.parse_strict(content)
+    if not isinstance(found, dict) or found.keys() != {"schema", "nonce", "ciphertext"} or found["schema"] != 1:
+        raise ValueError("the trace is not a sealed one")
+    if content != _trace_file(found["nonce"], found["ciphertext"]):
+        raise ValueError("the trace is not in canonical form; a byte of it was changed")
+    return _decrypt(found["nonce"], found["ciphertext"], _bound("trace", result), secret)
+
+
+def _sealed_trace(trace: bytes, result: Result, secret: Secret) -> bytes:
+    return _trace_file(*_encrypt(trace, TRACE_BYTES, _bound("trace", result), secret))
+
+
+def _trace_file(nonce: Any, ciphertext: Any) -> bytes:
+    return canonical.canonical({"schema": 1, "nonce": nonce, "ciphertext": ciphertext}) + b"\n"
+
+
+def _bound(what: str, result: Result) -> tuple[str, bytes]:
+    """The season, which the key is for, and what the text belongs to: it opens in no other place."""
+    name = [_BOUND, what, result.key, result.login, result.agent, result.task]
+    return result.season, canonical.canonical(name)
+
+
+def _cipher(season: str, secret: Secret) -> AESGCM:
+    info = canonical.canonical([_KEY, season])
+    return AESGCM(HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=info).derive(secret.raw))
+
+
+def _encrypt(text: bytes, least: int, bound: tuple[str, bytes], secret: Secret) -> tuple[str, str]:
+    whole = len(text).to_bytes(_PREFIX, "big") + text
+    size = max(least, 1 << (len(whole) - 1).bit_length())
+    nonce = os.urandom(_NONCE)
+    done = _cipher(bound[0], secret).encrypt(nonce, whole.ljust(size, b"\0"), bound[1])
+    return nonce.hex(), base64.b64encode(done).decode()
+
+
+def _decrypt(nonce: Any, ciphertext: Any, bound: tuple[str, bytes], secret: Secret) -> bytes:
+    try:
+        whole = _cipher(bound[0], secret).decrypt(
+            bytes.fromhex(nonce), base64.b64decode(ciphertext, validate=True), bound[1]
+        )
+    except (InvalidTag, binascii.Error, TypeError) as error:
+        raise ValueError("it cannot be opened with this secret; it is another one, or a byte was changed") from error
+    size = int.from_bytes(whole[:_PREFIX], "big")
+    return whole[_PREFIX : _PREFIX + size]

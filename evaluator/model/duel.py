@@ -1,0 +1,243 @@
+"""A duel: all matches of two players of a game, with their moves and times, and nothing that could be derived from it."""
+
+import enum
+import json
+from typing import Any, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from evaluator.model import canonical
+from evaluator.model.base import Frozen
+from evaluator.model.challenge import Limits
+from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.result import LOG_TAIL, MESSAGE, PROTOCOL, Beacon, Class, Cost, Provenance, SandboxKind
+from evaluator.model.trace import Leaf
+from evaluator.model.verdict import Verdict
+
+SCHEMA = 1
+Side = Literal[0, 1]
+
+
+@enum.unique
+class End(enum.StrEnum):
+    """Why a match ended. All but the first two are the offender's loss."""
+
+    PLAYED = "played"
+    TOO_LONG = "too_long"
+    ILLEGAL = "illegal"
+    MALFORMED = "malformed"
+    LATE = "late"
+    FORFEIT = "forfeit"
+
+
+class Match(Frozen):
+    """One game from start to end. The even ones are begun by side 0, the odd ones by side 1, two by two on one opening."""
+
+    end: End
+    """Why it ended."""
+    winner: Side | None
+    """Which side won; null for a draw, and where both sides offended."""
+    offenders: tuple[Side, ...] = ()
+    """Which side broke a rule, or could not go on."""
+    scores: tuple[float, float]
+    """Return of each side; where a rule was broken what the game had given until then."""
+    plies: int = Field(ge=0)
+    """Moves, the opening's included. A move that was refused is not one of them."""
+    refused: int | None = None
+    """The move that was illegal."""
+    message: str = Field(default="", max_length=300)
+    """What was wrong, in one line."""
+    checksum: str = Field(pattern=r"^[0-9a-f]{32}$")
+    """BLAKE2b-128 over what the movers saw and what the game gave, in order."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if (self.end in (End.PLAYED, End.TOO_LONG)) != (self.offenders == ()):
+            raise ValueError("a match that was played to its end has no offender, any other has one")
+        if len(self.offenders) == 1 and self.winner != 1 - self.offenders[0]:
+            raise ValueError("the offender's opponent wins")
+        if self.offenders == (0, 1) and self.winner is not None:
+            raise ValueError("nobody wins where both offend")
+        return self
+
+
+class Player(Frozen):
+    """One side of a duel."""
+
+    login: Login
+    """The owner."""
+    login_id: int | None = None
+    """GitHub's number for the owner."""
+    agent: AgentName
+    """The agent's folder."""
+    submission_digest: Digest
+    """Which version of the agent."""
+    verdict: Verdict = Verdict.OK
+    """ok, or what ended it before its last match: it forfeits the rest."""
+    message: str = Field(default="", max_length=MESSAGE)
+    """What went wrong; the agent may have written it."""
+    log_tail: str = Field(default="", max_length=LOG_TAIL)
+    """The end of what the agent printed."""
+    cost: Cost = Cost()
+    """What it used; wall seconds are the ones it was thinking, steps its own moves."""
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """By which it is found: login without capitals, and folder."""
+        return self.login.casefold(), self.agent
+
+    @property
+    def name_as_written(self) -> str:
+        """As paths have it."""
+        return f"{self.login}+{self.agent}"
+
+
+class Duel(Frozen):
+    """Two players in one game; a player against itself is its validation."""
+
+    model_config = ConfigDict(title="Duel")
+
+    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    """Version of this form."""
+    kind: Literal["duel"] = "duel"
+    """Tells it from a result of one agent."""
+    key: Digest
+    """What was wanted."""
+    klass: Class = Field(alias="class")
+    """official, preview or local."""
+    task: TaskId
+    """The game's id."""
+    task_digest: Digest
+    """The game's measured settings."""
+    players: tuple[Player, Player]
+    """The sides, in the order of `side_order`."""
+    season: Line
+    """The season it counts for."""
+    beacon: Beacon
+    """The later of the two players' beacons."""
+    beacon_verified: bool = False
+    """Whether GitHub signed both players' beacons."""
+    sandbox: SandboxKind
+    """What held the players."""
+    runtime_digest: Digest
+    """Lock files, sandbox sources and base image."""
+    verdict: Verdict
+    """ok, or internal_error: what a player does is told by its matches."""
+    message: str = Field(default="", max_length=MESSAGE)
+    """What failed on our side."""
+    seeds: tuple[Seed, ...] = ()
+    """One for each two matches: of the game and of its opening."""
+    matches: tuple[Match, ...] = ()
+    """In order; empty unless the verdict is ok."""
+    moves: Leaf | None = None
+    """Every move of every match, one after the other."""
+    milliseconds: Leaf | None = None
+    """What each of them was charged; the opening's cost nothing."""
+    limits: Limits
+    """What a player was allowed."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Of Python and the packages that matter."""
+    image_digest: str | None = None
+    """The evaluator image's id."""
+    platform: str = ""
+    """Operating system and processor."""
+    provenance: Provenance
+    """Where it comes from."""
+    self_sha256: Digest
+    """Hash over the canonical JSON of all the rest."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if self.verdict not in (Verdict.OK, Verdict.INTERNAL_ERROR):
+            raise ValueError("a duel is ok or our failure; a player's faults are told by its matches")
+        if (self.verdict is Verdict.OK) != bool(self.matches):
+            raise ValueError("a duel has matches if and only if it is ok")
+        if self.matches and (len(self.matches) != 2 * len(self.seeds) or self.moves is None or self.milliseconds is None):
+            raise ValueError("an ok duel has moves, times, and one seed for each two matches")
+        if side_order(*self.players[0].name) > side_order(*self.players[1].name):
+            raise ValueError("the sides are not in order")
+        return self
+
+    @property
+    def is_validation(self) -> bool:
+        """Whether a player plays itself."""
+        return self.players[0].name == self.players[1].name
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document of this duel."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def serialised(self) -> bytes:
+        """The bytes of the duel's file: one form, a line for each match."""
+        return _lines(self.document()).encode() + b"\n"
+
+    def path(self) -> str:
+        """Where it lies in the store, without the ending."""
+        return duel_path(self.task, self.players[0].name_as_written, self.players[1].name_as_written, self.key)
+
+    def self_hash(self) -> str:
+        """What `self_sha256` must be."""
+        return canonical.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
+
+    def match_moves(self) -> list[list[int]]:
+        """The moves of each match.
+
+        Raises:
+            ValueError: they are not as many as the matches have.
+        """
+        return self._dealt(self.moves)
+
+    def match_milliseconds(self) -> list[list[int]]:
+        """The time of each move of each match; raises as `match_moves` does."""
+        return self._dealt(self.milliseconds)
+
+    def _dealt(self, leaf: Leaf | None) -> list[list[int]]:
+        values = leaf.array(sum(match.plies for match in self.matches)).tolist() if leaf else []
+        dealt, begin = [], 0
+        for match in self.matches:
+            dealt.append(values[begin : begin + match.plies])
+            begin += match.plies
+        return dealt
+
+
+def _lines(document: dict[str, Any]) -> str:
+    """JSON with one line for each match: readable, and small in a diff."""
+    matches = document["matches"]
+    text = json.dumps({**document, "matches": []}, indent=1, ensure_ascii=False)
+    rows = ",\n".join("  " + json.dumps(match, ensure_ascii=False) for match in matches)
+    return text.replace('\n "matches": []', f'\n "matches": [\n{rows}\n ]', 1) if matches else text
+
+
+def side_order(login: str, agent: str) -> tuple[str, str]:
+    """What sides are ordered by."""
+    return login.casefold(), agent
+
+
+def duel_path(task_id: str, first: str, second: str, key: str) -> str:
+    """Where a duel lies; the names are `login+agent`, and neither a login nor an agent holds a `+`."""
+    return f"{safe_path_segment(task_id)}/{first}--{second}/{key[:12]}"
+
+
+def sealed_duel(fields: dict[str, Any]) -> Duel:
+    """A duel with its own hash filled in."""
+    draft = Duel.model_validate({**fields, "self_sha256": "0" * 64})
+    return Duel.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
+
+
+class WantedDuel(Frozen):
+    """What a duel is a function of: two of equal key need only one run."""
+
+    submission_digests: tuple[Digest, Digest]
+    """Which versions of the players, in the order of the sides."""
+    task_digest: Digest
+    """Which settings of the game."""
+    runtime_digest: Digest
+    """Which lock files, sandbox sources and base image."""
+    season: Line
+    """Which season."""
+    beacon: str
+    """Which unforeseeable value."""
+
+    def key(self) -> str:
+        """The name of the wanted duel, 64 hex digits."""
+        return canonical.digest({"protocol": PROTOCOL, "kind": "duel", **self.model_dump(mode="json")})

@@ -1,0 +1,121 @@
+"""What a task's results amount to: each metric with the direction that is better, said and never guessed."""
+
+import enum
+import re
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from evaluator.model.base import Frozen
+from evaluator.model.names import Line, Text
+
+
+@enum.unique
+class Direction(enum.StrEnum):
+    """Which of two values is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+BUILT_IN = (
+    "mean_return",
+    "iqm_return",
+    "median_return",
+    "success_rate",
+    "mean_length",
+    "steps_to_threshold",
+    "area_under_curve",
+)
+_WITH_THRESHOLD = ("success_rate", "steps_to_threshold")
+# A host's own function is asked again without each of so many equal parts of the episodes, which gives its standard error.
+GROUPS = 10
+# What only a script's learning curve can tell.
+OF_CURVES = ("steps_to_threshold", "area_under_curve")
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def _known(kind: str) -> str:
+    if kind not in BUILT_IN and not _FUNCTION.fullmatch(kind):
+        raise ValueError(f"must be one of {', '.join(BUILT_IN)}, or a host's own 'module:function'")
+    return kind
+
+
+Kind = Annotated[str, StringConstraints(max_length=200), AfterValidator(_known)]
+
+
+class Metric(Frozen):
+    """One number about a result."""
+
+    name: Line
+    """As the board shows it."""
+    kind: Kind
+    """How it is computed: one of ours, or a host's own `module:function` over the episodes."""
+    direction: Direction
+    """`higher` or `lower` is better: required, because a board that guesses sorts the wrong way silently."""
+    decimals: int = Field(default=1, ge=0, le=6)
+    """Digits after the point when it is shown."""
+    description: Text = ""
+    """What it says, in a sentence."""
+    threshold: float | None = None
+    """The return that counts as a success, for success_rate and steps_to_threshold."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if (self.kind in _WITH_THRESHOLD) != (self.threshold is not None):
+            needs = "needs" if self.threshold is None else "has no use for"
+            raise ValueError(f"'{self.name}': {self.kind} {needs} a 'threshold'")
+        return self
+
+    @property
+    def sign(self) -> int:
+        """1 where higher is better, −1 where lower is."""
+        return 1 if self.direction is Direction.HIGHER else -1
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a host's own function; its values stand in a result's `metrics` under its `kind`."""
+        return self.kind not in BUILT_IN
+
+    @property
+    def error_key(self) -> str:
+        """Under what its standard error stands in a result's `metrics`, for a host's own function."""
+        return f"{self.kind}:error"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a task's metrics must fit."""
+
+    ties: tuple[str, ...]
+    """Names of those that part equal scores."""
+    score: str
+    """How returns become the score where there are no metrics: `mean` or `iqm`."""
+    anchors: tuple[float, float] | None
+    """The random agent's score and the reference, where both are known."""
+    for_scripts: bool
+    """Whether scripts enter the task."""
+
+
+def metrics_fault(metrics: tuple[Metric, ...], terms: Terms) -> str | None:
+    """What contradicts a task's metrics, if anything."""
+    names = [metric.name for metric in metrics]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        return f"the metric '{twice}' stands twice"
+    if unknown := next((name for name in terms.ties if name not in names), None):
+        return f"'ties' names '{unknown}', which is none of the metrics"
+    if not metrics:
+        return None
+    if names[0] in terms.ties:
+        return f"'ties' names '{names[0]}', which ranks: it cannot part what it finds equal"
+    if curved := next((m for m in metrics if m.kind in OF_CURVES and not terms.for_scripts), None):
+        return f"the metric '{curved.name}' is about learning curves; give the task a 'script'"
+    if terms.score != "mean":
+        return (
+            f"'score: {terms.score}' means nothing beside 'metrics'; give the first metric the kind '{terms.score}_return'"
+        )
+    if terms.anchors and metrics[0].sign * (terms.anchors[1] - terms.anchors[0]) < 0:
+        better = metrics[0].direction
+        return f"by '{names[0]}' {better} is better, but the reference is worse than the random agent"
+    return None

@@ -1,0 +1,202 @@
+"""Runs an agent of an EvalAI code-upload challenge: a process that dials localhost:8085 and calls act_on_environment.
+
+The process is the participant's file, unmodified. The environment's service stands here, in the same sandbox, speaks the
+platform's messages, and pickles are opened here and nowhere else: what the referee gets are our own frames. One process
+at a time plays; one that ends with its episode, as the platform's template does, is started anew for the next.
+"""
+
+import importlib
+import os
+import pickle
+import queue
+import subprocess
+import sys
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator import wire
+from evaluator.sandbox.adapters import evaluation_pb2
+from evaluator.sandbox.adapters.foreign import missing
+from evaluator.sandbox.agent import AgentError
+
+ADDRESS = "localhost:8085"
+# A loop over episodes ends when the evaluation does, which is the referee's to say.
+EPISODES = 1 << 30
+POLL_SECONDS = 0.05
+
+
+class Call:
+    """A call that waits for its answer."""
+
+    def __init__(self, method: str, payload: bytes) -> None:
+        self.method = method
+        self.payload = payload
+        self._answer: futures.Future[bytes] = futures.Future()
+
+    def answer(self, value: Any) -> None:
+        """Let it return this."""
+        self._answer.set_result(pickle.dumps(value, protocol=4))
+
+    def wait(self) -> bytes:
+        """What it returns."""
+        return self._answer.result()
+
+
+class Desk:
+    """The service, and the process that calls it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._calls: queue.Queue[Call] = queue.Queue()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._acting: Call | None = None
+        self._over = False
+        self._spaces: dict[str, Any] = {}
+        self._server = self._serve()
+
+    def _serve(self) -> Any:
+        try:
+            grpc = importlib.import_module("grpc")
+        except ImportError as error:
+            raise missing("evalai-grpc", "grpcio", "grpc") from error
+        server = grpc.server(futures.ThreadPoolExecutor(max_workers=4), options=[("grpc.so_reuseport", 0)])
+        server.add_generic_rpc_handlers((_handler(grpc, self._called),))
+        if not server.add_insecure_port(ADDRESS):
+            raise AgentError(wire.Trouble.INVALID, f"nothing can listen on {ADDRESS} in this sandbox")
+        server.start()
+        return server
+
+    def meet(self, spaces: dict[str, Any]) -> None:
+        """The spaces of the task, which agents may ask for."""
+        self._spaces = spaces
+        if self._process is None:
+            self._start()
+
+    def _start(self) -> None:
+        runner = Path(__file__).with_name("evalai_runner.py")
+        here = self._path.parent
+        search = os.pathsep.join(map(str, [here, here / "utils", *filter(None, sys.path)]))
+        self._process = subprocess.Popen(
+            [sys.executable, "-u", str(runner), str(self._path)], cwd=here, env={**os.environ, "PYTHONPATH": search}
+        )
+
+    def _called(self, method: str, payload: bytes) -> bytes:
+        """One call, on a thread of the service's."""
+        if (known := self._known(method)) is not None:
+            return pickle.dumps(known, protocol=4)
+        call = Call(method, payload)
+        self._calls.put(call)
+        return call.wait()
+
+    def _known(self, method: str) -> Any:
+        """What needs no waiting; None for the rest."""
+        match method:
+            case "reset" | "act_on_environment":
+                return None
+            case "num_episodes":
+                return {"num_episodes": EPISODES}
+            case "episode_over":
+                return {"episode_over": self._over}
+            case "get_metrics":
+                return {"metrics": {}}
+            case "get_action_space" | "get_observation_space":
+                return self._spaces[method.removeprefix("get_")]
+            case _:
+                return {}
+
+    def action(self, observation: Any, *, starts: bool) -> Any:
+        """What the process does next."""
+        if starts and self._acting is not None:
+            self._over = True
+            self._acting.answer(_feedback(observation, done=True))
+        elif self._acting is not None:
+            self._acting.answer(_feedback(observation, done=False))
+        self._acting = None
+        while True:
+            call = self._next(starts=starts)
+            if call.method == "act_on_environment":
+                self._acting, self._over = call, False
+                return pickle.loads(call.payload)
+            # Without a payload it is asked for by name, as habitat's agents do; else it is the observation.
+            self._over = False
+            call.answer(observation if call.payload else {"observations": observation})
+
+    def _next(self, *, starts: bool) -> Call:
+        while True:
+            try:
+                return self._calls.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                assert self._process is not None
+                code = self._process.poll()
+            if code is None:
+                continue
+            if code or not starts:
+                message = f"the agent's process ended with exit code {code} in an episode; its output is in the log"
+                raise AgentError(wire.Trouble.CRASHED, message)
+            self._start()
+
+
+def _handler(grpc: Any, called: Any) -> Any:
+    """Answers every method of whatever the service is called: the platform's templates differ in the package's name."""
+
+    class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
+        """See above."""
+
+        def service(self, details: Any) -> Any:
+            """The behaviour of one method."""
+            method = details.method.rpartition("/")[2]
+
+            def behave(request: evaluation_pb2.Package, context: Any) -> evaluation_pb2.Package:
+                return evaluation_pb2.Package(SerializedEntity=called(method, request.SerializedEntity))
+
+            return grpc.unary_unary_rpc_method_handler(
+                behave, evaluation_pb2.Package.FromString, evaluation_pb2.Package.SerializeToString
+            )
+
+    return Handler()
+
+
+def _feedback(observation: Any, *, done: bool) -> dict[str, Any]:
+    """What the platform's environment returns. The reward is the referee's to know and reads 0."""
+    return {
+        "feedback": (observation, 0.0, done, {}),
+        "observations": observation,
+        "current_score": 0,
+        "eval_completed": False,
+    }
+
+
+def _told(space: Any) -> Any:
+    """A space as the templates tell it: the actions of a discrete one, else how many numbers it has."""
+    if type(space).__name__ == "Discrete":
+        return list(range(int(space.start), int(space.start + space.n)))
+    return int(np.prod(space.shape)) if space.shape is not None else space
+
+
+def of_file(path: Path) -> type:
+    """An Agent class around the process.
+
+    Raises:
+        AgentError: the service cannot stand.
+    """
+    desk = Desk(path)
+
+    class Agent:
+        """One episode of the process that plays."""
+
+        lanes = 1
+
+        def __init__(self, observation_space: Any, action_space: Any) -> None:
+            self._starts = True
+            self._space = action_space
+            desk.meet({"observation_space": _told(observation_space), "action_space": _told(action_space)})
+
+        def act(self, observation: Any) -> Any:
+            """What the process sends."""
+            starts, self._starts = self._starts, False
+            return desk.action(observation, starts=starts)
+
+    return Agent

@@ -1,0 +1,64 @@
+"""Finds in a file what it calls its agent, for adapters that know how agents are asked but not what they are named."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from evaluator import wire
+from evaluator.sandbox.agent import AgentError
+
+
+def own_class(module: ModuleType, methods: Sequence[str], adapter: str) -> tuple[type, str]:
+    """The file's class with one of the methods, and which one it has; `Agent` where there are several.
+
+    Raises:
+        AgentError: there is none, or nothing says which is meant.
+    """
+    found = {}
+    for name, value in vars(module).items():
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            method = next((m for m in methods if m in dir(value)), None)
+            if method is not None:
+                found[name] = value, method
+    if "Agent" in found:
+        return found["Agent"]
+    if len(found) == 1:
+        return next(iter(found.values()))
+    wanted = f"a class with a method {' or '.join(methods)}"
+    if not found:
+        raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; the file defines none")
+    several = f"the file defines {', '.join(sorted(found))}; name the one that is meant Agent"
+    raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; {several}")
+
+
+def own_function(module: ModuleType, names: Sequence[str], adapter: str) -> Callable[..., Any]:
+    """The file's function of one of these names, or the only one it has.
+
+    Raises:
+        AgentError: there is none, or nothing says which is meant.
+    """
+    for name in names:
+        if callable(value := getattr(module, name, None)) and not isinstance(value, type):
+            function: Callable[..., Any] = value
+            return function
+    mine = [value for value in vars(module).values() if inspect.isfunction(value) and value.__module__ == module.__name__]
+    public = [value for value in mine if not value.__name__.startswith("_")]
+    if len(public) == 1:
+        return public[0]
+    message = f"the adapter {adapter} needs one function of an observation; name it {names[0]}"
+    raise AgentError(wire.Trouble.INVALID, message)
+
+
+def parameters(function: Callable[..., Any]) -> frozenset[str]:
+    """The names of what it takes; none where nobody can tell."""
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def missing(adapter: str, package: str, extra: str) -> AgentError:
+    """The complaint where a package of an extra is not there: in the process sandbox it is this machine's to have."""
+    message = f"the adapter {adapter} needs {package}; use a container sandbox, which has the extra {extra}, or install it"
+    return AgentError(wire.Trouble.INVALID, message)

@@ -1,0 +1,98 @@
+"""Runs an agent of kaggle-environments' connectx: the file's last function, of an observation and a configuration.
+
+Kaggle runs the whole file anew for each game; so does this, and what it keeps in globals is one match's own.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from evaluator import wire
+from evaluator.sandbox.agent import AgentError
+
+MOVE_SECONDS = 2
+# The bank of the usual clock, which a match is lost by overdrawing; Kaggle's own is 60.
+BANK_SECONDS = 20.0
+
+
+class Struct(dict[str, Any]):
+    """A dictionary whose items are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
+def _board(observation: Any) -> tuple[list[list[int]], int]:
+    """The rows from the top, 1 for who began and 2 for the other, and which of them the player is.
+
+    Raises:
+        AgentError: the game is not Connect Four.
+    """
+    seen: Any = observation["observation"] if isinstance(observation, dict) else 0
+    if np.ndim(seen) != 3 or np.shape(seen)[1:] != (*np.shape(observation["action_mask"]), 2):
+        message = "the adapter kaggle-connectx plays Connect Four only; name no other game under 'tasks'"
+        raise AgentError(wire.Trouble.INVALID, message)
+    mine, theirs = seen[..., 0].astype(int), seen[..., 1].astype(int)
+    mark = 1 if mine.sum() == theirs.sum() else 2
+    return (mark * mine + (3 - mark) * theirs).tolist(), mark
+
+
+def _configuration(rows: int, columns: int, path: str) -> Struct:
+    return Struct(
+        rows=rows, columns=columns, inarow=4, actTimeout=MOVE_SECONDS, timeout=MOVE_SECONDS, agentTimeout=60,
+        episodeSteps=1000, runTimeout=1200, __raw_path__=path,
+    )  # fmt: skip
+
+
+def _run(code: Any, path: str) -> Callable[..., Any]:
+    """The last function of a file that is run now."""
+    names: dict[str, Any] = {"__name__": "agent", "__file__": path}
+    exec(code, names)
+    functions: list[Callable[..., Any]] = [
+        value for value in names.values() if callable(value) and not isinstance(value, type)
+    ]
+    if not functions:
+        message = "the file defines no function; an agent of connectx is the last one, of observation and configuration"
+        raise AgentError(wire.Trouble.INVALID, message)
+    return functions[-1]
+
+
+def agent(module: ModuleType) -> type:
+    """An Agent class around the file's last function."""
+    path = str(module.__file__)
+    code = compile(Path(path).read_bytes(), path, "exec")
+
+    class Agent:
+        """Asks a function of its own."""
+
+        def __init__(self) -> None:
+            self._function = _run(code, path)
+            # As many arguments as it takes: there are agents of the observation alone.
+            own = getattr(self._function, "__code__", None)
+            self._takes = 2 if own is None or own.co_flags & 0x04 else own.co_argcount
+            self._bank = BANK_SECONDS
+
+        def act(self, observation: Any) -> Any:
+            """The function's column."""
+            rows, mark = _board(observation)
+            cells = [cell for row in rows for cell in row]
+            shown = Struct(
+                board=cells, mark=mark, step=sum(map(bool, cells)), remainingOverageTime=self._bank,
+            )  # fmt: skip
+            arguments = shown, _configuration(len(rows), len(rows[0]), path)
+            begun = time.monotonic()
+            move = self._function(*arguments[: self._takes])
+            self._bank -= max(0.0, time.monotonic() - begun - MOVE_SECONDS)
+            return int(move) if isinstance(move, float) and move.is_integer() else move
+
+    return Agent

@@ -1,0 +1,75 @@
+"""Runs a network saved as ONNX: `entry` is the file itself.
+
+One input takes a batch of observations; the first output is an action for each, as the space has it, or for a discrete
+space a score for each action, of which the highest is taken. A Stable-Baselines3 export is one.
+"""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator import wire
+from evaluator.sandbox.adapters.foreign import missing
+from evaluator.sandbox.agent import AgentError
+
+TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8}
+
+
+def _session(path: Path) -> Any:
+    try:
+        onnxruntime = importlib.import_module("onnxruntime")
+    except ImportError as error:
+        raise missing("onnx", "onnxruntime", "onnx") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.use_deterministic_compute = True
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def of_file(path: Path) -> type:
+    """An Agent class around the network.
+
+    Raises:
+        AgentError: it has several inputs, or takes something else than numbers.
+    """
+    session = _session(path)
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or inputs[0].type not in TYPES:
+        message = f"{path.name} must have one input of numbers; it has {', '.join(f'{i.name}: {i.type}' for i in inputs)}"
+        raise AgentError(wire.Trouble.INVALID, message)
+    name, kind, shape = inputs[0].name, TYPES[inputs[0].type], inputs[0].shape
+    single = bool(shape) and shape[0] == 1
+
+    class Agent:
+        """One network for all episodes: it remembers nothing."""
+
+        def __init__(self, action_space: Any) -> None:
+            self._space = action_space
+
+        def act_batch(self, observations: Any) -> Any:
+            """An action for each; asked one by one where the network was saved for one."""
+            batch = _numbers(observations, kind, len(shape))
+            if single:
+                return [self._choice(session.run(None, {name: batch[i : i + 1]})[0])[0] for i in range(len(batch))]
+            return self._choice(session.run(None, {name: batch})[0])
+
+        def _choice(self, output: Any) -> Any:
+            is_discrete = type(self._space).__name__ == "Discrete"
+            if not is_discrete:
+                return output.reshape(len(output), *self._space.shape)
+            if output.ndim > 1 and output.shape[-1] == self._space.n and self._space.n > 1:
+                return output.reshape(len(output), -1).argmax(axis=1) + self._space.start
+            return output.reshape(len(output))
+
+    return Agent
+
+
+def _numbers(observations: Any, kind: Any, dimensions: int) -> Any:
+    if isinstance(observations, (dict, tuple)):
+        message = "the adapter onnx takes observations that are one array; this task has others"
+        raise AgentError(wire.Trouble.INVALID, message)
+    batch = np.ascontiguousarray(observations, kind)
+    # A discrete observation is a number; most networks take it as a row of one.
+    return batch.reshape(len(batch), *(1,) * (dimensions - 1)) if batch.ndim == 1 else batch

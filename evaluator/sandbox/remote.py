@@ -1,0 +1,211 @@
+"""The remote environment: `gymnasium.make` for the task gives one whose steps run at the referee.
+
+A script trains and evaluates as it is written, and the referee has every return it really got.
+"""
+
+import copy
+import json
+import math
+import operator
+import os
+import struct
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
+
+from evaluator import wire
+from evaluator.sandbox.spaces import Reader, Writer, gymnasium_space
+
+_TAIL = struct.Struct("<dQQ")
+_MANY = "this environment belongs to the process that made it; for many at once use gymnasium.make_vec(id, num_envs=…)"
+_CUT = "an earlier question to the referee was interrupted, so its answer cannot be told from the next one's"
+
+
+class BudgetOver(RuntimeError):  # noqa: N818  (scripts meet it by this name; it is no error of theirs)
+    """The step budget is used up; what was played until now counts."""
+
+
+class Link:
+    """Question and answer with the referee, and the notices of what it does not give."""
+
+    def __init__(self, stream: Any, hello: dict[str, Any]) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._waiting = False
+        self.hello = hello
+        self.reader = Reader(hello["observation_space"])
+        self.writer = Writer(hello["action_space"])
+        self.notices: list[str] = []
+        # Handles of environments that were collected as garbage: that may happen between a question and its answer.
+        self.dropped: list[int] = []
+
+    def ask(self, op: wire.Op, *parts: bytes | memoryview) -> memoryview:
+        """The answer's body.
+
+        Raises:
+            BudgetOver: no episode may begin any more.
+            gymnasium.error.Error: the referee does not give this.
+        """
+        return self.exchange(wire.frame(op, *parts))
+
+    def exchange(self, frame: bytes) -> memoryview:
+        """The answer's body to a whole frame; raises as `ask` does."""
+        if os.getpid() != self._owner:
+            raise gymnasium.error.Error(_MANY)
+        with self._lock:
+            if self._waiting:
+                raise gymnasium.error.Error(_CUT)
+            self._waiting = True
+            self._stream.send(frame)
+            got, body = self._stream.receive()
+            self._waiting = False
+        if got == wire.Op.REFUSED:
+            refusal = json.loads(bytes(body))
+            raise (BudgetOver if refusal["over"] else gymnasium.error.Error)(refusal["reason"])
+        answer: memoryview = body
+        return answer
+
+    def notice(self, text: str) -> None:
+        """Say once what the script asked for and does not get."""
+        if text not in self.notices:
+            self.notices.append(text)
+            print(f"pullrank: {text}", file=sys.stderr, flush=True)
+
+    def make(self, count: int) -> int:
+        """Open environments; returns the first one's handle."""
+        dropped, self.dropped = self.dropped, []
+        if dropped:
+            self.release(dropped)
+        first: int = wire.COUNT.unpack(self.ask(wire.Op.MAKE, wire.COUNT.pack(count, 0)))[1]
+        return first
+
+    def reset(self, handles: Sequence[int]) -> Any:
+        """Begin an episode in each; returns the stacked observations."""
+        body = self.ask(wire.Op.RESET, named(handles))
+        return self.reader.stacked(body, len(handles), 0)
+
+    def release(self, handles: Sequence[int]) -> None:
+        """Close them."""
+        self.ask(wire.Op.RELEASE, named(handles))
+
+    def step(self, head: bytes, actions: bytes, count: int) -> tuple[Any, Any, Any, Any]:
+        """Stacked observations, rewards, terminated and truncated flags."""
+        body = self.ask(wire.Op.STEP, head, actions)
+        end = len(body) - 2 * wire.padded(count) - 8 * count
+        rewards = np.frombuffer(body, "<f8", count, end)
+        terminated = np.frombuffer(body, np.bool_, count, end + 8 * count)
+        truncated = np.frombuffer(body, np.bool_, count, end + 8 * count + wire.padded(count))
+        return self.reader.stacked(body, count, 0), rewards, terminated, truncated
+
+
+def named(handles: Sequence[int]) -> bytes:
+    """The part of a body that says which environments it is about."""
+    raw = struct.pack(f"<II{len(handles)}I", len(handles), 0, *handles)
+    return raw + wire.padding(4 * len(handles))
+
+
+def step_head(handles: Sequence[int], resets: Sequence[bool]) -> bytes:
+    """The head of a STEP body: which environments, and which of them are reset instead."""
+    return named(handles) + bytes(resets) + wire.padding(len(handles))
+
+
+class RemoteEnv(gymnasium.Env[Any, Any]):
+    """One environment at the referee."""
+
+    metadata = {"render_modes": [], "render_fps": 0}  # noqa: RUF012  (Gymnasium's own form)
+    _handle = -1
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self.observation_space = gymnasium_space(link.hello["observation_space"])
+        self.action_space = gymnasium_space(link.hello["action_space"])
+        self.spec = spec_of(link.hello)
+        self.render_mode = None
+        self._handle = link.make(1)
+        head = step_head([self._handle], [False])
+        leaves = tuple(wire.leaves(link.hello["action_space"]))
+        self._front = wire.HEADER.pack(len(head) + wire.body_size(leaves, 1), wire.Op.STEP) + head
+        plain = list(wire.leaves(link.hello["observation_space"]))
+        self._box = (plain[0], math.prod(plain[0].shape)) if isinstance(self.observation_space, spaces.Box) else None
+        self._live = False
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; the referee chooses its seed."""
+        self._must_be_open()
+        ignore(self._link, seed, options)
+        super().reset(seed=seed)
+        stacked = self._link.reset([self._handle])
+        self._live = True
+        return self._link.reader.single(stacked, 0), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a step at the referee."""
+        if not self._live:
+            self._must_be_open()
+            raise gymnasium.error.ResetNeeded("the episode has ended, or none has begun: call reset() first")
+        link = self._link
+        body = link.exchange(self._front + self._written(action))
+        reward, terminated, truncated = _TAIL.unpack_from(body, len(body) - _TAIL.size)
+        self._live = not (terminated or truncated)
+        if self._box is not None:  # the commonest case, without a detour; the body is a buffer of its own
+            leaf, size = self._box
+            seen: Any = np.frombuffer(body, leaf.dtype, size).reshape(leaf.shape)
+        else:
+            seen = link.reader.single(link.reader.stacked(body, 1, 0), 0)
+        return seen, reward, bool(terminated), bool(truncated), {}
+
+    def _written(self, action: Any) -> bytes:
+        space = self.action_space
+        if not isinstance(space, spaces.Discrete):
+            return self._link.writer.singles([action])
+        try:
+            number = operator.index(action)
+        except TypeError:
+            return self._link.writer.singles([action])  # which says what is wrong with it
+        if not space.start <= number < space.start + space.n:
+            raise gymnasium.error.InvalidAction(f"the action {number} is not in {space}")
+        return wire.INTEGER.pack(number)
+
+    def _must_be_open(self) -> None:
+        if self._handle < 0:
+            raise gymnasium.error.ClosedEnvironmentError("the environment was closed; make another one")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"the environment is at the referee and has no attribute {name!r} here; what it is like inside cannot be read"
+        )
+
+    def close(self) -> None:
+        """Close it at the referee too."""
+        if self._handle >= 0:
+            self._link.release([self._handle])
+        self._handle, self._live = -1, False
+
+    def __del__(self) -> None:
+        if self._handle >= 0:
+            self._link.dropped.append(self._handle)
+
+
+def spec_of(hello: dict[str, Any]) -> EnvSpec:
+    """What `env.spec` says."""
+    name = hello["env_id"].rpartition(":")[2]
+    known = gymnasium.registry.get(name)
+    spec = copy.copy(known) if known else EnvSpec(id=name)
+    spec.entry_point = "evaluator.sandbox.remote:RemoteEnv"
+    spec.max_episode_steps, spec.kwargs = hello["max_episode_steps"], dict(hello["kwargs"])
+    return spec
+
+
+def ignore(link: Link, seed: Any, options: Any) -> None:
+    """Seeds and options of a reset are the referee's."""
+    if seed is not None:
+        link.notice("a seed was given to reset(); the referee chooses the episodes, so it is ignored")
+    if options:
+        link.notice("options were given to reset(); the task has none, so they are ignored")

@@ -1,0 +1,182 @@
+"""Many remote environments, stepped with one question: `gymnasium.make_vec` for the task."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from evaluator.sandbox.remote import BudgetOver, Link, ignore, spec_of, step_head
+from evaluator.sandbox.spaces import gymnasium_space
+
+Step = tuple[Any, Any, Any, Any, dict[str, Any]]
+
+
+class RemoteVectorEnv(VectorEnv):
+    """Many environments at the referee.
+
+    Where the budget is over, those whose episodes have ended rest, rewards 0, and the others are stepped on to their ends;
+    only then `BudgetOver` is raised. In DISABLED mode ended ones rest too, until they are reset. So no episode need be left
+    in the middle.
+    """
+
+    _handles: Sequence[int] = ()
+
+    def __init__(self, link: Link, num_envs: int, autoreset_mode: AutoresetMode) -> None:
+        super().__init__()
+        self._link = link
+        self.num_envs = num_envs
+        self.metadata = {"render_modes": [], "autoreset_mode": autoreset_mode}
+        self.render_mode = None
+        self.spec = spec_of(link.hello)
+        self.single_observation_space = gymnasium_space(link.hello["observation_space"])
+        self.single_action_space = gymnasium_space(link.hello["action_space"])
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._mode = autoreset_mode
+        first = link.make(num_envs)
+        self._handles = list(range(first, first + num_envs))
+        self._plain = step_head(self._handles, [False] * num_envs)
+        self._ended = np.zeros(num_envs, np.bool_)
+        self._over: BudgetOver | None = None
+        self._seen: Any = None
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode in each; in DISABLED mode `options={"reset_mask": …}` begins only those."""
+        self._must_be_open()
+        mask = (options or {}).get("reset_mask")
+        ignore(self._link, seed, {k: v for k, v in (options or {}).items() if k != "reset_mask"})
+        if mask is not None:
+            chosen = np.asarray(mask)
+            if self._seen is None or chosen.dtype != np.bool_ or chosen.shape != self._ended.shape or not chosen.any():
+                raise gymnasium.error.Error("'reset_mask' is one flag for each environment, after a first reset()")
+            self._renew(chosen)
+            return _copied(self._seen), {}
+        self._seen = _copied(self._link.reset(self._handles))
+        self._ended = np.zeros(self.num_envs, np.bool_)
+        return _copied(self._seen), {}
+
+    def step(self, actions: Any) -> Step:
+        """Step all of them; what happens to ended ones is as the autoreset mode says."""
+        self._must_be_open()
+        if self._seen is None:
+            raise gymnasium.error.ResetNeeded("no episode has begun: call reset() first")
+        if self._over is None and not (self._mode is AutoresetMode.DISABLED and self._ended.any()):
+            try:
+                return self._step_all(actions)
+            except BudgetOver as over:
+                self._over = over
+        return self._step_some(actions, np.flatnonzero(~self._ended))
+
+    def _step_all(self, actions: Any) -> Step:
+        resets = self._mode is AutoresetMode.NEXT_STEP and self._ended.any()
+        head = step_head(self._handles, self._ended.tolist()) if resets else self._plain
+        body = self._link.writer.stacked(self._plainly(actions), self.num_envs)
+        stacked, rewards, terminated, truncated = self._link.step(head, body, self.num_envs)
+        self._ended = terminated | truncated
+        self._seen = _copied(stacked)
+        return self._told(rewards.copy(), terminated.copy(), truncated.copy())
+
+    def _step_some(self, actions: Any, rows: Any) -> Step:
+        """Play what has begun to its end, and leave the others as they are."""
+        count = len(rows)
+        if not count:
+            raise self._over or gymnasium.error.ResetNeeded("every episode has ended: call reset() first")
+        head = step_head([self._handles[row] for row in rows.tolist()], [False] * count)
+        body = self._link.writer.stacked(_taken(self._plainly(actions), rows), count)
+        stacked, *numbers = self._link.step(head, body, count)
+        rewards, terminated, truncated = (np.zeros(self.num_envs, part.dtype) for part in numbers)
+        for whole, part in zip((rewards, terminated, truncated), numbers, strict=True):
+            whole[rows] = part
+        self._ended |= terminated | truncated
+        self._seen = _put(self._seen, rows, stacked)
+        return self._told(rewards, terminated, truncated)
+
+    def _told(self, rewards: Any, terminated: Any, truncated: Any) -> Step:
+        info: dict[str, Any] = {}
+        now = terminated | truncated
+        if self._mode is AutoresetMode.SAME_STEP and now.any():
+            info = {"final_obs": _rows(self._seen, now), "_final_obs": now, "final_info": {}, "_final_info": now.copy()}
+            if self._over is None:
+                self._renew(now)
+        return _copied(self._seen), rewards, terminated, truncated, info
+
+    def _renew(self, mask: Any) -> None:
+        """Begin new episodes in the masked places; where the budget is over they rest instead."""
+        chosen = np.flatnonzero(mask)
+        try:
+            fresh = self._link.reset([self._handles[row] for row in chosen.tolist()])
+        except BudgetOver as over:
+            self._over = over
+            if (mask | self._ended).all():
+                raise
+            self._ended |= mask
+            return
+        self._seen = _put(self._seen, chosen, fresh)
+        self._ended[chosen] = False
+
+    def _plainly(self, actions: Any) -> Any:
+        return np.asarray(actions) if isinstance(self.single_action_space, (spaces.Discrete, spaces.Box)) else actions
+
+    def _must_be_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError("the environments were closed; make others")
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close them at the referee too."""
+        self._link.release(self._handles)
+        self._handles = ()
+
+    def __del__(self) -> None:
+        if self._handles:
+            self._link.dropped.extend(self._handles)
+
+
+def _copied(value: Any) -> Any:
+    """Arrays of the script's own, which no later step changes."""
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_copied(inner) for inner in value)
+    return np.array(value)
+
+
+def _put(seen: Any, chosen: Any, fresh: Any) -> Any:
+    """`seen` with the rows `chosen` replaced; what the script holds of it is not changed."""
+    if isinstance(seen, dict):
+        return {key: _put(seen[key], chosen, fresh[key]) for key in seen}
+    if isinstance(seen, tuple):
+        return tuple(_put(one, chosen, new) for one, new in zip(seen, fresh, strict=True))
+    copied = np.array(seen)
+    copied[chosen] = fresh
+    return copied
+
+
+def _taken(actions: Any, rows: Any) -> Any:
+    """Some rows of stacked actions."""
+    if isinstance(actions, dict):
+        return {key: _taken(inner, rows) for key, inner in actions.items()}
+    if isinstance(actions, tuple):
+        return tuple(_taken(inner, rows) for inner in actions)
+    return np.asarray(actions)[rows]
+
+
+def _rows(seen: Any, mask: Any) -> Any:
+    """Gymnasium's form of final observations: an object array with None where nothing ended."""
+    rows = np.full(len(mask), None, dtype=object)
+    for index in np.flatnonzero(mask).tolist():
+        rows[index] = _row(seen, index)
+    return rows
+
+
+def _row(seen: Any, index: int) -> Any:
+    if isinstance(seen, dict):
+        return {key: _row(inner, index) for key, inner in seen.items()}
+    if isinstance(seen, tuple):
+        return tuple(_row(inner, index) for inner in seen)
+    return np.array(seen[index])

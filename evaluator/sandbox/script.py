@@ -1,0 +1,157 @@
+"""Runs a script of the old boards as it is: `python -u <file> <environment>`, its environments at the referee."""
+
+import atexit
+import contextlib
+import json
+import os
+import runpy
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
+
+from evaluator import wire
+from evaluator.sandbox import agent as agents
+from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv
+from evaluator.sandbox.remote_vector import RemoteVectorEnv
+
+# What `make` and `make_vec` may be told beside the id. None of it changes the task: the others would.
+_MAKE = ("render_mode", "max_episode_steps", "disable_env_checker")
+_MAKE_VEC = (*_MAKE, "num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
+# Of a vector's own arguments: how its processes and arrays are kept, which it has none of here.
+_HARMLESS = ("copy", "observation_mode", "shared_memory", "context", "daemon", "worker")
+NOTICES = 20
+
+
+def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> None:
+    """Run the script to its end and say how it ended."""
+    path = folder / main_file
+    if not path.is_file():
+        raise agents.AgentError(wire.Trouble.INVALID, f"the file {main_file} does not exist; write it or correct 'entry'")
+    # One pipe for both, so that the log has every line in the order in which it was printed.
+    os.dup2(1, 2)
+    stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.VERSION, "shared": False}).encode()))
+    link = Link(stream, hello)
+    install(link)
+    code = _run(path, folder, hello)
+    report = {"exit_code": code, "notices": [text[:300] for text in link.notices[:NOTICES]]}
+    stream.send(wire.frame(wire.Op.DONE, json.dumps(report).encode()))
+
+
+def _run(path: Path, folder: Path, hello: dict[str, Any]) -> int:
+    """The script's exit code, as its shell would see it."""
+    sys.argv = [path.name, hello["env_id"].rpartition(":")[2]]
+    os.environ["PULLRANK_TASK"] = hello["task_id"]
+    sys.path[0] = str(path.parent)
+    if str(folder) not in sys.path:
+        sys.path.insert(1, str(folder))
+    os.chdir(path.parent)
+    code = _exit_code(lambda: runpy.run_path(str(path), run_name="__main__"))
+    # What the interpreter does at its end: it waits for threads, and calls who asked to be called.
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    return code
+
+
+def _exit_code(run: Callable[[], Any]) -> int:
+    try:
+        run()
+    except SystemExit as error:
+        return _code(error.code)
+    except BudgetOver as error:
+        print(f"pullrank: {error}", file=sys.stderr, flush=True)
+    except BaseException:  # noqa: BLE001  (whatever a script raises ends it with a traceback and exit code 1, as in a shell)
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _code(given: Any) -> int:
+    if given is None:
+        return 0
+    if isinstance(given, int):
+        return int(given) & 0xFF
+    print(given, file=sys.stderr)
+    return 1
+
+
+def install(link: Link) -> None:
+    """From now on `gymnasium.make` and `make_vec` give remote environments for the task's id."""
+    make, make_vec = gymnasium.make, gymnasium.make_vec
+
+    def remote_make(id: Any, **kwargs: Any) -> Any:  # noqa: A002  (Gymnasium's own name)
+        if not _is_task(link, id):
+            return _local(link, id, lambda: make(id, **kwargs))
+        check(link, {**_own(id), **kwargs}, _MAKE)
+        return RemoteEnv(link)
+
+    def remote_make_vec(id: Any, num_envs: int = 1, **kwargs: Any) -> Any:  # noqa: A002
+        if not _is_task(link, id):
+            return _local(link, id, lambda: make_vec(id, num_envs=num_envs, **kwargs))
+        vector = dict(kwargs.get("vector_kwargs") or {})
+        mode = AutoresetMode(vector.pop("autoreset_mode", AutoresetMode.NEXT_STEP))
+        own = {name: value for name, value in vector.items() if name not in _HARMLESS}
+        check(link, {**_own(id), **kwargs, **own}, _MAKE_VEC)
+        if kwargs.get("wrappers"):
+            raise gymnasium.error.Error(
+                "make_vec(wrappers=…) is not possible with a remote environment; wrap the vector instead"
+            )
+        return RemoteVectorEnv(link, int(num_envs), mode)
+
+    for place in (gymnasium, gymnasium.envs.registration, gymnasium.envs):
+        for name, ours in (("make", remote_make), ("make_vec", remote_make_vec)):
+            if hasattr(place, name):
+                setattr(place, name, ours)
+
+
+def _name(id: Any) -> str:  # noqa: A002
+    return str(getattr(id, "id", id)).rpartition(":")[2]
+
+
+def _is_task(link: Link, id: Any) -> bool:  # noqa: A002
+    """Whether an id means the task: its own or its environment's, which may be without a version as Gymnasium allows."""
+    env_id = _name(link.hello["env_id"])
+    return _name(id) in (link.hello["task_id"], env_id, env_id.rpartition("-v")[0] or env_id)
+
+
+def _own(id: Any) -> dict[str, Any]:  # noqa: A002
+    """The arguments that a script's own spec holds."""
+    return dict(id.kwargs) if isinstance(id, EnvSpec) else {}
+
+
+def _local(link: Link, id: Any, make: Callable[[], Any]) -> Any:  # noqa: A002
+    link.notice(f"the environment {_name(id)[:80]} is local: what is played in it counts nothing")
+    return make()
+
+
+def check(link: Link, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
+    """Arguments that would make another task are refused.
+
+    Raises:
+        gymnasium.error.Error: there is one.
+    """
+    own = link.hello["kwargs"]
+    for name, value in kwargs.items():
+        if name in own and own[name] == value:
+            continue
+        if name == "render_mode" and value is not None:
+            raise gymnasium.error.Error(
+                f"render_mode={value!r} is not possible: the environment is at the referee; leave it out"
+            )
+        if name == "max_episode_steps" and value not in (None, link.hello["max_episode_steps"]):
+            raise gymnasium.error.Error(f"max_episode_steps={value!r} makes another task; the task has its own limit")
+        if name not in known:
+            raise gymnasium.error.Error(
+                f"make(…, {name}={value!r}) makes another task than {link.hello['task_id']}; leave it out"
+            )

@@ -1,0 +1,176 @@
+"""Recorded duels: which of them count, what each amounts to, and what a validation says."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel, End, Match, Player
+from evaluator.model.verdict import Verdict, in_plain_words
+from leaderboard.entry import Entry
+from leaderboard.field import is_official
+from leaderboard.game_standings import Count
+
+Version = tuple[str, str, str]
+"""Login without capitals, folder, and digest."""
+Pair = tuple[Version, Version]
+"""Two versions in the order of the sides; of a validation twice the same."""
+
+# So many moves of a refused validation are told.
+SHOWN_MOVES = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """What a duel amounts to."""
+
+    counts: tuple[Count, Count]
+    """All matches, from each side."""
+    wins: tuple[int, int]
+    """What each side won, identical games once: what the rating looks at."""
+    draws: int
+    """Draws, identical games once."""
+
+
+def version_of(player: Player | Entry) -> Version:
+    """Which version of which agent."""
+    return *player.name, player.submission_digest if isinstance(player, Player) else player.digest
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A recorded duel that counts."""
+
+    duel: Duel
+    """What was recorded."""
+
+    @cached_property
+    def pair(self) -> Pair:
+        """Who met."""
+        return version_of(self.duel.players[0]), version_of(self.duel.players[1])
+
+    @property
+    def at(self) -> str:
+        """When, in UTC."""
+        return self.duel.provenance.evaluated_at
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What it amounts to."""
+        return tally(self.duel)
+
+
+def counting(task: Task, season: str, duels: Iterable[Duel], *, official: bool) -> list[Meeting]:
+    """The duels that were played under the game's present settings in this season, the later after the earlier."""
+    digest = task.digest()
+    found = [
+        Meeting(duel)
+        for duel in duels
+        if (duel.task, duel.task_digest, duel.season, duel.verdict) == (task.id, digest, season, Verdict.OK)
+        and (is_official(duel) or not official)
+    ]
+    return sorted(found, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
+
+
+def newest(meetings: Iterable[Meeting]) -> dict[Pair, Meeting]:
+    """The one that counts of every two versions: the last of them as `counting` orders them."""
+    return {meeting.pair: meeting for meeting in meetings}
+
+
+def tally(duel: Duel) -> Tally:
+    """Count a duel's matches.
+
+    Identical games count once in the rating: the same side began, and every move and everything that was seen is the
+    same. A match that was forfeited was not played, so it is like no other. Where both offend, both lose, and the rating
+    learns nothing.
+    """
+    every = [(match.winner, match.offenders, match.scores) for match in duel.matches]
+    alike = {_game(match, index, moves): every[index][:2] for index, (match, moves) in enumerate(_moved(duel))}
+    rated = Counter("x" if winner is None and offenders else winner for winner, offenders in alike.values())
+    return Tally(counts=(_count(every, 0), _count(every, 1)), wins=(rated[0], rated[1]), draws=rated[None])
+
+
+def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, float]]], side: int) -> Count:
+    wins = draws = errors = 0
+    for winner, offenders, _ in matches:
+        wins += winner == side
+        draws += winner is None and not offenders
+        errors += side in offenders
+    score = math.fsum(scores[side] for _, _, scores in matches)
+    return Count(wins=wins, draws=draws, losses=len(matches) - wins - draws, errors=errors, score=score)
+
+
+def _moved(duel: Duel) -> Iterator[tuple[Match, bytes]]:
+    """Each match with its moves; where they were left out, its checksum must do."""
+    every, size = b"", 0
+    try:
+        if duel.moves:
+            array = duel.moves.array(sum(match.plies for match in duel.matches))
+            every, size = array.tobytes(), array.itemsize
+    except ValueError:
+        size = 0
+    begin = 0
+    for match in duel.matches:
+        end = begin + size * match.plies
+        yield match, every[begin:end]
+        begin = end
+
+
+def _game(match: Match, index: int, moves: bytes) -> tuple[object, ...]:
+    if match.end is End.FORFEIT:
+        return (index,)
+    return index % 2, moves, match.checksum, match.end, match.winner, match.offenders, match.refused
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Entries by what their validations say, each kind in the order given."""
+
+    admitted: tuple[Entry, ...]
+    """They may play others."""
+    refused: tuple[tuple[Entry, Meeting, str], ...]
+    """They broke a rule: the validation, and why."""
+    unjudged: tuple[Entry, ...]
+    """No validation of their present version is recorded."""
+
+
+def judged(entries: Iterable[Entry], last: Mapping[Pair, Meeting]) -> Judged:
+    """Sort entries by their validations."""
+    admitted: list[Entry] = []
+    refused: list[tuple[Entry, Meeting, str]] = []
+    unjudged: list[Entry] = []
+    for entry in entries:
+        meeting = last.get((version_of(entry), version_of(entry)))
+        if meeting is None:
+            unjudged.append(entry)
+        elif reason := validation_fault(meeting.duel):
+            refused.append((entry, meeting, reason))
+        else:
+            admitted.append(entry)
+    return Judged(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))
+
+
+def validation_fault(duel: Duel) -> str | None:
+    """Why a validation refuses its player, in one line; None where it may enter."""
+    for player in duel.players:
+        if player.verdict is not Verdict.OK:
+            return " ".join(f"{in_plain_words(player.verdict)} {player.message}".split())
+    for index, match in enumerate(duel.matches):
+        if match.offenders:
+            return _offence(duel, index, match)
+    return None
+
+
+def _offence(duel: Duel, index: int, match: Match) -> str:
+    """Which match, which move, what was wrong with it, and the moves until then."""
+    what = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
+    said = f" ({match.message})" if match.message else ""
+    try:
+        moves = duel.match_moves()[index]
+    except ValueError:
+        moves = []
+    hidden = "… " if len(moves) > SHOWN_MOVES else ""
+    before = f", after {hidden}{' '.join(map(str, moves[-SHOWN_MOVES:]))}" if moves else ""
+    return " ".join(f"match {index + 1}, move {match.plies + 1}: {what}{said}{before}".split())

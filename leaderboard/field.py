@@ -1,0 +1,50 @@
+"""Who takes part in a board, and what was recorded so that it counts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evaluator.model.duel import Duel
+from evaluator.model.moderation import Exclusion, Moderation
+from evaluator.model.result import Class, Result, SandboxKind
+from leaderboard.entry import Entry
+
+# The `process` sandbox is no security boundary, so what it held has no place on an official board.
+JAILS = (SandboxKind.DOCKER, SandboxKind.GVISOR)
+# The owner of the example agents: only those named as baselines are part of an official board.
+LOCAL = "local"
+
+Name = tuple[str, str]
+"""Login without capitals, and the agent's folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """The entries on main, sorted out once for all tasks."""
+
+    ranking: tuple[Entry, ...]
+    """Those that take part."""
+    excluded: tuple[tuple[Entry, Exclusion], ...]
+    """Those that moderation keeps out."""
+    names: frozenset[Name]
+    """All of them, the examples too: whoever is not among them has no folder."""
+    moderation: Moderation
+    """Keeps out also those that have no folder."""
+
+
+def field_of(entries: Iterable[Entry], moderation: Moderation | None, *, official: bool) -> Field:
+    """Sort out who takes part."""
+    entries, moderation = tuple(entries), moderation or Moderation()
+    ranking: list[Entry] = []
+    excluded: list[tuple[Entry, Exclusion]] = []
+    for entry in entries:
+        if exclusion := moderation.of(entry.login, entry.agent):
+            excluded.append((entry, exclusion))
+        elif entry.login != LOCAL or entry.baseline or not official:
+            ranking.append(entry)
+    names = frozenset(entry.name for entry in entries)
+    return Field(ranking=tuple(ranking), excluded=tuple(excluded), names=names, moderation=moderation)
+
+
+def is_official(record: Result | Duel) -> bool:
+    """Whether it counts on an official board."""
+    return record.klass is Class.OFFICIAL and record.sandbox in JAILS

@@ -1,0 +1,199 @@
+"""The board of a game: from the entries on main and the recorded duels to rated rows."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel
+from evaluator.model.moderation import Moderation
+from leaderboard.cycles import find_cycle
+from leaderboard.duels import Judged, Meeting, Version, counting, judged, newest, version_of
+from leaderboard.entry import Entry
+from leaderboard.field import Field, Name, field_of, is_official
+from leaderboard.game_history import history
+from leaderboard.game_standings import Count, Crossing, Cycle, GameBoard, GameExcluded, GameFailure, GameRow, Rating
+from leaderboard.rank import name_order
+from leaderboard.rated import Rated, anchors, rated
+
+
+def game_board(
+    task: Task,
+    entries: Iterable[Entry],
+    duels: Iterable[Duel],
+    *,
+    official: bool,
+    moderation: Moderation | None = None,
+    season: str,
+    baselines: Sequence[str] = (),
+) -> GameBoard:
+    """The board of one game; the order of entries and duels never matters.
+
+    Args:
+        task: the game.
+        entries: the agents that stand on main now, each once.
+        duels: everything recorded, of any game, season, version and class.
+        official: whether only official duels count.
+        moderation: who is kept off the board.
+        season: duels of another one do not count.
+        baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
+    """
+    field = field_of(entries, moderation, official=official)
+    entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
+    meetings = counting(task, season, duels, official=official)
+    last = newest(meetings)
+    who = judged(entered, last)
+    since = _since(meetings)
+    now = rated({version_of(entry): since[version_of(entry)] for entry in who.admitted}, last, anchors(task, baselines))
+    rows = _rows(now, who, since, _attempts(meetings)) if now else ()
+    on_board = {row.entry.name for row in rows}
+    missing = [entry for entry in who.admitted if entry.name not in on_board]
+    shown = {version_of(entry): entry.shown for entry in who.admitted}
+    anchor = shown[now.players[now.anchor]] if now else None
+    return GameBoard(
+        task=task,
+        rows=rows,
+        failures=_failures(who, _attempts(meetings)),
+        waiting=tuple(sorted((*who.unjudged, *missing), key=name_order)),
+        crosstable=_crosstable(now) if now else {},
+        anchor=anchor,
+        prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
+        cycle=_cycle(now, shown),
+        history=history(now, meetings, anchor),
+        excluded=_excluded(task, field, meetings),
+    )
+
+
+def _since(meetings: Iterable[Meeting]) -> dict[Version, str]:
+    """When each version was validated first: to be measured again makes nobody later."""
+    return {m.pair[0]: m.at for m in reversed(list(meetings)) if m.pair[0] == m.pair[1]}
+
+
+def _attempts(meetings: Iterable[Meeting]) -> dict[Name, int]:
+    """How many versions of each player were validated."""
+    versions: dict[Name, set[Version]] = defaultdict(set)
+    for meeting in meetings:
+        if meeting.pair[0] == meeting.pair[1]:
+            versions[meeting.pair[0][:2]].add(meeting.pair[0])
+    return {name: len(found) for name, found in versions.items()}
+
+
+def _failures(who: Judged, attempts: Mapping[Name, int]) -> tuple[GameFailure, ...]:
+    return tuple(
+        GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts[entry.name])
+        for entry, meeting, reason in who.refused
+    )
+
+
+def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Mapping[Name, int]) -> tuple[GameRow, ...]:
+    """Rated rows: by place, then the earlier player first, then by name."""
+    entries = {version_of(entry): entry for entry in who.admitted}
+    counts = _counts(now)
+    points = points_places(counts)
+    opponents = [0] * len(now.players)
+    for a, b in now.met:
+        opponents[a] += 1
+        opponents[b] += 1
+    ratings = now.ratings
+    rows = [
+        GameRow(
+            place=int(ratings.place[i]),
+            rank_low=int(ratings.rank_low[i]),
+            rank_high=int(ratings.rank_high[i]),
+            with_leader=bool(ratings.with_leader[i]),
+            entry=entries[version],
+            rating=Rating(elo=float(ratings.elo[i]), low=float(ratings.low[i]), high=float(ratings.high[i])),
+            count=counts[i],
+            points_place=points[i],
+            opponents=opponents[i],
+            attempts=attempts[version[:2]],
+            since=since[version],
+        )
+        for i, version in enumerate(now.players)
+    ]
+
+    def order(row: GameRow) -> tuple[int, bool, str, tuple[str, ...]]:
+        return row.place, not row.entry.is_aside, row.since, name_order(row.entry)
+
+    return tuple(sorted(_beside(rows), key=order))
+
+
+def _beside(rows: Sequence[GameRow]) -> list[GameRow]:
+    """The same where those that are listed without a place of their own take none: theirs says where they would be.
+
+    How many of them are clearly stronger is not known here, so intervals of ranks are rather too wide than too narrow.
+    """
+    aside = [row.place for row in rows if row.entry.is_aside]
+    others = len(rows) - len(aside)
+    found = []
+    for row in rows:
+        ahead = sum(place < row.place for place in aside)
+        place = row.place - ahead
+        if row.entry.is_aside:
+            found.append(replace(row, place=place, rank_low=place, rank_high=place, with_leader=False))
+        else:
+            low, high = max(1, row.rank_low - ahead), max(place, min(row.rank_high, others))
+            leads = row.with_leader or place == 1
+            found.append(replace(row, place=place, rank_low=low, rank_high=high, with_leader=leads))
+    return found
+
+
+def _counts(now: Rated) -> list[Count]:
+    own: list[list[Count]] = [[] for _ in now.players]
+    for pair, meeting in now.met.items():
+        for player, count in zip(pair, meeting.tally.counts, strict=True):
+            own[player].append(count)
+    return [
+        Count(
+            wins=sum(count.wins for count in counts),
+            draws=sum(count.draws for count in counts),
+            losses=sum(count.losses for count in counts),
+            errors=sum(count.errors for count in counts),
+            score=math.fsum(count.score for count in counts),
+        )
+        for counts in own
+    ]
+
+
+def points_places(counts: Sequence[Count]) -> list[int]:
+    """Places by points, wins and score: equal ones share a place, and the next is skipped."""
+    worth = [(count.points, count.wins, count.score) for count in counts]
+    first = {value: place for place, value in reversed(list(enumerate(sorted(worth, reverse=True), start=1)))}
+    return [first[value] for value in worth]
+
+
+def _crosstable(now: Rated) -> dict[tuple[Name, Name], Crossing]:
+    found = {}
+    for pair, meeting in now.met.items():
+        names = [now.players[i][:2] for i in pair]
+        for side in (0, 1):
+            crossing = Crossing(count=meeting.tally.counts[side], duel=meeting.duel, side=side)
+            found[names[side], names[1 - side]] = crossing
+    return found
+
+
+def _cycle(now: Rated | None, shown: Mapping[Version, str]) -> Cycle:
+    if now is None:
+        return Cycle(names=(), share=0.0, triads=0)
+    wins, draws = np.zeros((2, len(now.players), len(now.players)))
+    # Every match, not each game once as in the rating: that two deterministic players repeat themselves is no doubt.
+    for (a, b), meeting in now.met.items():
+        one, other = meeting.tally.counts
+        wins[a, b], wins[b, a], draws[a, b], draws[b, a] = one.wins, other.wins, one.draws, other.draws
+    found = find_cycle(wins, draws)
+    return Cycle(names=tuple(shown[now.players[i]] for i in found.players), share=found.share, triads=found.triads)
+
+
+def _excluded(task: Task, field: Field, meetings: Iterable[Meeting]) -> tuple[GameExcluded, ...]:
+    """Who is kept off the board; also those without a folder that played officially."""
+    out = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
+    for meeting in meetings:
+        for player in meeting.duel.players if is_official(meeting.duel) else ():
+            if player.name not in field.names and (why := field.moderation.of(player.login, player.agent)):
+                out[player.name] = (player.login, player.agent, why)
+    return tuple(
+        GameExcluded(login=login, agent=agent, exclusion=why) for _, (login, agent, why) in sorted(out.items())
+    )  # fmt: skip

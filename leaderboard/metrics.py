@@ -1,0 +1,149 @@
+"""What a task's metrics say of a result. Which of two values is better is decided here and nowhere else, in `worth`."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluator.model.challenge import Task
+from evaluator.model.metric import Direction, Metric
+from evaluator.model.result import Result
+from leaderboard import curves
+from leaderboard.format import plain
+from leaderboard.resampling import Bounds, Scoring
+
+# A value that there is not: shown as a dash, ranked behind everything, and never taken for 0.
+MISSING = math.nan
+_SCORINGS: dict[str, Scoring] = {"iqm_return": "iqm", "median_return": "median"}
+_CURVES: dict[str, Callable[[curves.Curve, float], float | None]] = {
+    "steps_to_threshold": curves.steps_to_threshold,
+    "area_under_curve": curves.area_under_curve,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yardstick:
+    """How the values of episodes become one number: all that the bootstrap needs to know of a metric."""
+
+    id: str
+    """The task's: the same resamples for all its metrics."""
+    score: Scoring
+    """Mean, interquartile mean or median."""
+    bounds: Bounds
+    """The least and the greatest value that an episode can have."""
+
+
+def metrics_of(task: Task) -> tuple[Metric, ...]:
+    """Everything that its board shows of a result; the first one ranks."""
+    return task.metrics or (_score(task),)
+
+
+def _score(task: Task) -> Metric:
+    kind = "mean_return" if task.score == "mean" else "iqm_return"
+    return Metric(name="Score", kind=kind, direction=Direction.HIGHER, decimals=task.decimals)
+
+
+def ranking(task: Task) -> Metric:
+    """The one that ranks."""
+    return metrics_of(task)[0]
+
+
+def others(task: Task) -> tuple[Metric, ...]:
+    """Those that are only shown."""
+    return task.metrics[1:]
+
+
+def worth(metric: Metric, value: float) -> float:
+    """A value such that greater is better."""
+    return metric.sign * value
+
+
+def is_missing(value: float) -> bool:
+    """Whether there is no value."""
+    return math.isnan(value)
+
+
+def known(value: float) -> float | None:
+    """The value; None if there is none, as documents say it."""
+    return None if is_missing(value) else value
+
+
+def digits(task: Task) -> int:
+    """Digits after the point of what ranks."""
+    return ranking(task).decimals
+
+
+def arrow(metric: Metric) -> str:
+    """Which way is better, for the eye."""
+    return "↑" if metric.direction is Direction.HIGHER else "↓"
+
+
+def better(metric: Metric) -> str:
+    """Which way is better, in words."""
+    return f"{metric.direction.value} is better"
+
+
+def measures(metric: Metric) -> str:
+    """What it is, in words."""
+    threshold = "" if metric.threshold is None else plain(metric.threshold)
+    words = {
+        "mean_return": "mean return",
+        "iqm_return": "interquartile mean of returns",
+        "median_return": "median return",
+        "success_rate": f"share of episodes with a return of at least {threshold}",
+        "mean_length": "mean length of an episode in steps",
+        "steps_to_threshold": f"steps until the learning curve reached {threshold}",
+        "area_under_curve": "mean height of the learning curve",
+    }
+    return words.get(metric.kind, f"the host’s own {metric.kind}")
+
+
+def yardstick(task: Task, metric: Metric) -> Yardstick | None:
+    """How it is made of the values of episodes; None if it is a single number."""
+    match metric.kind:
+        case "mean_return" | "iqm_return" | "median_return":
+            return Yardstick(id=task.id, score=_SCORINGS.get(metric.kind, "mean"), bounds=task.bounds)
+        case "success_rate":
+            return Yardstick(id=task.id, score="mean", bounds=(0, 1))
+        case "mean_length":
+            return Yardstick(id=task.id, score="mean", bounds=None)
+    return None
+
+
+def episode_values(metric: Metric, result: Result) -> Sequence[float]:
+    """The value of each episode, for a metric with a yardstick."""
+    match metric.kind:
+        case "success_rate":
+            threshold = metric.threshold or 0.0
+            return [float(value >= threshold) for value in result.returns]
+        case "mean_length":
+            return result.lengths
+    return result.returns
+
+
+def is_any_sealed(results: Iterable[Result]) -> bool:
+    """Whether some of the results show one rounded score and no episodes."""
+    return any(result.sealed for result in results)
+
+
+def single(task: Task, metric: Metric, result: Result) -> float:
+    """The number of a metric that is not made of the values of episodes, or of a sealed result, which shows but one."""
+    if result.sealed:
+        score = result.sealed.score
+        return score if score is not None and metric == ranking(task) else MISSING
+    if metric.is_own:
+        return result.metrics.get(metric.kind, MISSING)
+    curve = curves.curve(result, task.script)
+    found = _CURVES[metric.kind](curve, metric.threshold or 0.0) if curve else None
+    return MISSING if found is None else found
+
+
+def single_error(metric: Metric, result: Result) -> float:
+    """Its standard error; infinite where one number says nothing of the spread."""
+    return result.metrics.get(metric.error_key, np.inf) if metric.is_own and not result.sealed else np.inf
+
+
+def by_value(values: Iterable[tuple[Metric, float]]) -> tuple[tuple[bool, float], ...]:
+    """A sort key, the better first: value after value, each missing one behind all others."""
+    return tuple((is_missing(value), 0.0 if is_missing(value) else -worth(metric, value)) for metric, value in values)

@@ -1,0 +1,197 @@
+"""Quotas: how many versions an owner, or a team, had evaluated officially, and what waits until they renew.
+
+Everything is counted from what is recorded, so a limit that the hosts change holds from that moment on, for everybody. A
+version that was counted once is evaluated again without a charge, whatever made that necessary.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from evaluator.model.challenge import Challenge
+from evaluator.model.duel import Duel
+from evaluator.model.phase import Phase, Quota
+from evaluator.model.result import Class, Result
+from evaluator.model.verdict import Verdict
+from leaderboard.entry import Entry
+from leaderboard.plan import DuelItem, Item
+from leaderboard.teams import is_asked, teams
+
+# Our failures and what was never played cost nothing.
+FREE = (Verdict.INTERNAL_ERROR, Verdict.INVALID)
+
+Version = tuple[str, str]
+"""Owner without capitals, and the digest of the version."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """One limit of a quota, as it stands."""
+
+    words: str
+    """`today`, `this month`, `this season` or `in this phase`."""
+    limit: int
+    """How many versions it allows."""
+    used: int
+    """How many there were; more than the limit where that was lowered."""
+    renews: datetime | None
+    """When it begins anew; None where it never does."""
+
+    @property
+    def left(self) -> int:
+        """How many more it allows."""
+        return max(0, self.limit - self.used)
+
+    @property
+    def renewal(self) -> str:
+        """When it begins anew, in words."""
+        return f"renews {self.renews:%Y-%m-%d %H:%M} UTC" if self.renews else "does not renew"
+
+
+@dataclass(kw_only=True)
+class Account:
+    """One quota and those who share it."""
+
+    quota: Quota
+    """The limits."""
+    phase: Phase | None
+    """Whose they are; None for the season's."""
+    owners: frozenset[str]
+    """Logins without capitals."""
+    first: dict[Version, datetime] = field(default_factory=dict)
+    """The versions that were counted, and when each was evaluated first."""
+
+    def windows(self, now: datetime) -> list[Window]:
+        """Each limit as it stands."""
+        day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        month = day.replace(day=1)
+        following = (month + timedelta(days=32)).replace(day=1)
+        quota, whole = self.quota, "in this phase" if self.phase else "this season"
+        asked = [
+            ("today", quota.per_day, day, day + timedelta(days=1)),
+            ("this month", quota.per_month, month, following),
+            (whole, quota.total, None, None),
+        ]
+        return [
+            Window(words=words, limit=limit, used=self._since(begin), renews=renews)
+            for words, limit, begin, renews in asked
+            if limit is not None
+        ]
+
+    def _since(self, begin: datetime | None) -> int:
+        return sum(begin is None or at >= begin for at in self.first.values())
+
+    def exhausted(self, now: datetime) -> Window | None:
+        """The limit that allows no further version, the one that renews last; None where there is room."""
+        full = [window for window in self.windows(now) if not window.left]
+        return max(full, key=lambda window: window.renews or datetime.max.replace(tzinfo=UTC), default=None)
+
+    def why(self, window: Window) -> str:
+        """In words, why a version waits."""
+        return f"{self.name}: {window.used} of {window.limit} {window.words}; {window.renewal}"
+
+    @property
+    def name(self) -> str:
+        """Which quota it is."""
+        return f"quota of phase '{self.phase.id}'" if self.phase else "quota"
+
+    def remaining(self, now: datetime) -> str:
+        """In words, what is left of it."""
+        parts = [
+            f"{window.left} of {window.limit} versions left {window.words}, {window.renewal}" for window in self.windows(now)
+        ]
+        shared = f", shared by {', '.join(sorted(self.owners))}" if len(self.owners) > 1 else ""
+        return f"{self.name}{shared}: {'; '.join(parts)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """What is wanted and has to wait."""
+
+    item: Item | DuelItem
+    """What."""
+    reason: str
+    """Why, how long, and what to do."""
+    renews: datetime | None
+    """When it is wanted by itself; None where it never is."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One official record of a version that counts."""
+
+    version: Version
+    task_id: str
+    at: datetime
+
+
+def counted(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[Counted]:
+    """Every record that counts; a version that plays many matches, or many tasks, is one version all the same."""
+    records: list[Result | Duel] = [*results, *duels]
+    for record in records:
+        if record.klass is not Class.OFFICIAL or record.season != challenge.season or record.verdict in FREE:
+            continue
+        at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        for player in record.players if isinstance(record, Duel) else (record,):
+            if player.verdict not in FREE:
+                yield Counted((player.login.casefold(), player.submission_digest), record.task, at)
+
+
+class Accounts:
+    """All accounts of a season."""
+
+    def __init__(
+        self, challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], duels: Iterable[Duel]
+    ) -> None:
+        self._challenge = challenge
+        self._teams = teams(entries)
+        self._quotas = [(None, challenge.quota), *((phase, phase.quota) for phase in challenge.phases)]
+        self._found: dict[tuple[str | None, frozenset[str]], Account] = {}
+        if any(quota for _, quota in self._quotas):
+            for record in counted(challenge, results, duels):
+                for account in self.of(record.version[0], [record.task_id]):
+                    known = account.first.get(record.version)
+                    account.first[record.version] = min(known or record.at, record.at)
+
+    def of(self, login: str, task_ids: Iterable[str]) -> list[Account]:
+        """The accounts that versions of an owner on those tasks are charged to: the season's, then the phases'."""
+        owner, tasks = login.casefold(), set(task_ids)
+        found = []
+        for phase, quota in self._quotas:
+            if quota is None or (phase is not None and not tasks.intersection(phase.tasks)):
+                continue
+            owners = self._teams.get(owner, frozenset([owner])) if quota.of == "team" else frozenset([owner])
+            account = Account(quota=quota, phase=phase, owners=owners)
+            found.append(self._found.setdefault((phase.id if phase else None, owners), account))
+        return found
+
+
+def hold(
+    challenge: Challenge, items: Sequence[Item | DuelItem], accounts: Accounts, arrived: Mapping[tuple[str, str], datetime],
+    now: datetime,
+) -> tuple[list[Item | DuelItem], list[Held]]:  # fmt: skip
+    """What may be evaluated now, and what has to wait. Who came first is served first; the order of items stays."""
+    order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in _entries(items[i])), i))
+    waiting: dict[int, Held] = {}
+    for index in order:
+        item = items[index]
+        needed = [
+            (account, version)
+            for entry in _entries(item)
+            if is_asked(challenge.people, entry)
+            for version in [(entry.login.casefold(), entry.digest)]
+            for account in accounts.of(entry.login, [item.task_id])
+            if version not in account.first
+        ]
+        full = [(account, window) for account, _ in needed if (window := account.exhausted(now))]
+        if full:
+            account, window = full[0]
+            waiting[index] = Held(item=item, reason=account.why(window), renews=window.renews)
+            continue
+        for account, version in needed:
+            account.first[version] = now
+    return [item for index, item in enumerate(items) if index not in waiting], [waiting[i] for i in sorted(waiting)]
+
+
+def _entries(item: Item | DuelItem) -> tuple[Entry, ...]:
+    return (item.entry,) if isinstance(item, Item) else item.entries

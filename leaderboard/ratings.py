@@ -1,0 +1,219 @@
+"""Ratings of players by Davidson's model, with 95 % intervals of differences and rank intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from leaderboard.connected import bounds_draws, core_of
+from leaderboard.davidson import Floats, Indices, Likelihood, Matches, covariance, maximise
+from leaderboard.estimate import ENDS
+
+# 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
+ELO = 400 / np.log(10)
+# Ratings that differ by less share a place.
+EQUAL = 1e-9
+# Pairs are compared in blocks of this many rows, which stay in the processor's cache.
+ROWS = 64
+
+
+class Pairing(NamedTuple):
+    """What two players did against each other."""
+
+    a: int
+    """One player, from 0."""
+    b: int
+    """The other."""
+    wins_a: float
+    """Matches that a won."""
+    wins_b: float
+    """Matches that b won."""
+    draws: float
+    """Matches that nobody won."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratings:
+    """How strong the players are; every array is by player, of shape (players,) unless it says otherwise."""
+
+    theta: Floats
+    """Logarithm of the strength; the anchor's is 0."""
+    covariance: Floats
+    """Of `theta`, shape (players, players); the anchor's row and column are 0."""
+    nu: float
+    """How likely draws are: between equals ν : 2; 0 without draws."""
+    elo: Floats
+    """`theta` on the Elo scale."""
+    low: Floats
+    """Lower end of the 95 % interval of the difference to the anchor."""
+    high: Floats
+    """Upper end."""
+    rank_low: Indices
+    """1 + players significantly stronger."""
+    rank_high: Indices
+    """Players − those significantly weaker."""
+    place: Indices
+    """1 + players with a higher rating; equal ratings share a place."""
+    with_leader: npt.NDArray[np.bool_]
+    """Not told apart from the leader; where several share the first place, from at least one of them."""
+    prior: tuple[int, ...]
+    """Players whose rating needs a prior, ascending."""
+    nu_prior: bool
+    """Whether ν needs a prior: no way round leads over more wins than draws, as where all matches are draws."""
+
+
+class _Fit(NamedTuple):
+    """Estimates of all strengths and log ν, and their covariance, shape (players + 1,) and (players + 1, players + 1)."""
+
+    point: Floats
+    spread: Floats
+
+
+def rate(pairings: Sequence[Pairing] | Floats, players: int, anchor: int) -> Ratings:
+    """Rate players by what they did against each other.
+
+    Maximum likelihood of Davidson's model (JASA 65, 1970): a beats b with probability π_a / (π_a + π_b + ν √(π_a π_b)),
+    and draws with ν √(π_a π_b) / (the same); theta = log π. It exists only among players each of whom can be reached
+    from each other over "beat or drew" (Ford, Solution of a ranking problem from binary comparisons, American
+    Mathematical Monthly 64, 1957). So the largest such part is fitted alone. The others are placed with that held fixed,
+    each with a prior of one draw against the anchor, or against the mean of that part where the anchor is not in it:
+    a player that won all its matches is rated, and moves nobody else.
+
+    With draws this is not enough for ν: if A beats B or draws, and never loses, ν and A's strength grow together without
+    end. There, ν has a prior of one decided match between two equals, which touches no strength.
+
+    The intervals are Wald's, from the inverse of the information; the uncertainty of the fixed part is carried over to
+    the others.
+
+    Args:
+        pairings: who did what against whom, in any order, as tuples or as an array of shape (pairings, 5). The order
+            does not change a bit of what is returned.
+        players: how many there are; those without a match are rated by their prior.
+        anchor: who is rated 0.
+    """
+    matches = _tally(pairings)
+    core = core_of(matches, players, anchor)
+    inside = np.zeros(players, dtype=np.bool_)
+    inside[core] = True
+    weights = np.zeros(players)
+    weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
+    nu_prior = bool((_within(matches, inside).draws > 0).any()) and not bounds_draws(_within(matches, inside), players)
+    fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior), weights)
+    others = np.flatnonzero(~inside)
+    if len(others):
+        fit = _shifted(_place_others(fit, matches, others), np.eye(1, players, anchor)[0])
+    nu = float(np.exp(fit.point[-1]))
+    return _ratings(fit.point[:-1], fit.spread[:-1, :-1], nu=nu, prior=tuple(others.tolist()), nu_prior=nu_prior)
+
+
+def _tally(pairings: Sequence[Pairing] | Floats) -> Matches:
+    """Each pair once, in ascending order; sums are taken in an order that is a function of their terms alone."""
+    table = np.asarray(pairings, dtype=np.float64).reshape(-1, 5)
+    table = table[(table[:, 0] != table[:, 1]) & (table[:, 2:] > 0).any(axis=1)]
+    turned = table[:, 0] > table[:, 1]
+    table = np.where(turned[:, np.newaxis], table[:, [1, 0, 3, 2, 4]], table)
+    table = table[np.lexsort(table.T[::-1])]
+    begins = np.ones(len(table), dtype=np.bool_)
+    begins[1:] = (table[1:, :2] != table[:-1, :2]).any(axis=1)
+    first = np.flatnonzero(begins)
+    sums = np.add.reduceat(table[:, 2:], first, axis=0) if len(first) else table[:, 2:]
+    return Matches(*table[first, :2].astype(np.intp).T, *sums.T)
+
+
+def _within(matches: Matches, inside: npt.NDArray[np.bool_]) -> Matches:
+    return matches.where(inside[matches.a] & inside[matches.b])
+
+
+def _fit_core(matches: Matches, core: Indices, players: int, nu_prior: bool) -> _Fit:
+    """Fit the core alone; the others stay at 0 and certain."""
+    likelihood = Likelihood(matches=matches, priors=np.zeros(players), decided=float(nu_prior))
+    point, spread = np.zeros(players + 1), np.zeros((players + 1, players + 1))
+    drawn = float(matches.draws.sum())
+    point[-1] = np.log(2 * drawn / (matches.total.sum() - drawn + nu_prior)) if drawn else -np.inf
+    free = np.append(core, players) if drawn else core
+    if len(core) > 1:
+        point = maximise(likelihood, point, free)
+        spread[np.ix_(free, free)] = covariance(likelihood, point, free)
+    return _Fit(point, spread)
+
+
+def _place_others(core: _Fit, matches: Matches, others: Indices) -> _Fit:
+    """Place the others around the core.
+
+    Their estimate is a function of the core's; to first order its derivative is −(information about themselves)⁻¹ ·
+    (information shared with the core), by which the core's uncertainty adds to their own.
+    """
+    players = len(core.point) - 1
+    priors = np.zeros(players)
+    priors[others] = 1
+    touching = matches.where((priors[matches.a] > 0) | (priors[matches.b] > 0))
+    likelihood = Likelihood(matches=touching, priors=priors, decided=0)
+    point = maximise(likelihood, core.point, others)
+    own, fixed = covariance(likelihood, point, others), np.delete(np.arange(players + 1), others)
+    change = -own @ likelihood.information(point)[np.ix_(others, fixed)]
+    spread, held = core.spread.copy(), core.spread[np.ix_(fixed, fixed)]
+    shared = change @ held
+    spread[np.ix_(others, fixed)], spread[np.ix_(fixed, others)] = shared, shared.T
+    spread[np.ix_(others, others)] = own + shared @ change.T
+    return _Fit(point, spread)
+
+
+def _shifted(fit: _Fit, weights: Floats) -> _Fit:
+    """The same with strengths relative to a weighted mean of them."""
+    point, spread = fit.point.copy(), fit.spread.copy()
+    point[:-1] -= weights @ fit.point[:-1]
+    spread[:-1] -= weights @ spread[:-1]
+    spread[:, :-1] -= (spread[:, :-1] @ weights)[:, np.newaxis]
+    return _Fit(point, spread)
+
+
+def _ratings(theta: Floats, spread: Floats, *, nu: float, prior: tuple[int, ...], nu_prior: bool) -> Ratings:
+    margin = float(special.ndtri(ENDS[1]))
+    around = margin * np.sqrt(np.maximum(np.diagonal(spread), 0))
+    elo = ELO * theta
+    place = _places(elo)
+    better, worse, leaders_better = _compare(theta, spread, margin, place == 1)
+    return Ratings(
+        theta=theta,
+        covariance=spread,
+        nu=nu,
+        elo=elo,
+        low=ELO * (theta - around),
+        high=ELO * (theta + around),
+        rank_low=np.minimum(1 + better, place),
+        rank_high=np.maximum(len(theta) - worse, place),
+        place=place,
+        with_leader=leaders_better < (place == 1).sum(),
+        prior=prior,
+        nu_prior=nu_prior,
+    )
+
+
+def _places(elo: Floats) -> Indices:
+    """1 + players with a higher rating, where neighbours closer than `EQUAL` are equal."""
+    order = np.argsort(-elo, kind="stable")
+    begins = np.ones(len(elo), dtype=np.bool_)
+    begins[1:] = np.diff(-elo[order]) > EQUAL
+    place = np.empty(len(elo), dtype=np.intp)
+    place[order] = np.maximum.accumulate(np.where(begins, np.arange(1, len(elo) + 1), 0))
+    return place
+
+
+def _compare(theta: Floats, spread: Floats, margin: float, best: npt.NDArray[np.bool_]) -> tuple[Indices, Indices, Indices]:
+    """How many are significantly stronger than each, how many weaker, and how many of the best are stronger.
+
+    Two are told apart where the 95 % interval of their difference excludes 0.
+    """
+    own = np.diagonal(spread)
+    better, worse, leaders_better = np.zeros((3, len(theta)), dtype=np.intp)
+    for start in range(0, len(theta), ROWS):
+        rows = slice(start, start + ROWS)
+        sure = margin * np.sqrt(np.maximum(np.add.outer(own[rows], own) - 2 * spread[rows], 0))
+        lead = np.subtract.outer(theta[rows], theta)
+        better[rows] = (lead < -sure).sum(axis=1)
+        worse[rows] = (lead > sure).sum(axis=1)
+        leaders_better[rows] = (lead[:, best] < -sure[:, best]).sum(axis=1)
+    return better, worse, leaders_better

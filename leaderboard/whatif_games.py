@@ -1,0 +1,137 @@
+"""What if this player were merged? Its duels, and the rating that they would give it, or that it has."""
+
+from collections.abc import Iterable, Iterator
+
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel
+from evaluator.model.preview import Agent
+from evaluator.model.result import Class, SandboxKind
+from evaluator.model.verdict import Verdict, in_plain_words
+from leaderboard.boards import moves_of, position_text
+from leaderboard.comment_states import GamePreview, Meeting
+from leaderboard.duels import tally, validation_fault
+from leaderboard.entry import Entry
+from leaderboard.game_standings import GameBoard, GameRow
+from leaderboard.standings import Standings
+
+# A position that takes more characters is not drawn.
+POSITION = 1200
+
+Name = tuple[str, str]
+"""Login without capitals, and the agent's folder."""
+
+
+def promoted(agents: Iterable[Agent]) -> list[Duel]:
+    """A preview's duels as if they were official. They are never stored, and only what passed the guard comes this far."""
+    return [
+        duel.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER})
+        for agent in agents
+        for duel in agent.duels
+    ]
+
+
+def previewed(then: Standings, now: Standings, agent: Agent) -> tuple[GamePreview, ...]:
+    """Each game that a preview played. `then`: the board with the pull request's agents; `now`: without them."""
+    name = (agent.login.casefold(), agent.agent)
+    baselines = {entry.name for entry in _known(then) if entry.baseline}
+    found = []
+    for board, before in zip(then.games, now.games, strict=True):
+        own = [duel for duel in agent.duels if (duel.task, duel.task_digest) == (board.task.id, board.task.digest())]
+        if own:
+            old = _row(before, name)
+            shown = _played(board, name, own, baselines)
+            found.append(_with(shown, own_last=old.rating if old else None))
+    return tuple(found)
+
+
+def official(now: Standings, entry: Entry) -> tuple[GamePreview, ...]:
+    """Each game in which an entry's validation is recorded."""
+    baselines = {other.name for other in _known(now) if other.baseline}
+    found = []
+    for board in now.games:
+        failure = next((failure for failure in board.failures if failure.entry.name == entry.name), None)
+        met = [crossing.duel for (name, _), crossing in board.crosstable.items() if name == entry.name]
+        if failure:
+            found.append(
+                GamePreview(
+                    task=board.task, refusal=failure.reason, position=_position(board.task, failure.duel),
+                    log=failure.duel.players[0].log_tail, official=True,
+                )
+            )  # fmt: skip
+        elif _row(board, entry.name) or met:
+            signed = all(duel.beacon_verified for duel in met)
+            found.append(_with(_rated(board, entry.name, met, baselines), official=True, signed=signed))
+    return tuple(found)
+
+
+def _with(game: GamePreview, **fields: object) -> GamePreview:
+    return GamePreview(**{**game.__dict__, **fields})
+
+
+def _known(board: Standings) -> Iterator[Entry]:
+    for game in board.games:
+        yield from (row.entry for row in game.rows)
+        yield from (failure.entry for failure in game.failures)
+        yield from game.waiting
+
+
+def _row(board: GameBoard, name: Name) -> GameRow | None:
+    return next((row for row in board.rows if row.entry.name == name), None)
+
+
+def _played(board: GameBoard, name: Name, own: list[Duel], baselines: set[Name]) -> GamePreview:
+    """A preview's duels of one player in one game."""
+    broken = next((duel for duel in own if duel.verdict is not Verdict.OK), None)
+    failed = broken.message or "it gave no reason" if broken else None
+    validation = next((duel for duel in own if duel.is_validation), None)
+    refusal = validation_fault(validation) if validation and validation.verdict is Verdict.OK else None
+    if refusal is not None:
+        return GamePreview(task=board.task, refusal=refusal, position=_position(board.task, validation), failed=failed)
+    met = [duel for duel in own if not duel.is_validation and duel.verdict is Verdict.OK]
+    return _with(_rated(board, name, met, baselines), failed=failed)
+
+
+def _rated(board: GameBoard, name: Name, met: Iterable[Duel], baselines: set[Name]) -> GamePreview:
+    row = _row(board, name)
+    meetings = tuple(_meeting(duel, name, baselines) for duel in met)
+    if row is None:
+        return GamePreview(task=board.task, meetings=meetings, anchor=board.anchor)
+    leader = next((other for other in board.rows if other is not row), None)
+    return GamePreview(
+        task=board.task, meetings=meetings, rating=row.rating, place=row.place, rank_low=row.rank_low,
+        rank_high=row.rank_high, with_leader=row.with_leader, players=len(board.rows), anchor=board.anchor,
+        one_sided=row.entry.shown in board.prior,
+        leader=leader.rating if leader else None, leader_name=leader.entry.shown if leader else None,
+    )  # fmt: skip
+
+
+def _meeting(duel: Duel, name: Name, baselines: set[Name]) -> Meeting:
+    side = [player.name for player in duel.players].index(name)
+    other = duel.players[1 - side]
+    return Meeting(
+        opponent=f"{other.login}/{other.agent}", count=tally(duel).counts[side], is_baseline=other.name in baselines,
+        fault=_fault(duel, side),
+    )  # fmt: skip
+
+
+def _position(task: Task, validation: Duel | None) -> str:
+    """Where a player first broke a rule against itself, drawn with characters; nothing where it just ended."""
+    if validation is None or any(player.verdict is not Verdict.OK for player in validation.players):
+        return ""
+    index = next((index for index, match in enumerate(validation.matches) if match.offenders), None)
+    if index is None:
+        return ""
+    shown = position_text(task, moves_of(validation)[index]) or ""
+    return shown if len(shown) <= POSITION else ""
+
+
+def _fault(duel: Duel, side: int) -> str:
+    """The first thing that a side did against the rules."""
+    player = duel.players[side]
+    if player.verdict is not Verdict.OK:
+        return " ".join(f"{in_plain_words(player.verdict)} {player.message}".split())
+    for index, match in enumerate(duel.matches):
+        if side in match.offenders:
+            what = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
+            return " ".join(f"match {index + 1}, move {match.plies + 1}: {what} {match.message}".split())
+    return ""

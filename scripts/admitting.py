@@ -1,0 +1,77 @@
+"""A board at a moment, as it lies on this disk: when versions came to main, and what the rules make of them."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from evaluator.host.load import MAX_BYTES, LoadError, parse_yaml
+from evaluator.model.challenge import Challenge, Task
+from evaluator.model.submission import MANIFEST_NAME
+from leaderboard.admission import Gate, phase_refusal
+from leaderboard.entry import Entry
+from leaderboard.teams import faults
+from scripts.board import LOCAL, Board, Found
+from scripts.bot.beacon import EXAMPLES, arrived
+from scripts.bot.git import Repository
+from scripts.bot.moment import arrivals
+from scripts.console import CommandError
+
+
+def gate_of(board: Board, entries: Sequence[Entry], now: datetime) -> Gate:
+    """A moment here: git is asked when versions came to main, GitHub is not asked who is a member of what."""
+    challenge = board.challenge
+    if not (challenge.phases or challenge.quota or challenge.people.one_team_each):
+        return Gate(now=now)
+    clone = Repository(board.root)
+    try:
+        main = clone.resolve("HEAD")
+        found = arrived(clone, main, {(entry.login, entry.agent): entry.digest for entry in entries}) if main else {}
+    except CommandError:  # No clone: whatever is here comes now.
+        found = {}
+    return Gate(now=now, arrived=arrivals(entries, found))
+
+
+def people_faults(challenge: Challenge, found: Found, folder: str) -> Iterator[str]:
+    """What an agent's manifest says of its people that the challenge does not take, each with its line."""
+    if found.baseline or challenge.people.is_host(found.login):
+        return
+    manifest = next(blob.content for blob in found.folder.blobs if blob.path == MANIFEST_NAME)
+    _, where = parse_yaml(manifest, MANIFEST_NAME, MAX_BYTES)
+    for place, text in faults(challenge.people, found.login, found.folder.submission):
+        while place and place not in where:
+            place = place[:-1]
+        yield f"{folder}/{MANIFEST_NAME}:{where.get(place, 1)}: {text}"
+
+
+def refuse_people(board: Board, found: Found) -> None:
+    """Whether the people of an agent are taken; the examples of the repository have none.
+
+    Raises:
+        LoadError: they are not.
+    """
+    if not found.path.resolve().is_relative_to(board.root.resolve() / EXAMPLES):
+        lines = tuple(people_faults(board.challenge, found, found.shown))
+        if lines:
+            raise LoadError(*lines)
+
+
+def closed(challenge: Challenge, found: Found, at: datetime) -> Iterator[tuple[Task, str]]:
+    """Each task on which a version that came to main at that moment would not count, and why."""
+    if found.path.parent.name == EXAMPLES or found.baseline or challenge.people.is_host(found.login):
+        return
+    for task in challenge.tasks:
+        phase = challenge.phase_of(task.id)
+        if phase and found.login == LOCAL:  # Nobody knows yet whose it will be.
+            phase = phase.model_copy(update={"allow": (), "teams": ()})
+        if phase and found.folder.submission.plays(task) and (why := phase_refusal(phase, found.login, at, None)):
+            yield task, why
+
+
+def closed_lines(board: Board, found: Found, now: datetime | None = None) -> list[str]:
+    """The same of a folder on this disk, in words; a version that stands on main came when that says."""
+    if not board.challenge.phases:
+        return []
+    gate = gate_of(board, [found.entry()], now or datetime.now(UTC))
+    return [
+        f"{found.shown}: not on {task.id}: {why}"
+        for task, why in closed(board.challenge, found, gate.arrival(found.entry()))
+    ]

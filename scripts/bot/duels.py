@@ -1,0 +1,78 @@
+"""A duel as the workflows hold it, and in one line of ours: nothing that a player says is ever in a workflow's log."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from evaluator.host.contest import Contender, DuelOrder, hold
+from evaluator.host.games import open_game
+from evaluator.host.worlds import WorldError
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel, Player
+from evaluator.model.result import Class
+from evaluator.model.verdict import Verdict
+from leaderboard.duels import tally, validation_fault
+from scripts.bot.lines import harmless
+from scripts.console import OUR_FAULT, CommandError, bar
+from scripts.evaluating import Bench
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a duel counts as."""
+
+    klass: Class
+    """official or preview."""
+    beacon: str
+    """Where its seeds come from."""
+    commit: str
+    """The board's commit, or the pull request's."""
+    run_url: str | None
+    """The workflow run."""
+
+
+def play_duel(
+    bench: Bench, task: Task, contenders: tuple[Contender, Contender], terms: Terms, *, quiet: bool = True
+) -> Duel:
+    """Have two players meet, with a bar.
+
+    Raises:
+        CommandError: the game cannot be made here.
+    """
+    try:
+        game = open_game(task)
+    except WorldError as error:
+        raise CommandError(OUR_FAULT, str(error)) from error
+    order = DuelOrder(
+        contenders=contenders, game=game, limits=bench.board.challenge.limits, season=bench.board.challenge.season,
+        beacon=terms.beacon, beacon_verified=False, klass=terms.klass, runtime_digest=bench.runtime_digest,
+        commit=terms.commit, run_url=terms.run_url,
+    )  # fmt: skip
+    with bar(f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet) as done:
+        return hold(order, bench.chosen.kind, bench.chosen.opener, lambda: datetime.now(UTC), done)
+
+
+def between(duel: Duel) -> str:
+    """Who met, in the order of the sides."""
+    first, second = (_name(player) for player in duel.players)
+    return first if duel.is_validation else f"{first} v {second}"
+
+
+def _name(player: Player) -> str:
+    return f"{player.login}/{player.agent}"
+
+
+def outcome(duel: Duel) -> str:
+    """What came of it, in words of ours."""
+    if duel.verdict is not Verdict.OK:
+        return str(duel.verdict)
+    if duel.is_validation:
+        return "refused" if validation_fault(duel) else "validated"
+    count = tally(duel).counts[0]
+    return f"+{count.wins} ={count.draws} -{count.losses}"
+
+
+def told(duel: Duel) -> str:
+    """One line for a log: only what failed on our side is told in words, for a log line can be a command there."""
+    said = duel.message.splitlines()
+    why = f": {harmless(said[0])}" if duel.verdict is Verdict.INTERNAL_ERROR and said else ""
+    return f"{between(duel)} on {duel.task}: {outcome(duel)}{why}"

@@ -1,0 +1,101 @@
+"""The agents that stand on a commit: read from its objects, whatever a checkout made of them."""
+
+from pathlib import Path
+
+from evaluator.host.folder import Folder, assemble, check_name
+from evaluator.host.load import LoadError
+from evaluator.model.challenge import Challenge, SubmissionLimits
+from evaluator.model.names import AGENT, LOGIN
+from evaluator.model.submission import Blob
+from leaderboard.entry import Entry
+from scripts.board import LOCAL, Found
+from scripts.bot.beacon import EXAMPLES, ROOT, Name, folder_of
+from scripts.bot.git import REGULAR, Leaf, Repository
+
+
+def read_entries(clone: Repository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:
+    """The agents of a commit, the examples among the baselines included, and a line for every folder that is none."""
+    folders: dict[Name, list[Leaf]] = {}
+    for leaf in clone.leaves(sha, ROOT):
+        parts = leaf.path.decode("utf-8", "replace").split("/")
+        if len(parts) > 3:
+            folders.setdefault((parts[1], parts[2]), []).append(leaf)
+    faults = [f"{ROOT}/{name[0]}/{name[1]}: {_RESERVED}" for name in sorted(folders) if name[0].casefold() == LOCAL]
+    folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != LOCAL}
+    folders |= _baselines(clone, sha, challenge)
+    entries: list[Entry] = []
+    names = sorted(folders)
+    for begin in range(0, len(names), 200):
+        part = {name: folders[name] for name in names[begin : begin + 200]}
+        _take(clone, part, challenge, entries, faults)
+    return entries, faults
+
+
+_RESERVED = f"the login {LOCAL} stands for the example agents"
+
+
+def _baselines(clone: Repository, sha: str, challenge: Challenge) -> dict[Name, list[Leaf]]:
+    """The files of the examples that are part of the official board."""
+    found: dict[Name, list[Leaf]] = {}
+    for leaf in clone.leaves(sha, EXAMPLES):
+        parts = leaf.path.decode("utf-8", "replace").split("/")
+        if len(parts) > 2 and challenge.is_baseline(LOCAL, parts[1], example=True):
+            found.setdefault((LOCAL, parts[1]), []).append(leaf)
+    return found
+
+
+def _take(
+    clone: Repository, folders: dict[Name, list[Leaf]], challenge: Challenge, entries: list[Entry], faults: list[str]
+) -> None:
+    good: dict[Name, list[Leaf]] = {}
+    for name, leaves in folders.items():
+        if fault := _refused(name, leaves, challenge.submissions):
+            faults.append(f"{folder_of(name)}: {fault}")
+        else:
+            good[name] = [leaf for leaf in leaves if b"/__pycache__/" not in leaf.path]
+    contents = iter(clone.read([leaf.oid for leaves in good.values() for leaf in leaves]))
+    for (login, agent), leaves in good.items():
+        blobs = tuple(_blob((login, agent), leaf, next(contents)) for leaf in leaves)
+        try:
+            folder = assemble(blobs, challenge.submissions)
+        except LoadError as error:
+            faults.extend(f"{folder_of((login, agent))}/{line}" for line in error.lines)
+            continue
+        named = challenge.is_baseline(login, agent, example=login == LOCAL)
+        entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest, baseline=named))
+
+
+def _refused(name: Name, leaves: list[Leaf], limits: SubmissionLimits) -> str | None:
+    if not LOGIN.fullmatch(name[0]) or not AGENT.fullmatch(name[1]):
+        return "is not named <login>/<agent>"
+    if any(leaf.mode not in REGULAR for leaf in leaves):
+        return "holds something else than plain files"
+    if len(leaves) > limits.files or sum(leaf.size for leaf in leaves) > limits.kib * 1024:
+        return "is larger than the challenge allows"
+    try:
+        for leaf in leaves:
+            check_name(_inside(name, leaf))
+    except LoadError as error:
+        return str(error)
+    return None
+
+
+def _inside(name: Name, leaf: Leaf) -> str:
+    """A file's path from its agent's folder."""
+    return leaf.path.decode("utf-8", "replace")[len(folder_of(name)) + 1 :]
+
+
+def _blob(name: Name, leaf: Leaf, content: bytes) -> Blob:
+    return Blob(path=_inside(name, leaf), executable=leaf.mode == "100755", content=content)
+
+
+def read_agent(clone: Repository, sha: str, entry: Entry, limits: SubmissionLimits) -> Folder:
+    """An entry's files from the commit's objects, whatever the checkout made of them."""
+    return assemble(clone.blobs(sha, folder_of((entry.login, entry.agent))), limits)
+
+
+def found_at(clone: Repository, sha: str, entry: Entry, limits: SubmissionLimits) -> Found:
+    """An entry as the evaluator takes it."""
+    path = clone.path / Path(folder_of((entry.login, entry.agent)))
+    folder = read_agent(clone, sha, entry, limits)
+    return Found(login=entry.login, agent=entry.agent, path=path, folder=folder, baseline=entry.baseline)

@@ -1,0 +1,50 @@
+"""`pullrank tournament`: every wanted duel of the games here, then the ratings."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.model.verdict import Verdict
+from scripts.board import open_board
+from scripts.commands.rank import compute
+from scripts.console import OK, OUR_FAULT, print_json, say
+from scripts.dueling import Hall
+from scripts.evaluating import open_bench
+from scripts.game_documents import game_document
+from scripts.game_tables import game_tables
+from scripts.touring import Tour, players, tour
+
+
+def run(
+    game: Annotated[list[str] | None, typer.Option(help="Only this game; may be given again.")] = None,
+    sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
+) -> int:
+    """Hold the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel."""
+    board = open_board(Path.cwd())
+    games = board.games(game)
+    hall = Hall(bench=open_bench(board, sandbox))
+    held = tour(hall, players(board, say), games, quiet=as_json)
+    table = compute(board, official=False, tasks=[task.id for task in games])
+    if as_json:
+        counts = {"held": len(held.held), "recorded_before": held.recorded, "failed": len(failures(held))}
+        print_json({**counts, "games": [game_document(found) for found in table.games]})
+    else:
+        for found in table.games:
+            game_tables(found)
+        say(f"\n{summary(held)}")
+    return OUR_FAULT if failures(held) else OK
+
+
+def failures(held: Tour) -> list[str]:
+    """What failed on our side."""
+    return [duel.message for duel in held.held if duel.verdict is not Verdict.OK]
+
+
+def summary(held: Tour) -> str:
+    """What a tournament came to, in a line."""
+    matches = sum(len(duel.matches) for duel in held.held)
+    failed = failures(held)
+    more = f" {len(failed)} failed on our side, the first with: {failed[0]}" if failed else ""
+    return f"{len(held.held)} duels of {matches:,} matches held, {held.recorded} recorded before.{more}"

@@ -1,0 +1,157 @@
+"""Holds duels and records them: the verbs `duel`, `tournament`, `evaluate`, `verify` and `demo` share this."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
+from evaluator.host.games import Game, open_game
+from evaluator.host.load import LoadError
+from evaluator.host.rematch import parse_duel
+from evaluator.host.worlds import WorldError
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel, duel_path
+from evaluator.model.result import Class
+from evaluator.model.verdict import Verdict
+from leaderboard.duels import validation_fault
+from leaderboard.store import RESULT, Store
+from scripts.board import PREVIEW_BEACON, Board, Found
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, bar, say
+from scripts.evaluating import Bench, entered
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hall:
+    """Where duels are held: a bench, and the games that were opened on it."""
+
+    bench: Bench
+    """The sandbox."""
+    opened: dict[str, Game] = field(default_factory=dict)
+    """Games by the digest of their settings."""
+
+    def game(self, task: Task) -> Game:
+        """The game of a task, opened once."""
+        name = f"{task.id} {task.digest()}"
+        if name not in self.opened:
+            try:
+                self.opened[name] = open_game(task)
+            except WorldError as error:
+                raise CommandError(OUR_FAULT, str(error)) from error
+        return self.opened[name]
+
+    def order(self, one: Found, other: Found, task: Task, beacon: str = PREVIEW_BEACON) -> DuelOrder:
+        """Two agents in a game; without a beacon with the preview's public seeds."""
+        challenge = self.bench.board.challenge
+        return DuelOrder(
+            contenders=order_sides(_contender(one), _contender(other)), game=self.game(task), limits=challenge.limits,
+            season=challenge.season, beacon=beacon, beacon_verified=False, klass=Class.LOCAL,
+            runtime_digest=self.bench.runtime_digest,
+        )  # fmt: skip
+
+    def hold(self, order: DuelOrder, done: Callable[[int], None]) -> Duel:
+        """Hold a duel; `done` hears of each match that ended."""
+        return hold(order, self.bench.chosen.kind, self.bench.chosen.opener, lambda: datetime.now(UTC), done)
+
+
+def _contender(found: Found) -> Contender:
+    return Contender(login=found.login, login_id=None, agent=found.agent, folder=found.folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """How duels are held."""
+
+    store: Store | None
+    """Where they are recorded; nowhere if None."""
+    quiet: bool
+    """Without a bar."""
+    again: bool = False
+    """Even what is recorded."""
+
+
+def hold_or_recall(hall: Hall, order: DuelOrder, terms: Terms) -> tuple[Duel, bool]:
+    """A duel, and whether it was held just now: a recorded one is read."""
+    recorded = None if terms.again or terms.store is None else recall(terms.store, order)
+    if recorded is not None:
+        return recorded, False
+    with bar(title(order), order.game.task.matches, quiet=terms.quiet) as done:
+        duel = hall.hold(order, done)
+    if terms.store is not None:
+        terms.store.write_duel(duel)
+    return duel, True
+
+
+def title(order: DuelOrder) -> str:
+    """What a bar says of a duel."""
+    one, other = order.contenders
+    sides = f"{one.agent} with itself" if one == other else f"{one.agent} – {other.agent}"
+    return f"{order.game.task.id}: {sides}"
+
+
+def recall(store: Store, order: DuelOrder) -> Duel | None:
+    """The recorded duel of an order, unless it was a failure of ours."""
+    key = order.wanted().key()
+    one, other = (f"{contender.login}+{contender.agent}" for contender in order.contenders)
+    path = store.results / (duel_path(order.game.task.id, one, other, key) + RESULT)
+    if not path.exists():
+        return None
+    try:
+        duel = parse_duel(path.read_bytes())
+    except (ValueError, OSError):
+        say(f"{path}: is damaged, so it is played again")
+        return None
+    return duel if duel.key == key and duel.verdict is Verdict.OK else None
+
+
+def find_player(board: Board, folder: Path, task: Task) -> Found:
+    """The agent in a folder, which enters the game.
+
+    Raises:
+        CommandError: it is none, or does not.
+    """
+    try:
+        found = board.find(folder)
+        tasks = entered(found, board.tasks(None))
+    except LoadError as error:
+        raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
+    if task.id not in {one.id for one in tasks}:
+        line = f"{found.shown}: does not enter {task.id}; name it under 'tasks' in its submission.yml"
+        raise CommandError(SUBMISSION_AT_FAULT, line)
+    return found
+
+
+def meet_baselines(hall: Hall, found: Found, task: Task, terms: Terms) -> list[tuple[Duel, bool]]:
+    """An agent's validation and, if it passes, its duels with the baselines; whether each was held just now."""
+    validation = hold_or_recall(hall, hall.order(found, found, task), terms)
+    if refusal(validation[0]) is not None:
+        return [validation]
+    others = [other for other in hall.bench.board.read_all()[0] if other.baseline and other.name != found.name]
+    met = [
+        hold_or_recall(hall, hall.order(found, other, task), terms)
+        for other in others
+        if other.folder.submission.plays(task)
+    ]
+    return [validation, *met]
+
+
+def refusal(duel: Duel) -> str | None:
+    """Why a validation keeps its player out; None where it does not."""
+    if duel.verdict is not Verdict.OK:
+        return f"the evaluator failed: {duel.message}"
+    return validation_fault(duel)
+
+
+def code_of(duels: Sequence[Duel], of: Found | None = None) -> int:
+    """The exit code that duels mean: a refused validation and a player that could not go on are the submission's fault.
+
+    Args:
+        duels: what was held.
+        of: whose faults count; anybody's when left out.
+    """
+    if any(duel.verdict is not Verdict.OK for duel in duels):
+        return OUR_FAULT
+    players = (player for duel in duels for player in duel.players if of is None or player.name == of.name)
+    failed = any(player.verdict is not Verdict.OK for player in players)
+    refused = any(duel.is_validation and validation_fault(duel) for duel in duels)
+    return SUBMISSION_AT_FAULT if failed or refused else OK

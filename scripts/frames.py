@@ -1,0 +1,133 @@
+"""Frames of games that have no drawing of ours: their environments render recorded moves again, as text or as pictures."""
+
+import base64
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluator.host.games import Game, open_game
+from evaluator.host.worlds import WorldError, foreign
+from evaluator.model import canonical
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel, End
+from leaderboard.boards import kind_of
+from leaderboard.game_pages import duels
+from leaderboard.replays import AllFrames, Frames
+from leaderboard.standings import Standings
+from leaderboard.store import write_atomically
+from scripts.console import bar, say
+
+# Of each duel: its first opening from both sides, and the first broken rules.
+WATCHED, BROKEN = 2, 2
+# A picture's longer side, by the moves of its match; longer matches have no pictures.
+SIDES = ((60, 400), (200, 240))
+TEXT_PLIES = 400
+# Changes with what is cached.
+FORM = "1"
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def frames(standings: Standings, cache: Path) -> AllFrames:
+    """The frames of every duel with a page, a few matches each; rendered once, then kept in `cache` by the duel's key."""
+    found: dict[tuple[str, int], Frames] = {}
+    for board in standings.games:
+        if kind_of(board.task) is not None:
+            continue
+        shown = list(duels(board))
+        artist: _Artist | None = None
+        with bar(f"Rendering {board.task.id}", len(shown)) as done:
+            for number, duel in enumerate(shown, 1):
+                path = cache / f"{duel.key}-{FORM}.json"
+                try:
+                    if not path.exists():
+                        artist = artist or _Artist(board.task)
+                        write_atomically(path, canonical.canonical(artist.draw(duel)))
+                except WorldError as error:
+                    say(f"{error}; its matches are shown without frames")
+                    break
+                found |= {(duel.key, index): match for index, match in _read(path)}
+                done(number)
+    return found
+
+
+def _read(path: Path) -> Iterator[tuple[int, Frames]]:
+    for match in canonical.parse_strict(path.read_bytes()):
+        texts, images, movers = (tuple(match[name]) for name in ("texts", "images", "movers"))
+        yield match["index"], Frames(texts=texts, images=images, movers=movers)
+
+
+class _Artist:
+    """Has a game's environment render positions, in the simplest way that it knows."""
+
+    def __init__(self, task: Task) -> None:
+        game = open_game(task)
+        with foreign(f"the game {task.game} cannot be rendered"):
+            modes = game.make().metadata.get("render_modes") or ()
+        self._mode = next((mode for mode in ("ansi", "rgb_array") if mode in modes), None)
+        if self._mode is None:
+            raise WorldError(f"the game {task.game} renders neither text (ansi) nor pictures (rgb_array)")
+        self._game = open_game(task.model_copy(update={"kwargs": {**task.kwargs, "render_mode": self._mode}}))
+
+    def draw(self, duel: Duel) -> list[dict[str, Any]]:
+        """The watched matches of a duel, as they are cached."""
+        every = duel.match_moves()
+        drawn = []
+        for index in watched(duel):
+            moves = every[index]
+            side = next((side for plies, side in SIDES if len(moves) <= plies), 0)
+            if len(moves) <= TEXT_PLIES if self._mode == "ansi" else side:
+                with foreign(f"the game {self._game.task.game} cannot be rendered"):
+                    drawn.append({"index": index, **self._match(duel.seeds[index // 2], moves, index % 2, side)})
+        return drawn
+
+    def _match(self, seed: str, moves: Sequence[int], first: int, side: int) -> dict[str, Any]:
+        """Every position of a match; moves that the game does not know any more end it."""
+        board = self._game.start(seed)
+        positions, movers = [board.render()], []
+        for move in moves:
+            if board.over or not _legal(self._game, board.see(), move):
+                break
+            movers.append(board.mover ^ first)
+            board.play(move)
+            positions.append(board.render())
+        board.close()
+        if self._mode == "ansi":
+            return {"texts": [_ESCAPES.sub("", str(text)) for text in positions], "images": [], "movers": movers}
+        return {"texts": [], "images": [address(shrunk(np.asarray(p), side)) for p in positions], "movers": movers}
+
+
+def _legal(game: Game, observation: Any, move: int) -> bool:
+    return move in game.legal(observation)
+
+
+def watched(duel: Duel) -> list[int]:
+    """The matches that are rendered."""
+    broken = [i for i, match in enumerate(duel.matches) if match.offenders and match.end is not End.FORFEIT]
+    return sorted({*range(min(WATCHED, len(duel.matches))), *broken[:BROKEN]})
+
+
+def shrunk(picture: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
+    """A picture whose longer side is at most so long, by the mean of square blocks."""
+    step = -(-max(picture.shape[:2]) // side)
+    height, width = (length // step * step for length in picture.shape[:2])
+    blocks = picture[:height, :width, :3].reshape(height // step, step, width // step, step, 3)
+    small: np.ndarray[Any, Any] = blocks.mean(axis=(1, 3)).astype(np.uint8)
+    return small
+
+
+def address(picture: np.ndarray[Any, Any]) -> str:
+    """A picture as PNG in a `data:` address."""
+    height, width = picture.shape[:2]
+    rows = b"".join(b"\0" + row.tobytes() for row in picture)
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    png = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        for name, content in chunks
+    )
+    return "data:image/png;base64," + base64.b64encode(png).decode()

@@ -1,0 +1,73 @@
+"""A game's board as JSON: names and numbers, without the duels themselves."""
+
+from typing import Any
+
+from leaderboard.entry import Entry
+from leaderboard.game_standings import Count, Crossing, GameBoard, GameExcluded, GameFailure, GameRow, Name
+
+
+def game_document(board: GameBoard) -> dict[str, Any]:
+    """One game's board."""
+    return {
+        "task": board.task.id,
+        "anchor": board.anchor,
+        "rows": [_row(row) for row in board.rows],
+        "failures": [_failure(one) for one in board.failures],
+        "waiting": [_who(entry) for entry in board.waiting],
+        "excluded": [_excluded(one) for one in board.excluded],
+        "crosstable": [_crossing(names, one) for names, one in sorted(board.crosstable.items(), key=lambda item: item[0])],
+        "prior": list(board.prior),
+        "cycle": {"names": list(board.cycle.names), "share": board.cycle.share, "triads": board.cycle.triads},
+        "history": [
+            {"day": moment.day, "elo": {_shown(name): elo for name, elo in sorted(moment.elo.items())}}
+            for moment in board.history
+        ],
+    }
+
+
+def _who(entry: Entry) -> dict[str, Any]:
+    return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name, **flags(entry)}
+
+
+def flags(entry: Entry) -> dict[str, Any]:
+    """What the hosts say of an entry; each flag is there only where it is set."""
+    found = {"baseline": entry.baseline, "host": entry.host, "anonymous": entry.anonymous}
+    vouched = entry.verified.model_dump(mode="json", include={"since", "who", "why", "link"}) if entry.verified else None
+    return {name: True for name, is_set in found.items() if is_set} | ({"verified": vouched} if vouched else {})
+
+
+def _shown(name: Name) -> str:
+    return f"{name[0]}/{name[1]}"
+
+
+def _row(row: GameRow) -> dict[str, Any]:
+    return {
+        "place": None if row.entry.is_aside else row.place,
+        "rank_low": row.rank_low,
+        "rank_high": row.rank_high,
+        "with_leader": row.with_leader,
+        **_who(row.entry),
+        "rating": {"elo": row.rating.elo, "low": row.rating.low, "high": row.rating.high},
+        **_count(row.count),
+        "points_place": row.points_place,
+        "opponents": row.opponents,
+        "attempts": row.attempts,
+        "since": row.since,
+    }
+
+
+def _count(count: Count) -> dict[str, Any]:
+    named = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "errors": count.errors}
+    return {**named, "score": count.score, "points": count.points}
+
+
+def _crossing(names: tuple[Name, Name], one: Crossing) -> dict[str, Any]:
+    return {"row": _shown(names[0]), "column": _shown(names[1]), **_count(one.count), "key": one.duel.key}
+
+
+def _failure(one: GameFailure) -> dict[str, Any]:
+    return {**_who(one.entry), "reason": one.reason, "attempts": one.attempts, "key": one.duel.key}
+
+
+def _excluded(one: GameExcluded) -> dict[str, Any]:
+    return {"login": one.login, "agent": one.agent, **one.exclusion.model_dump(include={"since", "who", "why", "link"})}

@@ -1,0 +1,1 @@
+"""Seasons: sealing, revealing and closing them."""

@@ -1,0 +1,69 @@
+"""The archive of a season: one file with everything in it and a hash for each, the same bytes whoever makes it."""
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from leaderboard.store import write_atomically
+
+MANIFEST = "MANIFEST.sha256"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Archive:
+    """An archive that was written."""
+
+    path: Path
+    """Where."""
+    sha256: str
+    """Its hash."""
+    manifest_sha256: str
+    """The hash of its list of hashes."""
+    files: int
+    """How many it holds, the list aside."""
+
+
+def files_under(folder: Path, name: str, leave_out: Iterable[str] = ()) -> Iterator[tuple[str, Path]]:
+    """Every plain file below a folder: its name in the archive, and where it lies."""
+    left_out = set(leave_out)
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and not path.is_symlink() and inside.parts[0] not in left_out:
+            yield f"{name}/{inside.as_posix()}", path
+
+
+def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], moment: int) -> Archive:
+    """Pack files below one folder of the archive; owners, rights, order and times are always the same.
+
+    Args:
+        target: a path that ends in .tar.gz.
+        root: the folder inside.
+        files: names and where they lie.
+        moment: what all files are dated, in seconds since 1970.
+    """
+    found = sorted(files)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" for name, path in found]
+    manifest = "".join(lines).encode()
+    raw = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=raw, mode="wb", mtime=moment, filename="") as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for name, path in found:
+            _add(tar, f"{root}/{name}", path.read_bytes(), moment)
+        _add(tar, f"{root}/{MANIFEST}", manifest, moment)
+    write_atomically(target, raw.getvalue())
+    return Archive(
+        path=target, sha256=hashlib.sha256(raw.getvalue()).hexdigest(),
+        manifest_sha256=hashlib.sha256(manifest).hexdigest(), files=len(found),
+    )  # fmt: skip
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes, moment: int) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mtime, member.mode = len(content), moment, 0o644
+    tar.addfile(member, io.BytesIO(content))

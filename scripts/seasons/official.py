@@ -1,0 +1,43 @@
+"""How publish looks into what the shards of a sealed season hand in, and closes it again."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from evaluator.host.replay import parse_result
+from evaluator.host.sealed import open_result, open_trace
+from evaluator.host.secret import Secret
+from evaluator.model.challenge import Challenge
+from evaluator.model.duel import Duel
+from evaluator.model.result import Result
+from leaderboard.store import RESULT, TRACE, write_atomically
+from scripts.bot.claims import Handed
+from scripts.seasons.opening import sealed_with
+
+
+def sealed_record(
+    challenge: Challenge, secret: Secret, found: Result | Duel, trace: bytes | None
+) -> tuple[Result | Duel, bytes | None]:
+    """What passed, sealed anew: publish adds what only GitHub can tell, and its nonces are its own."""
+    return (found, trace) if isinstance(found, Duel) else sealed_with(challenge, secret, found, trace)
+
+
+def opened_copies(handed: Iterable[Handed], place: Path, secret: Secret) -> list[Handed]:
+    """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
+    found = []
+    for item in handed:
+        copy = Handed(shard=place / item.shard.name, item=item.item, path=item.path)
+        content = item.result.read_bytes()
+        trace = item.trace.read_bytes() if item.trace.exists() else None
+        try:
+            closed = parse_result(content)
+            plain = open_result(closed, secret).serialised()
+            if trace is not None and closed.sealed is not None:
+                trace = open_trace(trace, closed, secret)
+            content = plain
+        except ValueError:
+            pass  # a sealed file in the place of an open one is refused by what reads it
+        write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
+        if trace is not None:
+            write_atomically(copy.shard / "traces" / (copy.path + TRACE), trace)
+        found.append(copy)
+    return found

@@ -1,0 +1,60 @@
+"""Scores of sealed results: rounded before the reveal, opened and checked after it."""
+
+from collections.abc import Iterable
+
+from evaluator.host.replay import parse_result
+from evaluator.host.sealed import open_result, seal
+from evaluator.host.secret import Secret
+from evaluator.model.challenge import Challenge
+from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
+from leaderboard.estimate import values
+from leaderboard.metrics import is_missing, ranking
+from scripts.console import OUR_FAULT, CommandError, say
+from scripts.seasons.record import Seasons
+
+
+def rounded(challenge: Challenge, result: Result) -> float | None:
+    """The score that is public until the reveal; None unless the verdict is ok and there is a value."""
+    task, rules = challenge.task(result.task), challenge.sealed
+    if task is None or rules is None or result.verdict is not Verdict.OK:
+        return None
+    score = values([result], task, ranking(task))[0]
+    # Adding 0 makes -0.0 the zero that everybody writes.
+    return None if is_missing(score) else round(score, rules.decimals) + 0.0
+
+
+def sealed_with(challenge: Challenge, secret: Secret, result: Result, trace: bytes | None) -> tuple[Result, bytes | None]:
+    """A result and its trace as they may leave a machine that knows the secret.
+
+    Raises:
+        CommandError: the result is ok and has no score.
+    """
+    score = rounded(challenge, result)
+    if score is None and result.verdict is Verdict.OK:
+        raise CommandError(OUR_FAULT, "a metric has no value to rank by; a sealed season needs one that always has")
+    return seal(result, trace, score, secret)
+
+
+def is_score_right(challenge: Challenge, content: bytes, secret: Secret) -> bool:
+    """Whether the score that a sealed result shows is that of its episodes; one that is not sealed shows none."""
+    result = parse_result(content)
+    if result.sealed is None:
+        return True
+    rules = challenge.sealed
+    # Of an earlier season the rounding is not known any more.
+    if rules is None or rules.secret_sha256 != secret.sha256:
+        return True
+    return rounded(challenge, open_result(result, secret)) == result.sealed.score
+
+
+def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
+    """All results, those of revealed seasons with their episodes; what does not open is named and left out."""
+    found = []
+    for result in results:
+        secret = seasons.secret_of(result.season, result.beacon) if result.sealed else None
+        try:
+            found.append(open_result(result, secret) if secret else result)
+        except ValueError as error:
+            say(f"{result.path()}.json: cannot be opened ({' '.join(str(error).split())[:200]}); it is left out")
+    return found

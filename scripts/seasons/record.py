@@ -1,0 +1,136 @@
+"""season.json at the root of the results branch: which seasons were revealed, with their secrets, and which are closed."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from evaluator.host.secret import Secret
+from evaluator.model import canonical
+from evaluator.model.base import Frozen
+from evaluator.model.names import Digest, Line, LongLine
+from evaluator.model.sealing import secret_hash
+from leaderboard.store import write_atomically
+from scripts.console import USAGE, CommandError
+
+NAME = "season.json"
+Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+
+
+class Closing(Frozen):
+    """How a season ended."""
+
+    at: Moment
+    """When, in UTC."""
+    by: LongLine
+    """Who signs for it."""
+    results: int = Field(ge=0)
+    """Results and duels that were verified."""
+    steps: int = Field(ge=0)
+    """Environment steps that were replayed for it."""
+    files_sha256: Digest
+    """SHA-256 of MANIFEST.sha256, the list of hashes of everything in the archive."""
+    archive_sha256: Digest
+    """SHA-256 of the archive."""
+
+
+class Revealed(Frozen):
+    """A secret, published."""
+
+    secret: Digest
+    """The 64 hex digits."""
+    at: Moment
+    """When, in UTC."""
+
+    @property
+    def key(self) -> Secret:
+        """What opens results and gives seeds."""
+        return Secret(bytes.fromhex(self.secret))
+
+
+class Season(Frozen):
+    """What happened to one season."""
+
+    season: Line
+    """Which."""
+    revealed: Revealed | None = None
+    """Its secret, where it was sealed and is revealed."""
+    closed: Closing | None = None
+    """Its end, once it is closed."""
+
+
+class Seasons(Frozen):
+    """season.json."""
+
+    schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
+    """Version of this form."""
+    seasons: tuple[Season, ...] = Field(default=(), max_length=1000)
+    """Every season of which there is something to say, the oldest first."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        names = [one.season for one in self.seasons]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"the season {twice!r} stands twice")
+        return self
+
+    def of(self, season: str) -> Season:
+        """What happened to a season; nothing yet where it is not named."""
+        return next((one for one in self.seasons if one.season == season), Season(season=season))
+
+    def having(self, changed: Season) -> Self:
+        """The same with one season's news."""
+        others = tuple(one for one in self.seasons if one.season != changed.season)
+        where = [one.season for one in self.seasons]
+        at = where.index(changed.season) if changed.season in where else len(others)
+        return self.model_copy(update={"seasons": (*others[:at], changed, *others[at:])})
+
+    def over(self, season: str) -> str | None:
+        """Why nothing more is played in a season; None while it runs."""
+        found = self.of(season)
+        if found.closed:
+            return f"season {season} was closed at {found.closed.at}"
+        if found.revealed:
+            return f"season {season} was revealed at {found.revealed.at}, so its episodes are known"
+        return None
+
+    def secret_of(self, season: str, beacon: str) -> Secret | None:
+        """The published secret that a result's episodes come from, if it is published and the right one."""
+        revealed = self.of(season).revealed
+        if revealed is None or revealed.key.sha256 != secret_hash(beacon):
+            return None
+        return revealed.key
+
+    def serialised(self) -> bytes:
+        """The bytes of season.json."""
+        document = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def parse_seasons(content: bytes) -> Seasons:
+    """What season.json says.
+
+    Raises:
+        CommandError: it is damaged; then nothing goes on, for a closed season must not seem open.
+    """
+    try:
+        return Seasons.model_validate(canonical.parse_strict(content))
+    except ValueError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CommandError(
+            USAGE, f"{NAME} on the results branch is damaged ({reason}); put its last version back"
+        ) from error
+
+
+def read_seasons(results: Path) -> Seasons:
+    """What is recorded beside the results; nothing happened where there is no file."""
+    path = results / NAME
+    return parse_seasons(path.read_bytes()) if path.exists() else Seasons()
+
+
+def write_seasons(results: Path, seasons: Seasons) -> Path:
+    """Record it beside the results."""
+    path = results / NAME
+    write_atomically(path, seasons.serialised())
+    return path

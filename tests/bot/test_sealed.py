@@ -1,0 +1,368 @@
+"""A sealed season from plan to pages, with real agents: nothing carries the episodes out; the reveal opens it all."""
+
+import base64
+import dataclasses
+import io
+import json
+import shutil
+import subprocess
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.pins import pinned_environment
+from evaluator.host.replay import Standing, parse_result
+from evaluator.host.sealed import open_result
+from evaluator.host.secret import VARIABLE, Secret
+from evaluator.model.preview import Preview
+from evaluator.model.result import sealed
+from evaluator.model.verdict import Verdict
+from leaderboard import comment
+from leaderboard.comment_states import CommentContext
+from leaderboard.pages import PageContext, render
+from leaderboard.store import Store
+from leaderboard.whatif import Recorded, official_state, preview_state
+from scripts.board import Board
+from scripts.bot import official, publish
+from scripts.bot.artifact import ArtifactError, read_artifact
+from scripts.bot.branches import RESULTS, export_results, newest_results
+from scripts.bot.wanted import read_work
+from scripts.commands import bot, rank
+from scripts.console import CommandError
+from scripts.seasons.record import Revealed, Seasons
+from scripts.seasons.secrets import PACE_SECONDS, waiting
+from scripts.seasons.sharing import keep
+from scripts.seasons.sharing import publish as publish_news
+from scripts.verifying import verify_files
+from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
+from tests.bot.rounds import Round, bench, open_run
+from tests.leaderboard import make
+
+SECRET = Secret(bytes(range(32)))
+CHALLENGE = f"""title: Test
+season: "1"
+quota: {{per_day: 3}}
+seeds: sealed
+sealed: {{secret_sha256: {SECRET.sha256}, decimals: 0}}
+tasks:
+  - {{id: CartPole-v1, episodes: 3}}
+  - {{id: FrozenLake-v1, script: {{steps: 200, last: 3, worst: 0}}}}
+""".encode()
+OPENED = CHALLENGE[: CHALLENGE.index(b"seeds")] + CHALLENGE[CHALLENGE.index(b"tasks") :]
+# Writes what it sees wherever it can: to its log, into the time it takes, and into the number of its steps.
+PROBE = b"""
+import time
+class Agent:
+    def __init__(self, seed):
+        print("MARK seed", seed, flush=True)
+    def act(self, observation):
+        print("MARK", observation.tolist(), flush=True)
+        time.sleep(0.02 if observation[0] > 0 else 0)
+        return int(observation[2] > 0)
+"""
+SHOUT = b"""
+class Agent:
+    def act(self, observation):
+        raise ValueError(f"MARK {observation.tolist()}")
+"""
+SCRIPT = b"""
+import sys
+import gymnasium
+env = gymnasium.make(sys.argv[1])
+for _ in range(5):
+    state, _ = env.reset()
+    over = False
+    while not over:
+        state, _, ended, cut, _ = env.step((state + 1) % 4)
+        over = ended or cut
+print('MARK', state)
+print('{"score": 0.123456789}')
+"""
+SCRIPT_FILES: dict[str, bytes | None] = {
+    "submissions/erin/s/submission.py": SCRIPT,
+    "submissions/erin/s/submission.yml": b"name: S\nalgorithm: none\nkind: script\nmain_file: submission.py\n",
+}
+
+
+def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> official.Official:
+    return dataclasses.replace(open_run(clone), secret=secret)
+
+
+def plan_sealed(clone: Clone, place: Path) -> Round:
+    git(clone.path, "checkout-index", "-f", "challenge.yml")
+    return Round(clone, run_with(clone), official.plan(open_run(clone)), place)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Round:
+    """A round with a probe, one that shouts, and a plain agent: played, checked and recorded."""
+    place = tmp_path_factory.mktemp("sealed")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in pinned_environment().items():
+            patch.setenv(name, value)
+        clone = make_board(place / "board", {"challenge.yml": CHALLENGE})
+        clone.commit({**agent_files("alice", "probe", PROBE), **agent_files("bob", "shout", SHOUT)})
+        clone.commit({**agent_files("carol"), **SCRIPT_FILES})
+        clone.push()
+        git(clone.path, "reset", "-q", "--hard")
+        begun = plan_sealed(clone, place / "in")
+        for shard in begun.planned.shards:
+            begun.evaluate(shard)
+        checked = begun.check()
+        assert checked.refused == ()
+        assert len(begun.record().recorded) == 4
+    return begun
+
+
+def open_board(played: Round, place: Path, *, revealed: bool) -> Board:
+    """A clone of the board with the branches checked out."""
+    shutil.copytree(played.clone.path, place / "clone")
+    board = Board(place / "clone")
+    export_results(played.clone.repository, newest_results(played.clone.repository), board.root / "results")
+    origin = played.clone.path.parent / "origin.git"
+    packed = subprocess.run(["git", "-C", str(origin), "archive", "traces-1"], capture_output=True, check=True).stdout
+    (board.root / "traces").mkdir()
+    subprocess.run(["tar", "-x", "-C", str(board.root / "traces")], input=packed, check=True)
+    if revealed:
+        keep(board, reveal)
+        board = Board(place / "clone")
+    return board
+
+
+def reveal(seasons: Seasons) -> Seasons:
+    news = Revealed(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z")
+    return seasons.having(seasons.of("1").model_copy(update={"revealed": news}))
+
+
+def test_every_entry_plays_the_same_episodes_and_none_knows_its_own_seed(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=True)
+    found = {result.login: result for result in board.recorded[0]}
+
+    assert found["alice"].seeds == found["carol"].seeds == SECRET.episode_seeds("1", "CartPole-v1", 3)
+    assert found["alice"].beacon == f"sealed-{SECRET.sha256}"
+    assert "MARK seed" not in found["carol"].log_tail
+    assert SECRET.agent_seeds("1", "a" * 64, "t", 3) != SECRET.agent_seeds("1", "b" * 64, "t", 3)
+
+
+def test_what_is_public_carries_no_episode(played: Round) -> None:
+    handed = [p for p in played.place.rglob("*") if p.is_file()]
+    branch = origin_branch(played.clone, RESULTS)
+    traces = origin_branch(played.clone, "traces-1")
+    seeds = SECRET.episode_seeds("1", "CartPole-v1", 3)
+    everything = [*(p.read_bytes() for p in handed), *branch.values(), *traces.values()]
+    public = [parse_result(content) for content in branch.values()]
+
+    assert len(handed) >= 8
+    assert not [c for c in everything if b"MARK" in c or b"0.1234" in c or any(seed.encode() in c for seed in seeds)]
+    for result in public:
+        assert (result.seeds, result.returns, result.lengths, result.metrics, result.log_tail, result.message) == (
+            (), (), (), {}, "", "",
+        )  # fmt: skip
+        assert (result.cost.steps, result.cost.peak_memory_bytes, result.script) == (0, None, None)
+        assert result.cost.wall_seconds in (60, 240, 960, 3840)
+        assert result.provenance.evaluated_at.endswith(":00:00Z")
+    assert {r.login: r.verdict for r in public} == {
+        "alice": Verdict.OK, "bob": Verdict.CRASHED, "carol": Verdict.OK, "erin": Verdict.OK,
+    }  # fmt: skip
+    assert all(r.sealed and r.sealed.score == round(r.sealed.score) for r in public if r.verdict is Verdict.OK)
+
+
+def test_how_much_an_agent_wrote_does_not_show_in_the_size(played: Round) -> None:
+    sizes = {len(base64.b64decode(json.loads(content)["sealed"]["ciphertext"])) for content in played_results(played)}
+    traces = {len(json.loads(content)["ciphertext"]) for content in origin_branch(played.clone, "traces-1").values()}
+
+    assert sizes == {(1 << 14) + 16}
+    assert len(traces) == 1
+
+
+def played_results(played: Round) -> list[bytes]:
+    return list(origin_branch(played.clone, RESULTS).values())
+
+
+def test_the_public_log_of_a_shard_says_nothing_of_the_agents(played: Round, capsys: pytest.CaptureFixture[str]) -> None:
+    again = dataclasses.replace(played, place=played.place.parent / "again")
+    again.evaluate(0)
+    said = capsys.readouterr()
+
+    assert said.out + said.err == ""
+
+
+def test_a_job_ends_at_full_multiples_only() -> None:
+    assert [waiting(elapsed) for elapsed in (1.0, PACE_SECONDS, 2.5 * PACE_SECONDS)] == [599.0, 0.0, 300.0]
+
+
+def test_publish_seals_anew_with_what_only_github_tells(played: Round) -> None:
+    handed = {r.login: r for r in map(parse_result, (p.read_bytes() for p in shard_results(played)))}
+    recorded = {r.login: r for r in map(parse_result, played_results(played))}
+
+    assert (handed["alice"].login_id, recorded["alice"].login_id) == (None, 11)
+    assert len({one.sealed.nonce for one in (handed["alice"], recorded["alice"]) if one.sealed}) == 2
+    assert open_result(recorded["alice"], SECRET).returns == open_result(handed["alice"], SECRET).returns
+
+
+def shard_results(played: Round) -> list[Path]:
+    return [p for shard in played.planned.shards for p in (played.folder(shard) / "results").rglob("*.json")]
+
+
+def test_what_is_recorded_is_not_wanted_again_and_a_version_more_changes_no_episode(played: Round) -> None:
+    work = read_work(open_run(played.clone), played.clone.head, newest_results(played.clone.repository))
+
+    assert work.items == ()
+
+
+@pytest.mark.parametrize(
+    ("secret", "why"),
+    [("", "is not set"), ("00" * 32, "is not the secret whose hash"), ("secret", "is not 64 hex digits")],
+)
+def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
+    played: Round, tmp_path: Path, secret: str, why: str
+) -> None:
+    run = run_with(played.clone, secret)
+    out = tmp_path / "out"
+
+    with pytest.raises(CommandError, match=why):
+        official.evaluate(run, bench(played.clone.path), played.assignment(), out)
+    with pytest.raises(CommandError, match=why):
+        publish.check(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("other", [CHALLENGE.replace(SECRET.sha256.encode(), b"ab" * 32), OPENED])
+def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: Path, other: bytes) -> None:
+    shutil.copytree(played.clone.path.parent, tmp_path / "board")
+    clone = Clone(tmp_path / "board" / "clone")
+    git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
+    clone.commit({"challenge.yml": other})
+
+    with pytest.raises(CommandError, match=r"season 1 has results of other episodes: .*give the season another name"):
+        read_work(open_run(clone), clone.head, newest_results(clone.repository))
+
+
+def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(VARIABLE, SECRET.raw.hex())
+
+    with pytest.raises(CommandError, match="set in a preview, which must not know it"):
+        bot.preview(head=tmp_path, out=tmp_path / "out")
+
+
+def test_a_forged_score_and_a_changed_byte_are_refused(played: Round, tmp_path: Path) -> None:
+    shutil.copytree(played.place, tmp_path / "in")
+    begun = dataclasses.replace(played, place=tmp_path / "in")
+    path = next(p for p in shard_results(begun) if "alice" in str(p))
+    document = json.loads(path.read_bytes())
+    document["sealed"]["ciphertext"] = document["sealed"]["ciphertext"][:-8] + "AAAAAAA="
+    path.write_bytes(sealed(document).serialised())
+    checked = begun.check()
+
+    assert [line for line in checked.refused if "alice" in line and "does not verify" in line]
+    accepted = {record.login: record for record in checked.accepted if not hasattr(record, "players")}
+    assert accepted["alice"].verdict is Verdict.INTERNAL_ERROR
+    assert accepted["alice"].message == ""
+    assert open_result(accepted["alice"], SECRET).message.startswith("publish refused it")
+
+
+def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=False)
+    table = rank.compute(board, official=False)
+    task = table.tasks[0]
+    pages = "".join(render(table, PageContext(generated_at="now")).values())
+
+    assert [row.entry.login for row in task.rows] == ["alice", "carol"]
+    assert all(row.estimate.low != row.estimate.low and row.rank_high == len(task.rows) for row in task.rows)
+    assert "This season is sealed." in pages
+    assert "MARK" not in pages
+    json.dumps(rank.document(table), allow_nan=False)
+
+
+def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=False)
+
+    found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+
+    assert {finding.standing for finding in found} == {Standing.SEALED}
+
+
+def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=True)
+    found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+    table = rank.compute(board, official=False)
+    task = table.tasks[0]
+    pages = "".join(render(table, PageContext(generated_at="now")).values())
+
+    assert {finding.standing for finding in found} == {Standing.VERIFIED}
+    assert sum(finding.steps for finding in found) > 0
+    assert all(row.estimate.low <= row.estimate.score <= row.estimate.high for row in task.rows)
+    assert "This season is sealed." not in pages
+    assert "MARK" in pages
+    assert [failure.result.message.count("MARK") for failure in task.failures] == [1]
+
+
+def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_reveal(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=True)
+    path = next(p for p in board.store.files() if "carol" in str(p))
+    document = json.loads(path.read_bytes())
+    document["sealed"]["score"] = 500.0
+    path.write_bytes(sealed(document).serialised())
+
+    (found,) = verify_files(board.challenge, board.store, [path], quiet=True)
+
+    assert found.standing is Standing.REFUTED
+    assert "score" in found.faults[0]
+
+
+def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(played.clone.path.parent, tmp_path / "board")
+    clone = Clone(tmp_path / "board" / "clone")
+    git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
+    clone.commit(agent_files("dora"))
+    before = read_work(open_run(clone), clone.head, newest_results(clone.repository))
+    publish_news(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
+    after = read_work(open_run(clone), clone.head, newest_results(clone.repository))
+
+    assert (len(before.items), len(after.items)) == (1, 0)
+    assert "was revealed" in capsys.readouterr().err
+    assert Store(results=tmp_path / "r", traces=tmp_path / "t").read() == ([], [])
+    assert export_results(clone.repository, newest_results(clone.repository), tmp_path / "r") == 5
+    assert (tmp_path / "r" / "season.json").exists()
+
+
+def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=False)
+    entries = tuple(found.entry() for found in board.read_all()[0] if found.login != "local")
+    promoted = [sealed({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
+    recorded = Recorded(challenge=board.challenge, entries=entries, results=tuple(promoted))
+    (probe,) = (entry for entry in entries if entry.login == "alice")
+    context = CommentContext(run_id=1, repository="https://github.example/o/b")
+    told = comment.render(official_state(recorded, [("alice", "probe")], "1" * 40), context)
+    plain = make.result(probe, [9.0, 10.0, 11.0], on=board.challenge.tasks[0], sandbox="process", **{"class": "preview"})
+    agent = {
+        "login": "alice",
+        "agent": "probe",
+        "submission_digest": probe.digest,
+        "name": "P",
+        "results": [plain.document()],
+    }
+    document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [agent]}
+    guessed = comment.render(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
+
+    assert "on the secret episodes of this season, which are the same for everybody" in told
+    assert "merge commit" not in told
+    assert "pullrank verify" not in told
+    assert "MARK" not in told
+    assert "the secret episodes of this season, which a preview never plays: the place is a guess" in guessed
+
+
+def test_a_preview_that_says_it_is_sealed_is_not_believed(played: Round) -> None:
+    (content,) = (c for name, c in origin_branch(played.clone, RESULTS).items() if "alice" in name)
+    result = {**json.loads(content), "class": "preview"}
+    forged = sealed({**result, "sealed": {**result["sealed"], "score": 1e9}}).document()
+    agent = {"login": "alice", "agent": "probe", "submission_digest": result["submission_digest"], "name": "P"}
+    document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [{**agent, "results": [forged]}]}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("preview.json", json.dumps(Preview.model_validate(document).document()))
+
+    with pytest.raises(ArtifactError, match="no preview has a season's secret"):
+        read_artifact(packed.getvalue())

@@ -1,0 +1,164 @@
+"""Phases, people and quotas where the bot meets them: the preview, the official plan, and the comments."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.pins import pinned_environment
+from scripts.bot import announce
+from scripts.bot.moment import Moment, parse_moment
+from scripts.bot.season_words import outlook
+from scripts.bot.wanted import read_work
+from scripts.console import CommandError
+from tests.bot.repos import CHALLENGE, Clone, agent_files, make_board
+from tests.bot.rounds import open_run
+from tests.bot.scenes import POLE, Scene
+from tests.bot.test_preview import Desk
+from tests.leaderboard import make
+
+OVER = b"""phases:
+  - {id: warm-up, name: Warm-up, end: 2020-01-01T00:00:00Z, tasks: [CartPole-v1]}
+"""
+TEAM = b"""phases:
+  - {id: ours, name: Ours, teams: [lab/rl], tasks: [CartPole-v1]}
+"""
+TERMS = b"people: {terms: terms.md}\n"
+
+
+@pytest.fixture(autouse=True)
+def _pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in pinned_environment().items():
+        monkeypatch.setenv(name, value)
+
+
+def put(clone: Clone, more: bytes) -> None:
+    """The rules with something more, on main and on the disk."""
+    clone.commit({"challenge.yml": CHALLENGE.rstrip() + b"\n" + more})
+    (clone.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + more)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    made = make_board(tmp_path / "board")
+    made.commit(agent_files("alice"))
+    made.push()
+    return made
+
+
+def planned(board: Clone, more: bytes, **fields: object) -> tuple[set[str], list[str]]:
+    put(board, more)
+    work = read_work(replace(open_run(board), **fields), board.head, "")
+    return {item.task_id for item in work.items}, [held.reason for held in work.held]
+
+
+def test_the_official_plan_leaves_out_what_came_too_late(board: Clone) -> None:
+    tasks, reasons = planned(board, OVER)
+
+    assert tasks == {"FrozenLake-v1"}
+    assert [reason.split(";")[0] for reason in reasons] == ["too late: phase 'warm-up' ended 2020-01-01 00:00 UTC"]
+
+
+def test_only_the_plan_job_asks_who_is_a_member_and_the_others_are_handed_it(board: Clone) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def is_member(login: str, team: str) -> bool:
+        asked.append((login, team))
+        return True
+
+    assert planned(board, TEAM)[0] == {"FrozenLake-v1"}  # nobody could ask, so nobody is a member
+    work_tasks, _ = planned(board, TEAM, is_member=is_member)
+    handed = Moment(now=datetime(2026, 3, 1, tzinfo=UTC), members={"lab/rl": frozenset(["alice"])})
+
+    assert work_tasks == {"CartPole-v1", "FrozenLake-v1"}
+    assert asked == [("alice", "lab/rl")]
+    assert planned(board, TEAM, moment=parse_moment(handed.serialised()))[0] == work_tasks
+    assert parse_moment(handed.serialised()) == handed
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"now":"yesterday","members":{}}', '{"now":"2026-01-01T00:00:00","members":{}}']
+)
+def test_a_moment_that_no_plan_handed_on_is_refused(text: str) -> None:
+    with pytest.raises(CommandError):
+        parse_moment(text)
+
+
+def test_people_are_left_out_of_the_plan_until_they_keep_the_rules(board: Clone) -> None:
+    tasks, reasons = planned(board, TERMS)
+
+    assert tasks == set()
+    assert "the terms are not accepted" in reasons[0]
+
+
+def test_a_preview_says_what_is_too_late_and_plays_the_rest(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    (desk.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + OVER)
+    desk.change(agent_files("alice"))
+
+    found = desk.run()
+
+    assert [result.task for result in found.agents[0].results] == ["FrozenLake-v1"]
+    assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in desk.said()
+
+
+def test_a_preview_tells_the_people_s_faults_with_their_line_and_plays_nothing(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    (desk.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + TERMS)
+    desk.change(agent_files("alice"))
+
+    (agent,) = desk.run().agents
+
+    assert agent.results == ()
+    assert agent.faults[0].startswith("submissions/alice/a/submission.yml:1: the terms are not accepted")
+
+
+QUOTA = b"quota: {per_day: 1}\n"
+
+
+def test_a_merge_over_the_quota_is_told_when_it_renews_and_is_not_done(scene: Scene) -> None:
+    put(scene.clone, QUOTA)
+    scene.clone.push()
+    scene.bring()
+    scene.merge()
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    earlier = replace(scene.entry(scene.clone.head), digest=make.digest("before"))
+    scene.record(make.result(earlier, (9.0, 11.0), on=POLE, at=now))
+
+    assert announce.run(scene.desk("push")) == 0
+
+    body = "\n".join(scene.bodies())
+    assert "Not evaluated now" in body
+    assert "quota: 1 of 1 today; renews" in body
+    assert "There is nothing to do" not in body
+    assert scene.world.labelled.get(7, []) == []
+
+
+def test_a_merge_that_came_too_late_is_told_so_and_what_counts_is_still_awaited(scene: Scene) -> None:
+    put(scene.clone, OVER)
+    scene.clone.push()
+    scene.bring()
+    scene.merge()
+
+    assert announce.run(scene.desk("push")) == 0
+
+    body = "\n".join(scene.bodies())
+    assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in body
+    assert "FrozenLake" in body.split("Not yet recorded")[1].split("Not evaluated now")[0]
+
+
+def test_outlook_tells_what_merging_now_would_mean(scene: Scene) -> None:
+    put(scene.clone, TEAM + QUOTA + b"people: {ban: [{login: mallory, why: ran a miner}]}\n")
+    scene.clone.push()
+    desk = scene.desk("schedule")
+
+    alice = outlook(desk.recorded, ["alice"], desk.now, desk.github.is_member)
+    scene.world.teams["lab/rl"] = {"alice": "active"}
+    member = outlook(desk.recorded, ["alice"], desk.now, desk.github.is_member)
+    (ban, *_) = outlook(desk.recorded, ["Mallory"], desk.now, desk.github.is_member)
+
+    assert [line.split(":")[0] for line in alice] == ["not allowed", "quota"]
+    assert [line.split(":")[0] for line in member] == ["quota"]
+    assert "1 of 1 versions left today, renews" in member[0]
+    assert "mallory may not take part: ran a miner" in ban

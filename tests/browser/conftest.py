@@ -1,0 +1,89 @@
+"""A browser, and a small site that is served to it."""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from leaderboard.pages import render
+from tests.leaderboard_pages import game_samples, samples
+
+ROOT = Path(__file__).parents[2]
+REQUIRED = os.environ.get("PULLRANK_REQUIRE_CHROMIUM") == "1"
+# Nobody's tests need the browser's own calls home.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The system's Chromium; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_CHROMIUM=1."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        if REQUIRED:
+            raise FileNotFoundError("there is no chromium on this machine")
+        pytest.skip("needs Chromium: there is none on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        """Nothing."""
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The pages of duels below a folder, as a project's site lies on GitHub Pages; the address of that folder."""
+    place = tmp_path_factory.mktemp("browser")
+    shutil.copytree(ROOT / "site" / "assets", place / "board" / "assets")
+    undrawn, frames = game_samples.undrawn()
+    pages = render(game_samples.full(), samples.CONTEXT) | render(undrawn, replace(samples.CONTEXT, frames=frames))
+    for name, text in pages.items():
+        if name.endswith(".html"):
+            path = place / "board" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(place)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/board/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def visit(chromium, site):
+    """Opens pages of the site; afterwards nothing may have been said on the console or asked of another host."""
+    said, asked, contexts = [], [], []
+
+    def open_page(path, before="", **options):
+        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 1000}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        if before:
+            page.add_init_script(before)
+        page.goto(site + path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+    assert said == []
+    assert [url for url in asked if not url.startswith((site, "data:"))] == []

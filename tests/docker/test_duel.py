@@ -1,0 +1,130 @@
+"""Two players in two containers: the same matches as in processes, and neither reaches the other."""
+
+import os
+
+import pytest
+
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.container import Engine
+from evaluator.host.games import open_game, replay
+from evaluator.host.image import default_base
+from evaluator.model.challenge import Clock, Lanes, Limits, Task
+from evaluator.model.duel import End
+from evaluator.model.verdict import Verdict
+from tests.duels import RANDOM, TINY, ZERO, duelled, tickets
+from tests.hostile.arena import our_containers
+from tests.rooms import process
+
+pytestmark = pytest.mark.docker
+CONNECT_FOUR = Task(id="c4", game="pettingzoo.classic.connect_four_v3", matches=10, lanes=Lanes(shared=4, separate=4))
+
+
+@pytest.fixture(params=["socket", "standard streams"])
+def box(request: pytest.FixtureRequest, docker: Chosen) -> Chosen:
+    """The docker sandbox, over either kind of channel."""
+    if request.param == "socket":
+        return docker
+    return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
+
+
+def test_matches_in_containers_are_those_in_processes(box: Chosen) -> None:
+    tally = duelled((RANDOM, RANDOM), CONNECT_FOUR, box)
+
+    game = open_game(CONNECT_FOUR)
+    assert tally.faults == (None, None)
+    assert [m.moves for m in duelled((RANDOM, RANDOM), CONNECT_FOUR, process()).matches] == [m.moves for m in tally.matches]
+    for ticket, match in zip(tickets(game), tally.matches, strict=True):
+        assert replay(game, ticket.seed, match.moves, ticket.index % 2).checksum == match.checksum
+
+
+def test_matches_in_gvisor_are_those_in_processes(gvisor: Chosen) -> None:
+    tally = duelled((RANDOM, RANDOM), CONNECT_FOUR, gvisor)
+
+    assert [m.moves for m in duelled((RANDOM, RANDOM), CONNECT_FOUR, process()).matches] == [m.moves for m in tally.matches]
+
+
+def test_a_hung_player_loses_by_its_own_clock_and_half_an_answer_holds_nobody_up(box: Chosen) -> None:
+    source = """
+import os, time
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        for fd in range(3, 20):
+            try:
+                os.write(fd, b"\\x10\\0")
+            except OSError:
+                pass
+        time.sleep(60)
+"""
+    task = Task(id="tiny", game=TINY, opening=0, matches=4, clock=Clock(move_seconds=0.3, bank_seconds=0.2))
+
+    tally = duelled((ZERO, source), task, box)
+
+    assert tally.faults[0] is None
+    assert tally.faults[1] is not None
+    assert tally.faults[1].verdict is Verdict.TIMEOUT
+    assert {(match.end, match.winner) for match in tally.matches} == {(End.LATE, 0), (End.FORFEIT, 0)}
+    assert tally.thinking[0] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("act", "verdict"),
+    [
+        ("hoard = bytearray(300 << 20); return 1", Verdict.OUT_OF_MEMORY),
+        ("import os; os._exit(3)", Verdict.CRASHED),
+        ("print('x' * 400_000, flush=True); import time; time.sleep(30)", Verdict.OUTPUT_LIMIT),
+        ("while True: pass", Verdict.TIMEOUT),
+    ],
+    ids=["memory", "exit", "flood", "processor"],
+)
+def test_a_limit_that_bites_forfeits_the_rest(docker: Chosen, act: str, verdict: Verdict) -> None:
+    limits = Limits(memory_mib=128, cpu_seconds=2)
+    task = Task(id="tiny", game=TINY, opening=0, matches=6, lanes=Lanes(shared=2, separate=2))
+
+    tally = duelled((ZERO.replace("return 0", act), ZERO), task, docker, limits)
+
+    assert tally.faults[0] is not None
+    assert tally.faults[0].verdict is verdict
+    assert tally.faults[1] is None
+    assert {(match.end, match.winner, match.offenders) for match in tally.matches} == {(End.FORFEIT, 1, (0,))}
+
+
+def test_neither_sees_nor_reaches_the_other(docker: Chosen) -> None:
+    spy = """
+import os, signal, socket
+seen = [name for name in os.listdir("/proc") if name.isdigit()]
+print("processes", len(seen), "sockets", os.listdir("/channel"), "mine", sorted(os.listdir("/submission")))
+for number in range(2, 40):
+    try:
+        if number != os.getpid():
+            os.kill(number, signal.SIGKILL)
+            print("killed", number)
+    except OSError:
+        pass
+try:
+    socket.create_connection(("172.17.0.1", 80), 1)
+    print("network")
+except OSError:
+    pass
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        return 1
+"""
+    logs: list[str] = []
+    task = Task(id="tiny", game=TINY, opening=0, matches=4)
+
+    tally = duelled((spy, spy), task, docker, logs=logs)
+
+    assert tally.faults == (None, None)
+    assert {match.end for match in tally.matches} == {End.PLAYED}
+    for log in logs:
+        assert "processes 2 sockets ['agent.sock'] mine ['agent.py']" in log
+        assert "network" not in log
+        assert "killed" not in log
+
+
+def test_nothing_is_left_behind(docker: Chosen, engine: Engine) -> None:
+    duelled((ZERO, ZERO), Task(id="tiny", game=TINY, opening=0, matches=2), docker)
+
+    assert our_containers(engine) == []

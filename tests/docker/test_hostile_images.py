@@ -1,0 +1,333 @@
+"""Images that mean harm: each ends in a clear verdict, soon, and leaves nothing behind."""
+
+import dataclasses
+import io
+import os
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.host import agent_image
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.container import Engine
+from evaluator.host.contest import hold
+from evaluator.host.evaluate import evaluate
+from evaluator.model.challenge import Limits, Task
+from evaluator.model.duel import Duel, End
+from evaluator.model.reference import parse_reference
+from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
+from tests import rooms
+from tests.docker.hub import INDEX, Hub, layer, need, running
+from tests.docker.test_image_agents import folder_of
+from tests.hostile.arena import our_containers, over_standard_streams
+
+pytestmark = pytest.mark.docker
+LIMITS = Limits(memory_mib=64, cpu_seconds=10, start_seconds=20, log_kib=16)
+HASTY = Limits(memory_mib=64, cpu_seconds=10, start_seconds=2, log_kib=16)
+TASK = Task(id="CartPole-v1", episodes=2)
+MISFIT = Path(__file__).with_name("misfit.c")
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def hub(engine: Engine) -> Iterator[Hub]:
+    need("gcc")
+    with running() as found:
+        yield found
+    agent_image.trim(engine, 0)
+
+
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+
+@pytest.fixture(scope="module")
+def misfit(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    made = tmp_path_factory.mktemp("misfit") / "misfit"
+    subprocess.run(["gcc", "-O1", "-static", "-w", "-o", str(made), str(MISFIT)], check=True)
+    return layer(misfit=made.read_bytes())
+
+
+def ended(entry: str, chosen: Chosen, limits: Limits = LIMITS, image_mib: int = 64, task: Task = TASK) -> Result:
+    order = rooms.order(folder_of(entry, image_mib=image_mib), task, limits=limits)
+    return evaluate(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
+
+
+@pytest.mark.parametrize(
+    ("does", "limits", "verdict", "message"),
+    [
+        ("babble", LIMITS, Verdict.PROTOCOL_ERROR, "the first frame has opcode"),
+        ("sleep", HASTY, Verdict.TIMEOUT, "the image's entrypoint did not connect to PULLRANK_CHANNEL within 2 s"),
+        ("mute", HASTY, Verdict.TIMEOUT, "the agent was not ready in time"),
+        ("flood", LIMITS, Verdict.OUTPUT_LIMIT, "the agent printed more than 16 KiB"),
+        ("leave", LIMITS, Verdict.CRASHED, "ended with exit code 4"),
+    ],
+)
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_an_image_that_ignores_the_protocol(
+    does: str, limits: Limits, verdict: Verdict, message: str, box: str, misfit: bytes, hub: Hub,
+    engine: Engine, request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    entry = hub.image("mallory/misfit", [misfit], {"Entrypoint": ["/misfit", does]})
+    begun = time.monotonic()
+
+    result = ended(entry, request.getfixturevalue(box), limits)
+
+    assert result.verdict is verdict, result.message
+    assert message in result.message
+    assert time.monotonic() - begun < 25
+    assert our_containers(engine) == []
+
+
+def test_babble_on_standard_output(misfit: bytes, hub: Hub, engine: Engine) -> None:
+    entry = hub.image("mallory/misfit", [misfit], {"Entrypoint": ["/misfit", "flood"]})
+
+    assert ended(entry, over_standard_streams(engine)).verdict is Verdict.PROTOCOL_ERROR
+
+
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+@pytest.mark.parametrize("entrypoint", [["/no/such/program"], ["relative"], ["/plain"]])
+def test_an_entrypoint_that_cannot_be_run(entrypoint: list[str], box: str, hub: Hub, request: pytest.FixtureRequest) -> None:
+    entry = hub.image("mallory/none", [layer(plain=b"\x00not a program")], {"Entrypoint": entrypoint})
+
+    result = ended(entry, request.getfixturevalue(box))
+
+    assert result.verdict is Verdict.CRASHED, result.message
+    assert result.message.startswith("the image's entrypoint cannot be run (exit code 12"), result.message
+
+
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_what_a_configuration_asks_for_is_not_given(
+    box: str, misfit: bytes, hub: Hub, engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    extra = layer(
+        data__here=b"", etc__passwd=b"root:x:0:0::/:\nnobody:x:65534:65534::/:\n",
+        etc__group=b"root:x:0:nobody\ndocker:x:999:nobody\n",
+    )  # fmt: skip
+    config = {
+        "Entrypoint": ["/misfit", "look"], "User": "0:0", "Volumes": {"/data": {}, "/x": {}}, "WorkingDir": "/work",
+        "Env": ["PULLRANK_CHANNEL=/else", "HOME=/root", "OWN=kept", "LD_PRELOAD=/evil.so"],
+        "Healthcheck": {"Test": ["CMD", "/misfit", "flood"], "Interval": 1000000},
+        "Labels": {"org.pullrank.owner": "{}"}, "ExposedPorts": {"80/tcp": {}}, "StopSignal": "SIGKILL",
+        "OnBuild": ["RUN x"],
+    }  # fmt: skip
+    result = ended(hub.image("mallory/asks", [misfit, extra], config), request.getfixturevalue(box))
+
+    said = result.log_tail.split("\n")
+    assert (result.verdict, "exit code 3" in result.message) == (Verdict.CRASHED, True), result
+    assert [line.split() for line in said[:4]] == [
+        ["Uid:", *["65534"] * 4], ["Gid:", *["65534"] * 4], ["Groups:", "65534"], ["CapEff:", "0" * 16],
+    ]  # fmt: skip
+    assert said[4] == "channel=/channel/agent.sock home=/tmp own=kept"
+    assert said[5:11] == [
+        "/data/x refused", "/x refused", "/submission/x refused", "/channel/x refused", "/tmp/x WRITTEN", "in /work",
+    ]  # fmt: skip
+
+
+def test_the_engine_keeps_nothing_of_their_configuration(misfit: bytes, hub: Hub, engine: Engine) -> None:
+    entry = hub.image(
+        "mallory/kept", [misfit], {"Cmd": ["/misfit"], "Volumes": {"/v": {}}, "User": "0", "Labels": {"a": "b"}}
+    )
+
+    found = engine._api.inspect_image(agent_image.ensure(engine, parse_reference(entry), 64))["Config"]
+
+    assert {name: value for name, value in found.items() if value} == {
+        "Cmd": ["/misfit"], "WorkingDir": "/", **({"Env": found["Env"]} if found.get("Env") else {}),
+    }  # fmt: skip
+
+
+def refused(entry: str, chosen: Chosen, engine: Engine, **options: Any) -> str:
+    """The message of an image that is not even unpacked."""
+    begun = time.monotonic()
+    result = ended(entry, chosen, **options)
+    assert result.verdict is Verdict.INVALID, (result.verdict, result.message)
+    assert time.monotonic() - begun < 20
+    assert engine.image_id(agent_image.local_name(parse_reference(entry))) is None
+    return result.message
+
+
+def test_20_gb_by_the_manifest(hub: Hub, docker: Chosen, engine: Engine) -> None:
+    def lie(config: Any, manifest: Any) -> None:
+        manifest["layers"][0]["size"] = 20 * GIB
+
+    entry = hub.image("mallory/large", [layer(a=b"a")], {"Cmd": ["/a"]}, lie)
+
+    said = refused(entry, docker, engine, image_mib=4096)
+    assert said == "the image has 20480 MiB in its registry, the limit is 4096 MiB; leave out what the agent does not need"
+
+
+def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: Chosen, engine: Engine) -> None:
+    def lie(config: Any, manifest: Any) -> None:
+        manifest["layers"][0]["size"] = 100
+
+    entry = hub.image("mallory/small", [layer(a=os.urandom(5000))], {"Cmd": ["/a"]}, lie)
+
+    assert "more bytes than the image's manifest announces" in refused(entry, docker, engine)
+
+
+def test_a_layer_that_unpacks_to_gigabytes(hub: Hub, docker: Chosen, engine: Engine) -> None:
+    entry = hub.image("mallory/bomb", [layer(a=bytes(200 << 20))], {"Cmd": ["/a"]})
+
+    said = refused(entry, docker, engine, image_mib=64)
+    assert said == (
+        "a layer of the image unpacks to more than the limit of the whole image; leave out what the agent does not need"
+    )
+
+
+def sparse(kind: str) -> bytes:
+    """A file of 20 GiB without a byte in it."""
+    member = tarfile.TarInfo("hole")
+    if kind == "old":
+        member.type = tarfile.GNUTYPE_SPARSE
+        header = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+        header[483:495] = b"%011o\0" % (20 * GIB)
+        header[148:156] = b" " * 8
+        header[148:156] = b"%06o\0 " % sum(header)
+        return bytes(header) + bytes(1024)
+    member.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(20 * GIB)}
+    return member.tobuf(tarfile.PAX_FORMAT) + bytes(1024)
+
+
+@pytest.mark.parametrize("kind", ["old", "pax"])
+def test_a_sparse_layer_of_20_gb(kind: str, hub: Hub, docker: Chosen, engine: Engine) -> None:
+    entry = hub.image("mallory/sparse", [sparse(kind)], {"Cmd": ["/hole"]})
+
+    assert "holds a sparse file" in refused(entry, docker, engine, image_mib=4096)
+
+
+def test_layers_that_are_not_what_the_configuration_says(hub: Hub, docker: Chosen, engine: Engine) -> None:
+    def lie(config: Any, manifest: Any) -> None:
+        config["rootfs"]["diff_ids"][0] = "sha256:" + "0" * 64
+
+    entry = hub.image("mallory/liar", [layer(a=b"a")], {"Cmd": ["/a"]}, lie)
+
+    assert "holds something else than the image's configuration says" in refused(entry, docker, engine)
+
+
+def test_another_platform(hub: Hub, docker: Chosen, engine: Engine) -> None:
+    def other(config: Any, manifest: Any) -> None:
+        config["architecture"] = "riscv64"
+
+    entry = hub.image("mallory/risc", [layer(a=b"a")], {"Cmd": ["/a"]}, other)
+
+    here = engine.platform
+    said = f"the image is for linux/riscv64, and this board runs {here}; build it with '--platform {here}'"
+    assert refused(entry, docker, engine) == said
+
+
+def test_a_list_of_platforms_is_looked_up(hub: Hub, docker: Chosen, engine: Engine, misfit: bytes) -> None:
+    inner = hub.image("mallory/many", [misfit], {"Entrypoint": ["/misfit", "leave"]})
+    system, _, machine = engine.platform.partition("/")
+    item = {
+        "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+        "size": 1,
+        "digest": inner.partition("@")[2],
+    }
+    entry = hub.manifest(
+        "mallory/many", {"mediaType": INDEX, "manifests": [{**item, "platform": {"os": system, "architecture": machine}}]}
+    )
+
+    assert "exit code 4" in ended(entry, docker).message
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({}, "neither ENTRYPOINT nor CMD"),
+        ({"Cmd": "a string"}, "whose Cmd is not a list of words"),
+        ({"Cmd": ["/a", 1]}, "whose Cmd is not a list of words"),
+        ({"Cmd": ["/a"], "Env": ["x"]}, "an ENV without a name or a value"),
+        ({"Cmd": ["/a"], "WorkingDir": "up"}, "a WORKDIR that is not an absolute path"),
+    ],
+)
+def test_a_configuration_that_cannot_be_run(config: Any, message: str, hub: Hub, docker: Chosen, engine: Engine) -> None:
+    assert message in refused(hub.image("mallory/odd", [layer(a=b"a")], config), docker, engine)
+
+
+@pytest.mark.parametrize("config", [{"Cmd": ["/a"], "WorkingDir": "/a"}, {"Cmd": ["/a"], "WorkingDir": "/channel"}])
+def test_a_place_that_is_something_else_is_the_images_fault(config: Any, hub: Hub, docker: Chosen, engine: Engine) -> None:
+    result = ended(hub.image("mallory/place", [layer(a=b"a")], config), docker)
+
+    assert result.verdict in (Verdict.INVALID, Verdict.CRASHED), (result.verdict, result.message)
+    assert our_containers(engine) == []
+
+
+def test_mount_points_that_lead_elsewhere(hub: Hub, docker: Chosen, misfit: bytes) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, target in {"channel": "/../../../../tmp", "submission": "/proc/1/root", "tmp": "/etc"}.items():
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            tar.addfile(link)
+    entry = hub.image("mallory/links", [misfit, buffer.getvalue()], {"Entrypoint": ["/misfit", "look"]})
+
+    result = ended(entry, docker)
+
+    assert result.verdict in (Verdict.CRASHED, Verdict.INVALID), (result.verdict, result.message)
+    assert not Path("/tmp/agent.sock").exists()
+
+
+def test_what_is_not_there_or_not_for_everybody(hub: Hub, docker: Chosen, engine: Engine) -> None:
+    entry = f"{hub.address}/nobody/nothing@sha256:{'1' * 64}"
+
+    assert "to nobody without an account, or has no such image" in refused(entry, docker, engine)
+
+
+def test_a_registry_that_is_not_there_is_asked_again(docker: Chosen) -> None:
+    result = ended(f"127.0.0.1:9/nobody/nothing@sha256:{'1' * 64}", docker)
+
+    assert (result.verdict, result.message) == (
+        Verdict.INTERNAL_ERROR,
+        "the registry 127.0.0.1:9 does not answer as it should (ConnectionError); it is asked again later",
+    )  # fmt: skip
+
+
+def test_the_process_sandbox_says_that_it_cannot() -> None:
+    result = ended(f"localhost:5000/a/b@sha256:{'1' * 64}", choose("process", "", lambda line: None))
+
+    assert result.verdict is Verdict.INTERNAL_ERROR
+    assert result.message == "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"
+
+
+def test_a_player_whose_image_cannot_be_had_forfeits(hub: Hub, docker: Chosen) -> None:
+    task = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
+    order = rooms.duel_order(rooms.FIRST_LEGAL, rooms.FIRST_LEGAL, task, limits=LIMITS)
+
+    def with_image(host: str) -> Duel:
+        player = dataclasses.replace(order.contenders[0], folder=folder_of(f"{host}/a/b@sha256:{'1' * 64}"))
+        wanted = dataclasses.replace(order, contenders=(player, order.contenders[1]))
+        return hold(wanted, docker.kind, docker.opener, lambda: datetime.now(UTC), lambda done: None)
+
+    absent, silent = with_image(hub.address), with_image("localhost:9")
+
+    assert (absent.verdict, absent.players[0].verdict) == (Verdict.OK, Verdict.INVALID)
+    assert {(match.end, match.winner) for match in absent.matches} == {(End.FORFEIT, 1)}
+    assert silent.verdict is Verdict.INTERNAL_ERROR
+    assert silent.message.startswith("the registry localhost:9 does not answer")
+
+
+def test_images_beyond_the_bound_are_removed_longest_unused_first(hub: Hub, engine: Engine) -> None:
+    agent_image.trim(engine, 0)
+    entries = [hub.image(f"mallory/many{n}", [layer(a=os.urandom(2 << 20))], {"Cmd": ["/a"]}) for n in range(3)]
+    names = [agent_image.local_name(parse_reference(entry)) for entry in entries]
+    for entry in entries:
+        agent_image.ensure(engine, parse_reference(entry), 64)
+    agent_image.ensure(engine, parse_reference(entries[0]), 64)  # used once more
+
+    assert agent_image.trim(engine, 5) == [names[1]]
+    assert [engine.image_id(name) is not None for name in names] == [True, False, True]
+
+
+def test_a_recorded_image_that_is_too_large_for_a_new_limit_is_refused(hub: Hub, engine: Engine, docker: Chosen) -> None:
+    entry = hub.image("mallory/shrunk", [layer(a=os.urandom(3 << 20))], {"Cmd": ["/a"]})
+    agent_image.ensure(engine, parse_reference(entry), 64)
+
+    assert "MiB unpacked, the limit is 1 MiB" in refused(entry, docker, engine, image_mib=1)

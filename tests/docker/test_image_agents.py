@@ -1,0 +1,172 @@
+"""Agents that bring an image: in other languages, through a real registry, into the real containers."""
+
+import os
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evaluator.host import agent_image
+from evaluator.host.choose import Chosen
+from evaluator.host.cohort import Ticket
+from evaluator.host.container import Engine
+from evaluator.host.contest import hold
+from evaluator.host.evaluate import evaluate
+from evaluator.host.folder import Folder, assemble
+from evaluator.host.games import open_game
+from evaluator.host.order import Order
+from evaluator.host.rematch import verify_duel
+from evaluator.host.replay import Standing
+from evaluator.model.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.duel import Duel, End
+from evaluator.model.reference import parse_reference
+from evaluator.model.result import Result
+from evaluator.model.submission import Blob
+from evaluator.model.verdict import Verdict
+from tests import rooms
+from tests.docker.hub import Hub, need, running, tree_of
+from tests.hostile.arena import our_containers, over_standard_streams, play
+
+pytestmark = pytest.mark.docker
+LANGUAGES = Path(__file__).parents[2] / "example_agents" / "languages"
+CARTPOLE = Task(id="CartPole-v1", episodes=8)
+TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=20)
+LIMITS = Limits(memory_mib=256, cpu_seconds=60, start_seconds=60)
+
+
+def build(engine: Engine, context: Path, target: str, **arguments: str) -> str:
+    """Build and push as the page of images says; returns the entry to write."""
+    options = [word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")]
+
+    def run(*words: str) -> str:
+        return subprocess.run(["docker", *words], check=True, capture_output=True, text=True, env=LEGACY).stdout
+
+    run("build", "--tag", target, *options, str(context))
+    run("push", target)
+    said = run("inspect", "--format", "{{index .RepoDigests 0}}", target).strip()
+    run("rmi", target)
+    return said
+
+
+LEGACY = {**os.environ, "DOCKER_BUILDKIT": "0"}
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[Hub]:
+    need("docker", "node", "gcc")
+    with running() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a runner no image comes from the runner itself."""
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+
+@pytest.fixture(scope="module")
+def javascript(engine: Engine, hub: Hub) -> Iterator[str]:
+    base = f"pullrank-test-node:{uuid.uuid4().hex[:8]}"
+    engine._api.import_image_from_data(tree_of("node"), *base.split(":"))
+    entry = build(engine, LANGUAGES / "javascript", f"{hub.address}/alice/js:latest", BASE=base)
+    engine.forget(base)
+    yield entry
+    engine.forget(agent_image.local_name(parse_reference(entry)))
+
+
+@pytest.fixture(scope="module")
+def compiled(engine: Engine, hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    room = tmp_path_factory.mktemp("c")
+    shutil.copytree(LANGUAGES / "c", room, dirs_exist_ok=True)
+    subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-static", "-o", "agent", "agent.c"], cwd=room, check=True)
+    entry = build(engine, room, f"{hub.address}/alice/c:latest")
+    yield entry
+    engine.forget(agent_image.local_name(parse_reference(entry)))
+
+
+def folder_of(entry: str, **limits: int) -> Folder:
+    """A submission of nothing but submission.yml."""
+    manifest = f"name: An image\nalgorithm: rule\nkind: image\nentry: {entry}\n".encode()
+    return assemble((Blob(path="submission.yml", executable=False, content=manifest),), SubmissionLimits(**limits))
+
+
+def evaluated(entry: str, chosen: Chosen, limits: Limits = LIMITS, task: Task = CARTPOLE) -> Result:
+    return play(rooms.order(folder_of(entry), task, limits=limits), chosen).result
+
+
+@pytest.mark.parametrize("language", ["javascript", "compiled"])
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_another_language_balances_the_pole(language: str, box: str, request: pytest.FixtureRequest, engine: Engine) -> None:
+    entry = request.getfixturevalue(language)
+
+    begun = time.monotonic()
+    result = evaluated(entry, request.getfixturevalue(box))
+
+    print(language, box, f"{time.monotonic() - begun:.1f} s", result.cost)
+    assert (result.verdict, result.message) == (Verdict.OK, "")
+    assert sum(result.returns) / len(result.returns) > 450
+    assert result.image_digest == entry.partition("@")[2]
+    assert our_containers(engine) == []
+
+
+def test_the_rule_is_the_same_in_every_language(javascript: str, compiled: str, docker: Chosen) -> None:
+    """Seeds follow from the version, so those of another version are put in their place."""
+    lengths = []
+    for found in (rooms.folder(rooms.ANGLE_RULE), folder_of(javascript), folder_of(compiled)):
+        order = Elsewhere(**vars(rooms.order(found, CARTPOLE, limits=LIMITS)))
+        result = evaluate(order, docker.kind, docker.opener, lambda: datetime.now(UTC), lambda done: None).result
+        lengths.append(result.lengths)
+
+    assert len(lengths[0]) == CARTPOLE.episodes
+    assert lengths[1:] == lengths[:1] * 2
+
+
+class Elsewhere(Order):
+    """An order with the seeds of another version."""
+
+    def tickets(self) -> tuple[Ticket, ...]:
+        return rooms.tickets(self.world.task)
+
+
+@pytest.mark.parametrize("language", ["javascript", "compiled"])
+def test_over_standard_streams(language: str, request: pytest.FixtureRequest, engine: Engine) -> None:
+    result = evaluated(request.getfixturevalue(language), over_standard_streams(engine))
+
+    assert (result.verdict, result.message) == (Verdict.OK, "")
+
+
+def duel(entry: str, other: str, chosen: Chosen, **changes: object) -> Duel:
+    """An image against a source, alice against bob."""
+    order = rooms.duel_order(rooms.FIRST_LEGAL, other, TICTACTOE, limits=LIMITS, **changes)
+    one, two = order.contenders
+    order = replace(order, contenders=(replace(one, folder=folder_of(entry)), two))
+    return hold(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
+
+
+@pytest.mark.parametrize("box", ["docker", "gvisor"])
+def test_javascript_plays_tictactoe_with_its_mask(box: str, javascript: str, request: pytest.FixtureRequest) -> None:
+    found = duel(javascript, rooms.RANDOM_PLAYER, request.getfixturevalue(box))
+
+    assert (found.verdict, found.message, [p.verdict for p in found.players]) == (Verdict.OK, "", [Verdict.OK] * 2)
+    assert {match.end for match in found.matches} == {End.PLAYED}
+    assert found.image_digest not in (None, javascript.partition("@")[2])
+    won = [match.winner for match in found.matches]
+    assert won.count(0) > 10
+    assert won.count(0) > 3 * won.count(1)
+    assert verify_duel("d.json", found.serialised(), open_game(TICTACTOE)).standing is Standing.VERIFIED
+
+
+def test_an_image_plays_itself(javascript: str, docker: Chosen) -> None:
+    order = rooms.duel_order(rooms.FIRST_LEGAL, None, TICTACTOE, limits=LIMITS)
+    one = replace(order.contenders[0], folder=folder_of(javascript))
+    found = hold(
+        replace(order, contenders=(one, one)), docker.kind, docker.opener, lambda: datetime.now(UTC), lambda d: None
+    )
+
+    assert {match.end for match in found.matches} == {End.PLAYED}

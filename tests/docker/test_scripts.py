@@ -1,0 +1,113 @@
+"""Scripts in containers: the same episodes as in processes, over either kind of channel, and their hostile kin."""
+
+import os
+
+import pytest
+
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.image import default_base
+from evaluator.host.replay import Standing, verify
+from evaluator.host.worlds import open_world
+from evaluator.model.challenge import Limits
+from evaluator.model.verdict import Verdict
+from tests.evaluator.scripts import LAKE, POLE, script
+
+pytestmark = pytest.mark.docker
+HONEST = 'print("training")\nprint(json.dumps({"score": sum(play(gym.make(sys.argv[1]), 12)) / 12}))'
+SOCKET = """
+import os, stat, struct
+env = gym.make(sys.argv[1])
+env.reset()
+for fd in range(3, 64):
+    try:
+        if stat.S_ISSOCK(os.fstat(fd).st_mode) or stat.S_ISFIFO(os.fstat(fd).st_mode):
+            os.write(fd, {bytes})
+    except OSError:
+        pass
+env.step(0)
+print('{{"score": 1e9}}')
+"""
+STEPPED = 'struct.pack("<IB", 48, 13) + bytes(16) + struct.pack("<d", 1e9) + bytes(24)'
+
+
+@pytest.fixture(params=["socket", "standard streams"])
+def box(request: pytest.FixtureRequest, docker: Chosen) -> Chosen:
+    """The docker sandbox, over either kind of channel."""
+    if request.param == "socket":
+        return docker
+    return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
+
+
+def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: Chosen) -> None:
+    done = script(HONEST, LAKE, box)
+
+    assert (done.result.verdict, done.result.message) == (Verdict.OK, "")
+    assert done.result.returns == script(HONEST).result.returns
+    assert verify("x", done.result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
+
+
+def test_exit_codes_and_limits_are_told_from_outside(box: Chosen) -> None:
+    limits = Limits(memory_mib=128, cpu_seconds=20)
+    ends = {
+        "sys.exit(3)": Verdict.CRASHED,
+        "import os; os._exit(4)": Verdict.CRASHED,
+        "play(gym.make(sys.argv[1]), 1)\nprint('{\"score\": 1}', flush=True)\nimport os; os._exit(0)": Verdict.OK,
+        "x = [bytes(10**6) + b'1' for _ in range(10**4)]": Verdict.OUT_OF_MEMORY,
+    }
+    for source, verdict in ends.items():
+        result = script(source, LAKE, box, limits=limits).result
+        assert (result.verdict, source) == (verdict, source), result.message
+
+
+@pytest.mark.parametrize("forged", ["b'nonsense' * 9", STEPPED, 'struct.pack("<IB", 8, 8) + bytes(8)'])
+def test_writing_to_the_socket_oneself_earns_nothing(docker: Chosen, forged: str) -> None:
+    result = script(SOCKET.format(bytes=forged), POLE, docker).result
+
+    assert result.verdict is Verdict.PROTOCOL_ERROR
+    assert not result.returns
+
+
+def test_forged_returns_are_a_claim_and_no_more(docker: Chosen) -> None:
+    source = """
+    from evaluator.sandbox import remote
+    step = remote.RemoteEnv.step
+    remote.RemoteEnv.step = lambda self, action: (*(step(self, action)[:1]), 1e9, True, False, {})
+    env = gym.make(sys.argv[1])
+    env.reset(), env.step(0), env.reset(), env.step(0)
+    print('{"score": 1000000000.0}')
+    """
+    result = script(source, POLE, docker).result
+
+    assert result.script is not None
+    assert (result.verdict, result.script.claimed, set(result.returns)) == (Verdict.OK, 1e9, {0.0})
+
+
+def test_ten_million_environments_are_not_made(docker: Chosen) -> None:
+    source = """
+    kept = []
+    try:
+        for _ in range(10**7):
+            kept.append(gym.make(sys.argv[1]))
+    except gym.error.Error as error:
+        sys.exit(f"{len(kept)}: {error}")
+    """
+    result = script(source, POLE, docker).result
+
+    assert "1024: at most 1024 environments" in result.log_tail
+
+
+def test_there_is_nothing_of_the_referee_to_be_found(docker: Chosen) -> None:
+    source = """
+    import os, importlib.util
+    print(importlib.util.find_spec("evaluator.host"), os.path.exists("/repository"), sorted(os.environ))
+    open("/tmp/model", "w").write("x")
+    try:
+        open("model", "w")
+    except OSError as error:
+        print(error)
+    sys.exit(1)
+    """
+    log = script(source, POLE, docker).result.log_tail
+
+    assert log.startswith("None False")
+    assert "Read-only" in log

@@ -1,0 +1,83 @@
+"""Duels for tests: two sources, real sandboxes, small games."""
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from evaluator.host.choose import Chosen
+from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
+from evaluator.host.games import Game, open_game, openings
+from evaluator.host.pins import pinned_environment
+from evaluator.host.sandbox import Cell, Sandbox
+from evaluator.host.seeds import opening_seeds, player_seeds
+from evaluator.host.table import MatchTicket
+from evaluator.model.challenge import Limits, Task
+from tests.rooms import DIGEST, SEASON
+
+TINY = "tests.evaluator.tiny_games"
+
+# Each match its own agent and generator: what it does hangs on nothing but its seed and what it sees.
+RANDOM = """
+import random
+class Agent:
+    def __init__(self, seed):
+        self.generator = random.Random(seed)
+    def act(self, observation):
+        mask = observation["action_mask"].tolist()
+        return self.generator.choice([move for move, legal in enumerate(mask) if legal])
+"""
+ZERO = """
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        return 0
+"""
+
+
+def tickets(game: Game) -> tuple[MatchTicket, ...]:
+    """The matches of a duel."""
+    task = game.task
+    name = (SEASON, "preview", (DIGEST, DIGEST), task.id, task.matches)
+    seeds, own = opening_seeds(*name), player_seeds(*name)
+    drawn = openings(game, seeds)
+    return tuple(
+        MatchTicket(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i])
+        for i in range(task.matches)
+    )
+
+
+def duelled(
+    sources: tuple[str, str],
+    task: Task,
+    chosen: Chosen,
+    limits: Limits | None = None,
+    adapters: Sequence[str | None] = (None, None),
+    logs: list[str] | None = None,
+) -> DuelTally:
+    """What the referee keeps of two players; `logs` is given what they printed."""
+    limits = limits or Limits()
+    game = open_game(task)
+    with contextlib.ExitStack() as stack:
+        sandboxes: list[Sandbox] = []
+        for source, adapter in zip(sources, adapters, strict=True):
+            room = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            room.chmod(0o755)
+            (room / "agent.py").write_text(source)
+            cell = Cell(
+                folder=room,
+                entry="agent.py",
+                limits=limits,
+                environment=pinned_environment(),
+                adapter=adapter,
+                wall_seconds=2 * limits.wall_seconds + 600,
+            )
+            sandboxes.append(chosen.opener(cell))
+            stack.callback(sandboxes[-1].close)
+        seats = (Seat(sandbox=sandboxes[0]), Seat(sandbox=sandboxes[1]))
+        tally = play_duel(Contest(game=game, tickets=tickets(game), limits=limits, seats=seats))
+        if logs is not None:
+            for sandbox in sandboxes:
+                sandbox.end()
+                logs.append(sandbox.log_tail())
+        return tally

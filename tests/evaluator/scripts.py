@@ -1,0 +1,44 @@
+"""Scripts for tests, and what comes of them in a real process: small tasks, the referee's own environments."""
+
+import textwrap
+from datetime import UTC, datetime
+
+from evaluator.host.choose import Chosen
+from evaluator.host.evaluate import Evaluation, evaluate
+from evaluator.model.challenge import Task
+from tests.rooms import folder, order, process
+
+MANIFEST = b"name: Test\nalgorithm: none\nkind: script\nentry: submission.py\n"
+LAKE = Task.model_validate(
+    {"id": "lake", "env": "FrozenLake-v1", "reusable": True, "script": {"steps": 2000, "last": 10, "worst": -1}}
+)
+POLE = Task.model_validate({"id": "CartPole-v1", "reusable": True, "script": {"steps": 3000, "last": 5, "worst": 0}})
+
+# Plays and tells what the others' tests build on.
+PLAY = """
+import json, sys
+import gymnasium as gym
+
+def play(env, count, act=lambda observation: 1):
+    returns = []
+    for _ in range(count):
+        observation, info = env.reset()
+        total, over = 0.0, False
+        while not over:
+            observation, reward, terminated, truncated, info = env.step(act(observation))
+            total += reward
+            over = terminated or truncated
+        returns.append(total)
+    return returns
+"""
+
+
+def script(source: str, task: Task = LAKE, chosen: Chosen | None = None, **changes: object) -> Evaluation:
+    """What comes of a script; `PLAY` stands before it."""
+    box = chosen or process()
+    manifest = changes.pop("manifest", MANIFEST)
+    assert isinstance(manifest, bytes)
+    whole = PLAY + textwrap.dedent(source)
+    files = {"submission.py": whole.encode(), "agent.py": b""}
+    wanted = order(folder("", manifest, **files), task, **changes)
+    return evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)

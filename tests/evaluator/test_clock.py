@@ -1,0 +1,108 @@
+"""A frame's time is shared by its positions, goes to each match's own bank, and runs out while it is waited for."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from evaluator.host.clock import SideClock
+from evaluator.model.challenge import Clock
+
+
+@dataclass(eq=False)
+class Timed:
+    banks: list[float] = field(default_factory=lambda: [1.0, 1.0])
+    over: bool = False
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def clock(side: int = 0, wall: float = 1000) -> tuple[SideClock, Time]:
+    now = Time()
+    return SideClock(Clock(move_seconds=2, bank_seconds=1), side, wall, now), now
+
+
+def test_an_answer_within_the_moves_own_time_costs_the_bank_nothing() -> None:
+    one, now = clock()
+    matches = [Timed(), Timed(), Timed()]
+    one.start(matches)
+    now.now += 6
+
+    assert one.stop(matches) == (2000, [])
+    assert [match.banks for match in matches] == [[1.0, 1.0]] * 3
+    assert one.thinking == 6
+
+
+def test_what_goes_beyond_is_taken_from_each_matchs_bank_of_that_side() -> None:
+    one, now = clock(side=1)
+    matches = [Timed(), Timed(banks=[0.0, 0.6])]
+    one.start(matches)
+    now.now += 5
+
+    assert one.stop(matches) == (2500, [])
+    assert matches[0].banks == [1.0, 0.5]
+    assert matches[1].banks == [0.0, pytest.approx(0.1)]
+
+
+def test_who_has_no_bank_left_is_late_while_the_others_are_not() -> None:
+    one, now = clock()
+    poor, rich = Timed(banks=[0.25, 9.0]), Timed()
+    one.start([poor, rich])
+    now.now += 5
+
+    assert one.stop([poor, rich]) == (2500, [poor])
+    assert rich.banks[0] == 0.5
+
+
+def test_clocks_fall_one_after_the_other_while_an_answer_is_waited_for() -> None:
+    one, now = clock()
+    poor, rich = Timed(banks=[0.25, 0.0]), Timed()
+    one.start([poor, rich])
+    deadlines = [one.deadline]
+    now.now = one.deadline
+    late = [one.run_out([poor, rich])]
+    poor.over = True
+    deadlines.append(one.deadline)
+    now.now += 1
+    late.append(one.run_out([poor, rich]))
+    now.now = one.deadline
+    late.append(one.run_out([poor, rich]))
+
+    assert deadlines == [104.5, 106.0]  # two positions: twice the move's time and what the match has left
+    assert late == [[poor], [], [rich]]
+
+
+def test_an_answer_that_lies_about_is_charged_until_it_came() -> None:
+    one, now = clock()
+    match = Timed()
+    one.start([match])
+    now.now += 1
+    one.arrived()
+    now.now += 50
+
+    assert one.stop([match]) == (1000, [])
+    one.start([match])
+    now.now += 2
+    assert one.stop([match]) == (2000, [])
+    assert one.thinking == 3
+
+
+def test_all_thinking_together_has_a_limit() -> None:
+    one, now = clock(wall=3)
+    match = Timed()
+    one.start([match])
+    now.now += 2
+    one.stop([match])
+    one.start([match])
+
+    assert one.deadline == 103
+    assert not one.spent()
+    now.now += 1
+    assert one.spent()
+    one.abandon()
+    assert one.thinking == 3

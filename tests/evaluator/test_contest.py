@@ -1,0 +1,266 @@
+"""A duel from its order to its file: verdicts, forfeits, failures of ours, and what is written down."""
+
+import dataclasses
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from evaluator.host.container import EngineError
+from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
+from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.games import openings
+from evaluator.host.sandbox import Cell, Opener, Sandbox
+from evaluator.host.seeds import opening_seeds, player_seeds
+from evaluator.model import canonical
+from evaluator.model.challenge import Limits, Task
+from evaluator.model.duel import Duel, End
+from evaluator.model.result import SandboxKind
+from evaluator.model.verdict import Verdict
+from tests.rooms import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
+
+TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+NEVER_STARTS = "import time\ntime.sleep(60)\n"
+BROKEN = "raise RuntimeError('no model file')\n"
+TALKER = FIRST_LEGAL.replace("    def act", "    def __init__(self):\n        print('hello from the player')\n    def act")
+CRASHES = """
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        raise ZeroDivisionError("on purpose")
+"""
+ILLEGAL = """
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        return int(observation["action_mask"].argmin())
+"""
+
+
+def held(order: DuelOrder, opener: Opener, kind: SandboxKind = SandboxKind.PROCESS) -> Duel:
+    return hold(order, kind, opener, lambda: NOW, lambda done: None)
+
+
+@pytest.fixture(scope="module")
+def honest() -> Duel:
+    return duelled(RANDOM_PLAYER, TALKER, TASK)
+
+
+def test_a_duel_says_everything_that_a_reader_needs(honest: Duel) -> None:
+    order = duel_order(RANDOM_PLAYER, TALKER, TASK)
+
+    assert (honest.verdict, honest.message, honest.key) == (Verdict.OK, "", order.wanted().key())
+    assert [player.name for player in honest.players] == [("alice", "one"), ("bob", "other")]
+    assert [player.verdict for player in honest.players] == [Verdict.OK, Verdict.OK]
+    assert [player.submission_digest for player in honest.players] == [folder(RANDOM_PLAYER).digest, folder(TALKER).digest]
+    assert (honest.task, honest.task_digest, honest.season, honest.beacon) == ("tictactoe", TASK.digest(), SEASON, "preview")
+    assert (honest.runtime_digest, honest.sandbox, honest.provenance.evaluated_at) == (
+        DIGEST, SandboxKind.PROCESS, "2026-01-02T03:04:05Z",
+    )  # fmt: skip
+    assert honest.seeds == opening_seeds(SEASON, "preview", order.digests, "tictactoe", 6)
+    assert {"python", "pettingzoo"} <= honest.versions.keys()
+    assert honest.self_sha256 == honest.self_hash()
+
+
+def test_the_moves_and_times_of_each_match_are_kept(honest: Duel) -> None:
+    moves, times = honest.match_moves(), honest.match_milliseconds()
+
+    assert [len(row) for row in moves] == [len(row) for row in times] == [match.plies for match in honest.matches]
+    assert [row[:2] for row in moves[::2]] == [row[:2] for row in moves[1::2]]
+    assert len({tuple(row[:2]) for row in moves}) == 3
+    assert all(row[:2] == [0, 0] and min(row) >= 0 for row in times)
+
+
+def test_each_side_says_what_it_used_and_printed(honest: Duel) -> None:
+    own = sum(match.plies - 2 for match in honest.matches)
+
+    assert sum(player.cost.steps for player in honest.players) == own
+    assert [player.log_tail for player in honest.players] == ["", "hello from the player"]
+    for player in honest.players:
+        assert player.cost.steps >= 6
+        assert 0 < player.cost.wall_seconds < 5
+        assert player.cost.cpu_seconds is None or player.cost.cpu_seconds > 0
+
+
+def test_the_file_reads_back_as_the_same_duel(honest: Duel) -> None:
+    assert Duel.model_validate(canonical.parse_strict(honest.serialised())) == honest
+
+
+def test_the_same_order_gives_the_same_matches(honest: Duel) -> None:
+    again = duelled(RANDOM_PLAYER, TALKER, TASK)
+
+    assert (again.matches, again.moves, again.key) == (honest.matches, honest.moves, honest.key)
+
+
+def test_sides_do_not_depend_on_who_is_named_first() -> None:
+    found = folder(FIRST_LEGAL)
+    one, other = (Contender(login=login, login_id=None, agent="x", folder=found) for login in ("Alice", "bob"))
+
+    assert order_sides(one, other) == order_sides(other, one) == (one, other)
+    assert order_sides(one, one) == (one, one)
+
+
+def test_the_tickets_are_the_seeds_own() -> None:
+    order = duel_order(RANDOM_PLAYER, FIRST_LEGAL, TASK)
+    tickets = order.tickets()
+
+    assert [ticket.index for ticket in tickets] == list(range(6))
+    assert [ticket.seed for ticket in tickets] == [seed for seed in order.seeds() for _ in range(2)]
+    assert [list(ticket.opening) for ticket in tickets[::2]] == openings(order.game, order.seeds())
+    assert [ticket.opening for ticket in tickets[::2]] == [ticket.opening for ticket in tickets[1::2]]
+    own = player_seeds(SEASON, "preview", order.digests, TASK.id, 6)
+    assert tuple(ticket.agent_seeds for ticket in tickets) == own
+    assert len({seed for pair in own for seed in pair}) == 12
+
+
+def test_a_player_against_itself_is_its_validation() -> None:
+    duel = duelled(RANDOM_PLAYER, None, TASK)
+
+    assert duel.is_validation
+    assert (duel.verdict, duel.players[0].name, duel.players[1].name) == (Verdict.OK, ("alice", "one"), ("alice", "one"))
+    assert {match.end for match in duel.matches} == {End.PLAYED}
+    assert len({tuple(row) for row in duel.match_moves()}) > 1
+
+
+def test_a_player_that_cannot_be_loaded_loses_every_match_and_says_why() -> None:
+    duel = duelled(FIRST_LEGAL, BROKEN, TASK)
+
+    assert (duel.verdict, duel.players[0].verdict, duel.players[1].verdict) == (Verdict.OK, Verdict.OK, Verdict.CRASHED)
+    assert "no model file" in duel.players[1].message
+    assert {(m.end, m.winner, m.offenders, m.plies) for m in duel.matches} == {(End.FORFEIT, 0, (1,), 2)}
+    assert [player.cost.steps for player in duel.players] == [0, 0]
+
+
+def test_a_player_that_never_gets_ready_loses_every_match() -> None:
+    duel = duelled(NEVER_STARTS, FIRST_LEGAL, TASK, limits=Limits(start_seconds=1.5))
+
+    assert (duel.verdict, duel.players[0].verdict) == (Verdict.OK, Verdict.TIMEOUT)
+    assert {(match.end, match.winner) for match in duel.matches} == {(End.FORFEIT, 1)}
+
+
+def test_two_players_that_cannot_be_loaded_both_lose() -> None:
+    duel = duelled(BROKEN, BROKEN, TASK)
+
+    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(End.FORFEIT, None, (0, 1))}
+    assert [player.verdict for player in duel.players] == [Verdict.CRASHED, Verdict.CRASHED]
+
+
+def test_a_crash_forfeits_what_is_left_and_is_told() -> None:
+    duel = duelled(CRASHES, FIRST_LEGAL, TASK)
+
+    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(End.FORFEIT, 1, (0,))}
+    assert duel.players[0].verdict is Verdict.CRASHED
+    assert "on purpose" in duel.players[0].message
+
+
+def test_an_illegal_move_loses_its_match_only() -> None:
+    duel = duelled(FIRST_LEGAL, ILLEGAL, TASK)
+
+    assert duel.players[1].verdict is Verdict.OK
+    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(End.ILLEGAL, 0, (1,))}
+    assert all(match.refused in row for match, row in zip(duel.matches, duel.match_moves(), strict=True))
+
+
+class Flaky:
+    """An opener that fails so often before it works."""
+
+    def __init__(self, failures: int, error: Exception) -> None:
+        self.failures, self.error = failures, error
+        self.cells: list[Cell] = []
+        self.opened: list[Any] = []
+
+    def __call__(self, cell: Cell) -> Sandbox:
+        self.cells.append(cell)
+        if len(self.cells) <= self.failures:
+            raise self.error
+        self.opened.append(Watched(process().opener(cell)))
+        return self.opened[-1]  # type: ignore[no-any-return]
+
+
+class Watched:
+    """A sandbox that counts how often it was closed."""
+
+    def __init__(self, inner: Sandbox) -> None:
+        self.inner, self.closed = inner, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def close(self) -> None:
+        self.closed += 1
+        self.inner.close()
+
+
+def test_a_failure_of_ours_is_tried_again_and_nobodys_loss() -> None:
+    flaky = Flaky(1, EngineError("the engine is busy"))
+    duel = held(duel_order(FIRST_LEGAL, FIRST_LEGAL, TASK), flaky)
+
+    assert (duel.verdict, len(duel.matches), len(flaky.cells)) == (Verdict.OK, 6, 4)
+    assert [sandbox.closed for sandbox in flaky.opened] == [1, 1, 1]
+
+
+def test_two_failures_of_ours_are_an_internal_error_without_matches() -> None:
+    flaky = Flaky(4, EngineError("the engine is gone"))
+    duel = held(duel_order(FIRST_LEGAL, FIRST_LEGAL, TASK), flaky)
+
+    assert (duel.verdict, duel.matches, duel.moves, len(flaky.cells)) == (Verdict.INTERNAL_ERROR, (), None, 4)
+    assert "the engine is gone" in duel.message
+    assert [(player.verdict, player.message) for player in duel.players] == [(Verdict.OK, ""), (Verdict.OK, "")]
+    assert len(duel.seeds) == 3
+
+
+def test_a_game_that_breaks_is_our_failure() -> None:
+    order = duel_order(FIRST_LEGAL, FIRST_LEGAL, TASK)
+
+    def breaking(**arguments: object) -> Any:
+        environment = order.game.factory(**arguments)
+        step: Callable[[int | None], None] = environment.step
+        taken = []
+
+        def some(move: int | None) -> None:
+            taken.append(move)
+            if len(taken) > 4:
+                raise IndexError("a bug in the game")
+            step(move)
+
+        environment.step = some
+        return environment
+
+    duel = held(dataclasses.replace(order, game=dataclasses.replace(order.game, factory=breaking)), process().opener)
+
+    assert (duel.verdict, duel.matches) == (Verdict.INTERNAL_ERROR, ())
+    assert "a bug in the game" in duel.message
+
+
+@pytest.mark.parametrize("error", [FaultError(Verdict.OUT_OF_MEMORY, "no room for it"), HangupError()])
+def test_a_sandbox_that_cannot_be_opened_through_the_players_fault_loses(error: Exception) -> None:
+    real = process().opener
+
+    def opener(cell: Cell) -> Sandbox:
+        if "bob" in (cell.folder / "agent.py").read_text():
+            raise error
+        return real(cell)
+
+    duel = held(duel_order(FIRST_LEGAL, f"# bob\n{FIRST_LEGAL}", TASK), opener)
+
+    assert {(match.end, match.winner) for match in duel.matches} == {(End.FORFEIT, 0)}
+    assert duel.players[1].verdict is (error.verdict if isinstance(error, FaultError) else Verdict.CRASHED)
+
+
+def test_each_player_gets_its_own_copy_and_a_wall_that_allows_for_its_opponent() -> None:
+    flaky = Flaky(0, EngineError(""))
+    manifest = b"name: Test\nalgorithm: none\n"
+    limits = Limits(cpu_seconds=7)
+    order = duel_order(FIRST_LEGAL, None, TASK, limits=limits)
+    duel = held(order, flaky)
+
+    one, other = flaky.cells
+    assert one.folder != other.folder
+    assert not one.folder.exists()
+    assert {cell.wall_seconds for cell in flaky.cells} == {2 * 70 + 600}
+    assert {cell.adapter for cell in flaky.cells} == {None}
+    assert duel.limits == limits
+    assert order.contenders[0].folder.blobs[1].content == manifest

@@ -1,0 +1,184 @@
+"""Layers are read before they are unpacked: nothing in one may cost more than it says."""
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import random
+import tarfile
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.faults import FaultError
+from evaluator.host.layers import examine
+from evaluator.model.verdict import Verdict
+
+MIB = 1 << 20
+
+
+def tar(*members: tuple[tarfile.TarInfo, bytes], form: int = tarfile.PAX_FORMAT) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as archive:
+        for member, content in members:
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def file(name: str = "a", size: int = 3, **fields: object) -> tuple[tarfile.TarInfo, bytes]:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    for key, value in fields.items():
+        setattr(member, key, value)
+    return member, bytes(size)
+
+
+def examined(content: bytes, path: Path, most: int = MIB, said: str | None = None, entries: int = 1000) -> tuple[int, int]:
+    unpacked = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    (path / "layer").write_bytes(content)
+    return examine(path / "layer", said or hashlib.sha256(unpacked).hexdigest(), most, entries)
+
+
+def fault(content: bytes, path: Path, **options: object) -> str:
+    with pytest.raises(FaultError) as caught:
+        examined(content, path, **options)  # type: ignore[arg-type]
+    assert caught.value.verdict is Verdict.INVALID
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_honest_layers_of_every_format_are_measured(form: int, pack: type[bytes], tmp_path: Path) -> None:
+    link = file("l", 0, type=tarfile.SYMTYPE, linkname="a")
+    long = file("d" * 90 + "/" + "n" * 60, 700)
+    content = tar(file(), link, file("dir", 0, type=tarfile.DIRTYPE), long, form=form)
+
+    size, entries = examined(pack(content), tmp_path)
+
+    assert size == len(content)
+    assert entries >= 4
+
+
+def test_names_that_need_an_extended_header(tmp_path: Path) -> None:
+    content = tar(file("ü" * 300, 5), file("b", 600, pax_headers={"SCHILY.xattr.user.x": "y=z\nq"}))
+
+    assert examined(content, tmp_path)[0] == len(content)
+
+
+def test_several_gzip_members_are_one_layer(tmp_path: Path) -> None:
+    content = tar(file())
+
+    assert examined(gzip.compress(content[:700]) + gzip.compress(content[700:]), tmp_path)[0] == len(content)
+
+
+def test_an_empty_layer_is_one(tmp_path: Path) -> None:
+    assert examined(bytes(1024), tmp_path) == (1024, 0)
+    assert examined(b"", tmp_path) == (0, 0)
+
+
+def test_a_bomb_is_left_unread_behind_the_limit(tmp_path: Path) -> None:
+    bomb = gzip.compress(tar(file(size=64 * MIB)), 9)
+    (tmp_path / "layer").write_bytes(bomb)
+    tracemalloc.start()
+
+    with pytest.raises(FaultError, match="unpacks to more than the limit"):
+        examine(tmp_path / "layer", "0" * 64, 2 * MIB)
+
+    assert tracemalloc.get_traced_memory()[1] < 8 * MIB
+    tracemalloc.stop()
+
+
+def test_zeros_behind_the_end_count_too(tmp_path: Path) -> None:
+    assert "unpacks to more" in fault(gzip.compress(tar(file()) + bytes(4 * MIB)), tmp_path)
+
+
+def old_sparse() -> bytes:
+    header = bytearray(file(size=0, type=tarfile.GNUTYPE_SPARSE)[0].tobuf(tarfile.GNU_FORMAT))
+    header[483:495] = b"%011o\0" % (7 << 30)
+    return bytes(header) + bytes(1024)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        old_sparse(),
+        tar(file(pax_headers={"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "9999999999"})),
+        tar(file(pax_headers={"GNU.sparse.size": "9999999999", "GNU.sparse.numblocks": "0", "GNU.sparse.map": ""})),
+    ],
+)
+def test_sparse_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    assert "sparse" in fault(content, tmp_path)
+
+
+def raw(kind: bytes, size: bytes, rest: bytes = b"") -> bytes:
+    header = bytearray(512)
+    header[:1], header[124:136], header[156:157] = b"a", size.ljust(12, b"\0"), kind
+    return bytes(header) + rest + bytes(1024)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (raw(b"0", b"77777777777"), "in the middle of a file"),
+        (raw(b"0", b"\x80" + (1 << 61).to_bytes(11, "big")), "in the middle of a file"),
+        (raw(b"0", b"\xff" * 12), "cannot be read"),
+        (raw(b"0", b"9z"), "cannot be read"),
+        (raw(b"0", b"-1"), "cannot be read"),
+        (raw(b"x", b"77777777777"), "more than a mebibyte"),
+        (raw(b"L", b"77777777777"), "more than a mebibyte"),
+        (raw(b"x", b"2000", b"5 a=\n"), "cannot be read"),
+        (raw(b"x", b"12", b"99 size=1\n".ljust(512, b"\0")), "cannot be read"),
+        (raw(b"g", b"12", b"10 size=1\n".ljust(512, b"\0")), "cannot be read"),
+        (raw(b"x", b"14", b"12 size=-1\n\n".ljust(512, b"\0")), "cannot be read"),
+        (raw(b"2", b"10"), "a link or a folder with bytes"),
+        (b"a" * 100, "in the middle of a header"),
+        (b"BZh91AY" + bytes(600), "something else than gzip"),
+        (bz2.compress(tar(file())), "something else than gzip"),
+        (lzma.compress(tar(file())), "something else than gzip"),
+        (b"\x28\xb5\x2f\xfd" + bytes(600), "something else than gzip"),
+    ],
+)
+def test_headers_that_another_reader_might_read_otherwise(content: bytes, words: str, tmp_path: Path) -> None:
+    assert words in fault(content, tmp_path)
+
+
+def test_a_size_in_an_extended_header_is_the_one_that_counts(tmp_path: Path) -> None:
+    record = b"14 size=30000\n"
+    content = raw(b"x", b"%o" % len(record), record.ljust(512, b"\0"))[:1024] + raw(b"0", b"3", bytes(512))
+
+    assert "in the middle of a file" in fault(content, tmp_path)
+
+
+def test_damaged_compression(tmp_path: Path) -> None:
+    content = gzip.compress(tar(file(size=3000)))
+    for broken in (content[:-20], content[:30] + b"\xff" * 20 + content[50:], content[:-8] + bytes(8)):
+        (tmp_path / "layer").write_bytes(broken)
+        with pytest.raises(FaultError, match=r"damaged|cannot be read|in the middle"):
+            examine(tmp_path / "layer", "0" * 64, MIB)
+
+
+def test_another_content_than_was_said(tmp_path: Path) -> None:
+    assert "something else than the image's configuration says" in fault(tar(file()), tmp_path, said="0" * 64)
+
+
+def test_too_many_names(tmp_path: Path) -> None:
+    many = tar(*(file(f"{n}", 0) for n in range(20)))
+
+    assert examined(many, tmp_path, entries=20)[1] == 20
+    assert "one file too many" in fault(many, tmp_path, entries=19)
+
+
+def test_noise_never_does_anything_else(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    good = tar(file("x", 900, pax_headers={"comment": "c" * 50}), file("y", 10))
+    for _ in range(300):
+        noisy = bytearray(good)
+        for _ in range(chance.randrange(1, 6)):
+            noisy[chance.randrange(len(noisy))] = chance.randrange(256)
+        try:
+            size, _ = examined(bytes(noisy), tmp_path)
+        except FaultError:
+            continue
+        assert size == len(good)

@@ -1,0 +1,142 @@
+"""Rounds with players that are scripted to the tenth of a second: no sandbox, a real socket each."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from evaluator import wire
+from evaluator.host.channel import SocketStream
+from evaluator.host.games import open_game
+from evaluator.host.line import Line
+from evaluator.host.rounds import Rounds
+from evaluator.host.table import LiveMatch, Table
+from evaluator.model.challenge import Clock, Limits, Task
+from evaluator.model.duel import End
+from evaluator.model.verdict import Verdict
+from tests.duels import TINY, tickets
+
+Script = Callable[[int, int], list[int]]
+
+
+class Uneven(Table):
+    """Side 0 has less time left in match 0 than in the others."""
+
+    def seat(self, lane: int) -> LiveMatch | None:
+        match = super().seat(lane)
+        if match is not None and match.ticket.index == 0:
+            match.banks[0] = 0.0
+        return match
+
+
+def serve(end: socket.socket, script: Script) -> None:
+    """Answer frames as the script says: given the frame's number and its positions, the moves."""
+    stream = end.makefile("rb")
+    number = 0
+    while head := stream.read(wire.HEADER.size):
+        size, _ = wire.HEADER.unpack(head)
+        count, _ = wire.COUNT.unpack_from(stream.read(size))
+        moves = np.array(script(number, count), "<i8").tobytes()
+        number += 1
+        try:
+            end.sendall(wire.frame(wire.Op.ACTIONS, moves))
+        except OSError:
+            return
+
+
+def quick(number: int, count: int) -> list[int]:
+    return [1] * count
+
+
+@pytest.fixture
+def sockets() -> Iterator[list[tuple[socket.socket, socket.socket]]]:
+    pairs = [socket.socketpair() for _ in range(2)]
+    yield pairs
+    for pair in pairs:
+        for end in pair:
+            end.close()
+
+
+def played(
+    pairs: list[tuple[socket.socket, socket.socket]],
+    scripts: tuple[Script, Script],
+    task: Task,
+    limits: Limits | None = None,
+) -> tuple[Rounds, Table]:
+    game = open_game(task)
+    table = Uneven(game, tickets(game), task.matches)
+    for (_, end), script in zip(pairs, scripts, strict=True):
+        threading.Thread(target=serve, args=(end, script), daemon=True).start()
+    lines = [Line(SocketStream(ours)) for ours, _ in pairs]
+    rounds = Rounds(table, lines, limits or Limits(), lambda done: None)
+    rounds.play(task.matches)
+    return rounds, table
+
+
+def test_one_match_is_late_while_the_others_of_its_frame_go_on(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
+    def slow_once(number: int, count: int) -> list[int]:
+        time.sleep(0.9 if number == 0 else 0)
+        return [2] * count
+
+    task = Task(id="t", game=TINY, opening=0, matches=8, clock=Clock(move_seconds=0.1, bank_seconds=1))
+
+    rounds, table = played(sockets, (slow_once, quick), task)
+
+    # Four positions: match 0 is over at 0.4 s, before the answer; the others pay 0.125 s of their second.
+    late = table.done[0]
+    assert (late.end, late.winner, late.moves, len(table.done)) == (End.LATE, 1, (), 8)
+    assert late.message == "ply 0: no move within 0.1 s and what was left of a bank of 1 s"
+    assert {table.done[i].end for i in range(1, 8)} == {End.PLAYED}
+    assert 200 <= table.done[2].milliseconds[0] <= 350
+    assert rounds.troubles == [None, None]
+    assert rounds.moves == [3 * 3 + 4 * 3, 8 * 3 - 3]
+
+
+def test_who_is_slow_but_there_wins_when_the_other_one_goes(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
+    def slow(number: int, count: int) -> list[int]:
+        time.sleep(4)
+        return [1] * count
+
+    def gone(number: int, count: int) -> list[int]:
+        sockets[1][1].shutdown(socket.SHUT_RDWR)
+        return []
+
+    begun = time.monotonic()
+    rounds, _ = played(sockets, (slow, gone), Task(id="t", game=TINY, opening=0, matches=4))
+
+    assert time.monotonic() - begun < 3
+    assert rounds.troubles[0] is None
+    assert rounds.troubles[1] is not None
+
+
+def test_a_clock_of_the_whole_duel_counts_answers_that_came(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
+    class Hasty(Limits):
+        @property
+        def wall_seconds(self) -> float:
+            return 0.35
+
+    def slow(number: int, count: int) -> list[int]:
+        time.sleep(0.15)
+        return [1] * count
+
+    rounds, table = played(sockets, (quick, slow), Task(id="t", game=TINY, opening=0, matches=4), Hasty())
+
+    assert rounds.troubles[0] is None
+    assert getattr(rounds.troubles[1], "verdict", None) is Verdict.TIMEOUT
+    assert rounds.thinking[1] == pytest.approx(0.35, abs=0.15)
+    assert len(table.done) < 4
+
+
+def test_many_matches_in_a_frame_are_stepped_while_the_other_side_answers(
+    sockets: list[tuple[socket.socket, socket.socket]],
+) -> None:
+    task = Task(id="t", game=TINY, opening=0, matches=120)
+
+    rounds, table = played(sockets, (quick, quick), task)
+
+    assert {(match.end, len(match.moves), match.winner) for match in table.done.values()} == {(End.PLAYED, 6, None)}
+    assert rounds.troubles == [None, None]
+    assert rounds.moves == [360, 360]

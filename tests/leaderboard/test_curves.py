@@ -1,0 +1,66 @@
+"""Learning curves and the two metrics made of them."""
+
+import dataclasses
+
+from evaluator.model.metric import Metric
+from evaluator.model.script import ScriptRules
+from evaluator.model.submission import Kind
+from leaderboard import curves
+from leaderboard.board import standings
+from tests.leaderboard import make
+
+RULES = ScriptRules(steps=100, last=2, worst=-10, window=2)
+
+
+def script(login):
+    entry = make.entry(login)
+    return dataclasses.replace(entry, submission=entry.submission.model_copy(update={"kind": Kind.SCRIPT}))
+
+
+def curve(*episodes, rules=RULES):
+    return curves.made(episodes, rules)
+
+
+def test_an_abandoned_episode_is_no_point_but_its_steps_were_taken():
+    found = curve((1.0, 10, True), (50.0, 5, False), (3.0, 10, True))
+
+    assert (found.steps, found.returns) == ((10, 25), (1.0, 3.0))
+    assert list(found.points()) == [(10, 1.0), (25, 2.0)]
+
+
+def test_without_a_finished_episode_there_is_no_curve():
+    assert curve((9.0, 10, False)) is None
+
+
+def test_steps_to_threshold_needs_a_full_window():
+    found = curve((9.0, 10, True), (1.0, 10, True), (5.0, 10, True), (7.0, 10, True))
+
+    assert curves.steps_to_threshold(found, 5) == 20
+    assert curves.steps_to_threshold(found, 6) == 40
+    assert curves.steps_to_threshold(found, 9) is None
+
+
+def test_the_area_is_the_mean_height_over_the_whole_budget():
+    assert curves.area_under_curve(curve((10.0, 50, True))) == (-10 * 50 + 10 * 50) / 100
+    assert curves.area_under_curve(curve((10.0, 50, True), (20.0, 25, True))) == (-500 + 250 + 15 * 25) / 100
+
+
+def test_what_ends_beyond_the_budget_has_no_part_in_the_area():
+    assert curves.area_under_curve(curve((10.0, 50, True), (20.0, 500, True))) == 0
+
+
+def test_who_never_reaches_the_threshold_is_last_though_fewer_steps_are_better():
+    metric = Metric(name="Steps", kind="steps_to_threshold", direction="lower", threshold=5)
+    task = make.task(anchors=None, script=RULES, metrics=(metric,))
+    never, slow, fast = (script(name) for name in ("never", "slow", "fast"))
+
+    def result(who, returns, length):
+        record = {"returns": returns, "lengths": [length] * len(returns)}
+        return make.result(who, returns[-2:], on=task, script=record)
+
+    results = [result(never, [0.0, 0.0], 1), result(slow, [0.0, 9.0, 9.0], 20), result(fast, [9.0, 9.0], 20)]
+    rows = standings(make.challenge(task), [never, slow, fast], results, official=True).tasks[0].rows
+
+    assert [(row.entry.login, row.place) for row in rows] == [("fast", 1), ("slow", 2), ("never", 3)]
+    assert [row.estimate.score for row in rows[:2]] == [40, 60]
+    assert rows[2].estimate.is_missing

@@ -1,0 +1,138 @@
+"""Paired comparisons of a revealed season, and rounded scores before it."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluator.model.metric import Direction, Metric
+from evaluator.model.result import Result, sealed
+from leaderboard.board import standings
+from leaderboard.paired import compare_paired, paired
+from tests.leaderboard import make
+
+BEACON = "sealed-" + "a" * 64
+SEEDS = tuple(f"{i:032x}" for i in range(100))
+
+
+def revealed(login: str, returns: list[float], **fields: object) -> Result:
+    return make.result(make.entry(login), returns, beacon=BEACON, seeds=SEEDS[: len(returns)], **fields)
+
+
+def closed(login: str, score: float | None, **fields: object) -> Result:
+    plain = make.result(make.entry(login), [1.0] if score is not None else [], **fields).document()
+    part = {"score": score, "nonce": "0" * 24, "ciphertext": "AAAA"}
+    hidden = {"seeds": [], "returns": [], "lengths": [], "trace_sha256": "b" * 64 if score is not None else None}
+    return sealed({**plain, "beacon": BEACON, **hidden, "sealed": part})
+
+
+def test_it_is_the_paired_t_test() -> None:
+    random = np.random.default_rng(1)
+    luck = random.normal(0, 50, 40)
+    values = np.array([luck + random.normal(mean, 3, 40) for mean in (0.0, 0.5, 1.0, 2.0, 4.0)])
+    found = compare_paired(values, "mean")
+    sure = [[stats.ttest_rel(b, a).pvalue < 0.05 and b.mean() > a.mean() for b in values] for a in values]
+
+    assert found.better.tolist() == [sum(row) for row in sure]
+    assert found.worse.tolist() == [sum(column) for column in zip(*sure, strict=True)]
+    assert sum(map(sum, sure)) >= 3
+
+
+def test_the_interquartile_mean_is_judged_by_yuens_test() -> None:
+    random = np.random.default_rng(2)
+    luck = random.standard_t(2, 60) * 20
+    values = np.array([luck, luck + random.normal(1.5, 2, 60)])
+    n, g = 60, 15
+    h = n - 2 * g
+    winsorized = np.array([np.sort(v)[g] * (v < np.sort(v)[g]) + np.sort(v)[n - g - 1] * (v > np.sort(v)[n - g - 1])
+                           + v * ((v >= np.sort(v)[g]) & (v <= np.sort(v)[n - g - 1])) for v in values])  # fmt: skip
+    cov = np.cov(winsorized)
+    error = math.sqrt((n - 1) * (cov[0, 0] + cov[1, 1] - 2 * cov[0, 1]) / (h * (h - 1)))
+    apart = stats.trim_mean(values[1], 0.25) - stats.trim_mean(values[0], 0.25)
+
+    assert (compare_paired(values, "iqm").better[0] == 1) == (apart > stats.t.ppf(0.975, h - 1) * error)
+
+
+def test_luck_that_all_share_does_not_hide_a_difference() -> None:
+    luck = np.random.default_rng(3).normal(0, 100, 50).tolist()
+    better = [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)]
+    results = [revealed("alice", luck), revealed("bob", better)]
+    entries = [make.entry("alice"), make.entry("bob")]
+    (together,) = standings(make.challenge(), entries, results, official=True).tasks
+    apart = [result.model_copy(update={"beacon": "test"}) for result in results]
+    (alone,) = standings(make.challenge(), entries, apart, official=True).tasks
+
+    assert [(row.entry.login, row.rank_low, row.rank_high) for row in together.rows] == [("bob", 1, 1), ("alice", 2, 2)]
+    assert [(row.rank_low, row.rank_high) for row in alone.rows] == [(1, 2), (1, 2)]
+
+
+def test_where_less_is_better_the_sign_turns() -> None:
+    cost = Metric(name="Cost", kind="mean_return", direction=Direction.LOWER)
+    task = make.task(anchors=None, metrics=(cost,))
+    luck = np.random.default_rng(4).normal(0, 100, 50).tolist()
+    results = [
+        revealed("alice", luck, on=task),
+        revealed("bob", [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)], on=task),
+    ]
+
+    found = paired(results, task)
+
+    assert found is not None
+    assert (found.better.tolist(), found.worse.tolist()) == ([0, 1], [1, 0])
+
+
+def test_few_equal_differences_of_bounded_values_are_no_certainty() -> None:
+    values = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+
+    assert compare_paired(values, "mean", reach=1.0).better.tolist() == [0, 0, 0]
+    assert compare_paired(values, "mean").better.tolist() == [1, 0, 1]
+    assert compare_paired(np.repeat(values, 30, axis=1), "mean", reach=1.0).better.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("other", [{"seeds": SEEDS[1:4]}, {"beacon": "test"}])
+def test_other_episodes_are_not_paired(other: dict[str, object]) -> None:
+    task = make.task()
+    results = [revealed("alice", [1.0, 2.0, 3.0]), revealed("bob", [2.0, 3.0, 4.0])]
+
+    assert paired(results, task) is not None
+    assert paired([results[0], results[1].model_copy(update=other)], task) is None
+    assert paired([closed("alice", 1.0), closed("bob", 2.0)], task) is None
+    assert paired([revealed("alice", [1.0]), revealed("bob", [2.0])], task) is None
+
+
+def test_many_entries_in_any_order_are_judged_alike() -> None:
+    random = np.random.default_rng(5)
+    values = random.normal(0, 1, 30) * 9 + random.normal(np.arange(50)[:, None] / 9, 1, (50, 30))
+    shuffled = random.permutation(50)
+    found, mixed = compare_paired(values, "mean"), compare_paired(values[shuffled], "mean")
+
+    assert found.better[shuffled].tolist() == mixed.better.tolist()
+    assert found.worse[shuffled].tolist() == mixed.worse.tolist()
+    assert found.with_leader[shuffled].tolist() == mixed.with_leader.tolist()
+
+
+def test_sealed_scores_rank_and_tell_nobody_apart() -> None:
+    entries = [make.entry(login) for login in ("alice", "bob", "carol", "dora")]
+    results = [closed("alice", 0.3), closed("bob", 0.7), closed("carol", 0.7), closed("dora", None)]
+    table = standings(make.challenge(), entries, results, official=True)
+    (board,) = table.tasks
+
+    assert [(row.entry.login, row.place, row.rank_low, row.rank_high) for row in board.rows] == [
+        ("bob", 1, 1, 3), ("carol", 1, 1, 3), ("alice", 3, 1, 3),
+    ]  # fmt: skip
+    assert all(math.isnan(row.estimate.low) for row in board.rows)
+    assert [failure.entry.login for failure in board.failures] == ["dora"]
+    assert [row.entry.login for row in table.overall] == ["bob", "carol", "alice"]
+    assert all(math.isnan(row.estimate.low) and row.rank_high == 3 for row in table.overall)
+
+
+def test_a_sealed_result_shows_no_further_metric() -> None:
+    shown = tuple(
+        Metric(name=n, kind=k, direction=Direction.HIGHER) for n, k in (("R", "mean_return"), ("L", "mean_length"))
+    )
+    task = make.task(metrics=shown)
+    (board,) = standings(make.challenge(task), [make.entry("alice")], [closed("alice", 3.0, on=task)], official=True).tasks
+
+    assert board.rows[0].estimate.score == 3.0
+    assert math.isnan(board.rows[0].others[0])

@@ -1,0 +1,225 @@
+"""Who should play whom: few duels, chosen well, and the wanted set comes to rest."""
+
+import itertools
+import random
+from collections import Counter
+
+import numpy as np
+
+from leaderboard.pairing import pairings
+from tests.leaderboard import make
+
+GAME = make.game(opponents=6)
+BASELINE = "base/agent"
+
+
+class World:
+    """Players of known strength, and what they played."""
+
+    def __init__(self, task=GAME, seed=1):
+        self.task, self.random = task, random.Random(seed)
+        self.entries, self.duels, self.done, self.strength = [], [], set(), {}
+
+    def join(self, login, version="1"):
+        self.entries = [entry for entry in self.entries if entry.login != login]
+        self.entries.append(make.entry(login, version=version))
+        self.strength.setdefault(login, self.random.gauss(0, 200))
+
+    def wanted(self):
+        pairs = pairings(self.task, self.entries, self.duels, season="1", baselines=(BASELINE,))
+        return [pair for pair in pairs if (pair[0].digest, pair[1].digest) not in self.done]
+
+    def play(self, pairs):
+        for a, b in pairs:
+            better = 1 / (1 + 10 ** ((self.strength[b.login] - self.strength[a.login]) / 400))
+            outcomes = "".join(self.random.choices("wl", (better, 1 - better), k=4)) if a != b else "dd"
+            self.duels.append(make.duel(a, b, outcomes, on=self.task))
+            self.done.add((a.digest, b.digest))
+
+    def settle(self):
+        """Play until nothing is wanted; how many duels each round had, validations left out."""
+        rounds = []
+        for _ in range(10):
+            pairs = self.wanted()
+            if not pairs:
+                return rounds
+            self.play(pairs)
+            rounds.append(sum(a != b for a, b in pairs))
+        raise AssertionError("the wanted set does not come to rest")
+
+    def opponents(self):
+        here = {entry.digest for entry in self.entries}
+        met = [pair for pair in self.done if pair[0] != pair[1] and here.issuperset(pair)]
+        return Counter(itertools.chain.from_iterable(met))
+
+
+def names(pairs):
+    return [f"{a.login}-{b.login}" for a, b in pairs]
+
+
+def test_validations_come_first_and_pairs_after_them():
+    world = World()
+    for login in ("carol", "Bob", "alice"):
+        world.join(login)
+
+    assert names(world.wanted()) == ["alice-alice", "Bob-Bob", "carol-carol"]
+    world.play(world.wanted()[:2])
+    assert names(world.wanted()) == ["carol-carol", "alice-Bob"]
+
+
+def test_who_does_not_enter_the_game_does_not_play():
+    assert pairings(GAME, [make.entry("alice", tasks=("other",))], [], season="1") == []
+
+
+def test_duels_of_another_game_season_or_setting_admit_nobody():
+    alike = make.game("alike", opponents=6)
+    alice, bob = make.entry("alice"), make.entry("bob")
+    elsewhere = ({"on": alike}, {"season": "0"}, {"on": make.game(opening=0)})
+    others = [make.duel(one, **fields) for one in (alice, bob) for fields in elsewhere]
+
+    assert alike.digest() == GAME.digest()
+    assert names(pairings(GAME, [alice, bob], others, season="1")) == ["alice-alice", "bob-bob"]
+    assert len(pairings(GAME, [alice, bob], [make.duel(alice), make.duel(bob)], season="1")) == 3
+
+
+def test_a_few_players_meet_each_other_all():
+    world = World()
+    for i in range(GAME.opponents + 1):
+        world.join(f"user{i}")
+
+    assert world.settle() == [0, 21]
+
+
+def test_each_newcomer_costs_its_own_opponents_and_no_more():
+    world = World()
+    world.join("base")
+    for i in range(30):
+        world.join(f"user{world.random.randrange(10**6)}x{i}")
+        cost = world.settle()
+
+        assert sum(cost) <= GAME.opponents
+    assert min(world.opponents().values()) == GAME.opponents
+    assert world.opponents()[world.entries[0].digest] == 30
+
+
+def test_two_hundred_at_once_come_to_rest_with_little_more_than_half_their_needs_and_a_newcomer_costs_ten():
+    world = World(make.game(opponents=10))
+    world.join("base")
+    for i in range(199):
+        world.join(f"user{i}")
+
+    rounds = world.settle()
+
+    assert len(rounds) == 3
+    assert 200 * 10 / 2 <= sum(rounds) <= 1.25 * 200 * 10 / 2
+    world.join("late")
+    assert world.settle() == [0, 5, 5]
+
+
+def test_a_new_version_costs_its_opponents_and_one_more_for_each_who_lacks_one_now():
+    world = World()
+    world.join("base")
+    for i in range(30):
+        world.join(f"user{i}")
+    world.settle()
+
+    world.join(world.entries[15].login, version="2")
+    lacking = sum(count < GAME.opponents for count in world.opponents().values())
+
+    assert lacking
+    assert sum(world.settle()) <= GAME.opponents + lacking
+    assert min(world.opponents().values()) >= GAME.opponents
+
+
+def test_who_lost_an_opponent_that_left_takes_one_other():
+    world = World()
+    world.join("base")
+    for i in range(30):
+        world.join(f"user{i}")
+    world.settle()
+    gone = world.entries.pop(12)
+    lacking = sum(count < GAME.opponents for digest, count in world.opponents().items() if digest != gone.digest)
+
+    assert sum(world.settle()) <= lacking
+    assert min(world.opponents().values()) >= GAME.opponents
+
+
+def test_recorded_opponents_stay_whatever_the_ratings_become():
+    world = World()
+    for i in range(20):
+        world.join(f"user{i}")
+    world.settle()
+    chosen = pairings(world.task, world.entries, world.duels, season="1")
+    others = [pair for pair in chosen if pair[0] != pair[1]]
+    turned = [
+        make.duel(a, b, "lw"[number % 2] * 2, on=world.task, at="2026-05-01T00:00:00Z")
+        for number, (a, b) in enumerate(others)
+    ]
+
+    assert pairings(world.task, world.entries, [*world.duels, *turned], season="1") == chosen
+
+
+def test_a_round_that_was_cut_short_wastes_nothing():
+    world = World()
+    for i in range(30):
+        world.join(f"user{i}")
+    world.play(world.wanted())
+    total = 0
+    while pairs := world.wanted():
+        part = world.random.sample(pairs, k=-(-len(pairs) // 3))
+        world.play(part)
+        total += len(part)
+
+    assert total <= 30 * GAME.opponents / 2 * 1.5
+
+
+def test_a_duel_that_failed_on_our_side_stays_chosen():
+    world = World()
+    for i in range(12):
+        world.join(f"user{i:02}")
+    world.play(world.wanted())
+    pairs = world.wanted()
+    failed = [make.duel(a, b, "", on=GAME) for a, b in pairs[:3]]
+
+    again = pairings(GAME, world.entries, [*world.duels, *failed], season="1", baselines=(BASELINE,))
+
+    assert set(names(pairs[:3])) <= set(names(again))
+
+
+def test_a_newcomer_meets_the_baseline_and_opponents_of_every_strength_then_its_equals():
+    world = World(make.game(opponents=8))
+    world.join("base")
+    for i in range(40):
+        world.join(f"user{i:02}")
+        world.strength[f"user{i:02}"] = 40.0 * i - 800
+    world.settle()
+    world.join("zoe")
+    world.strength["zoe"] = 900.0
+    world.play(world.wanted())
+
+    first = world.wanted()
+    others = [next(entry for entry in pair if entry.login != "zoe").login for pair in first]
+    assert "base" in others
+    thirds = sorted(int(login[4:]) for login in others if login != "base")
+    assert len(thirds) == 3
+    assert thirds[0] < 16 < thirds[-1]
+
+    world.play(first)
+    second = world.wanted()
+    equals = [next(entry for entry in pair if entry.login != "zoe").login for pair in second]
+    assert len(equals) == 4
+    assert np.mean([world.strength[login] for login in equals]) > np.mean([world.strength[login] for login in others])
+
+
+def test_the_order_of_input_never_matters():
+    world = World()
+    for i in range(20):
+        world.join(f"user{i}")
+    world.play(world.wanted())
+    world.play(world.wanted()[::2])
+    expected = pairings(GAME, world.entries, world.duels, season="1")
+
+    for seed in range(3):
+        shuffled = [random.Random(seed).sample(values, k=len(values)) for values in (world.entries, world.duels)]
+
+        assert pairings(GAME, *shuffled, season="1") == expected

@@ -1,0 +1,138 @@
+"""Quotas: counted from what is recorded, in days and months of UTC."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from evaluator.model.phase import Phase, Quota
+from evaluator.model.submission import Submission
+from leaderboard.plan import Where, plan
+from leaderboard.quota import Accounts, hold
+from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
+
+NOW = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)
+MORNING, YESTERDAY, LAST_MONTH = "2026-03-01T00:00:00Z", "2026-02-28T23:59:59Z", "2026-02-01T12:00:00Z"
+A, B = task("a"), task("b")
+
+
+def rules(quota=None, **fields):
+    return challenge(A, B).model_copy(update={"quota": quota, **fields})
+
+
+def held(season, entries, results, *, arrived=None, now=NOW):
+    items = plan(season, entries, results, Where(runtime_digest=digest("runtime"), beacon="test"))
+    accounts = Accounts(season, entries, results, [])
+    kept, waiting = hold(season, items, accounts, arrived or {}, now)
+    return [(i.entry.shown, i.task_id) for i in kept], [(h.item.entry.shown, h.item.task_id, h.reason) for h in waiting]
+
+
+def old(login, version, at, **fields):
+    return result(entry(login, version=version), [1.0], on=A, at=at, **fields)
+
+
+def test_a_version_over_the_days_limit_waits_for_the_next_day_in_utc() -> None:
+    kept, waiting = held(rules(Quota(per_day=1)), [entry("ann", version="2")], [old("ann", "1", MORNING)])
+
+    assert kept == []
+    assert waiting[0][2] == "quota: 1 of 1 today; renews 2026-03-02 00:00 UTC"
+    assert held(rules(Quota(per_day=1)), [entry("ann", version="2")], [old("ann", "1", YESTERDAY)])[1] == []
+
+
+def test_a_month_and_a_season_end_differently() -> None:
+    months, season = rules(Quota(per_month=1)), rules(Quota(total=1))
+    entries = [entry("ann", version="2")]
+
+    assert held(months, entries, [old("ann", "1", MORNING)])[1][0][2].endswith("this month; renews 2026-04-01 00:00 UTC")
+    assert held(months, entries, [old("ann", "1", YESTERDAY)])[1] == []
+    assert held(season, entries, [old("ann", "1", LAST_MONTH)])[1][0][2] == "quota: 1 of 1 this season; does not renew"
+
+
+@pytest.mark.parametrize("verdict", ["internal_error", "invalid"])
+def test_failures_of_ours_and_what_was_not_played_cost_nothing(verdict: str) -> None:
+    free = result(entry("ann", version="1"), on=A, at=MORNING, verdict=verdict)
+
+    assert held(rules(Quota(per_day=1)), [entry("ann", version="2")], [free])[1] == []
+
+
+def test_a_crash_counts_and_so_does_what_no_longer_stands_on_main() -> None:
+    crash = result(entry("ann", agent="gone", version="1"), on=A, at=MORNING)
+
+    assert len(held(rules(Quota(per_day=1)), [entry("ann", version="2")], [crash])[1]) == 2
+
+
+def test_a_version_counts_once_whatever_it_plays_and_however_often() -> None:
+    now = entry("ann", version="1")
+    again = [old("ann", "1", LAST_MONTH), result(now, [2.0], on=A, at=MORNING)]
+
+    kept, waiting = held(rules(Quota(per_day=1)), [now], again)
+
+    assert [task_id for _, task_id in kept] == ["a", "b"]  # it is free, on another task too
+    assert waiting == []
+
+
+def test_a_limit_that_was_lowered_below_what_was_used_holds() -> None:
+    used = [old("ann", str(number), MORNING) for number in range(3)]
+
+    assert held(rules(Quota(per_day=1)), [entry("ann", version="9")], used)[1][0][2].startswith("quota: 3 of 1 today")
+    assert held(rules(Quota(per_day=4)), [entry("ann", version="9")], used)[1] == []
+
+
+def test_whoever_came_first_is_served_first() -> None:
+    entries = [entry("ann", agent="late"), entry("ann", agent="soon")]
+    arrived = {("ann", "late"): datetime(2026, 3, 1, 12, tzinfo=UTC), ("ann", "soon"): datetime(2026, 3, 1, 11, tzinfo=UTC)}
+
+    kept, waiting = held(rules(Quota(per_day=1)), entries, [], arrived=arrived)
+
+    assert {name for name, _ in kept} == {"ann/soon"}
+    assert {name for name, *_ in waiting} == {"ann/late"}
+
+
+def test_owners_that_name_each_other_share_a_teams_quota_and_nobody_is_dragged_in() -> None:
+    def with_authors(login, *authors):
+        made = entry(login, version="2")
+        return replace(made, submission=Submission(name="x", algorithm="x", authors=authors))
+
+    season = rules(Quota(per_day=1, of="team"))
+    team = [with_authors("ann", "@Bob"), with_authors("bob", "@ann")]
+
+    assert len(held(season, team, [old("bob", "1", MORNING)])[1]) == 4
+    alone = [with_authors("ann", "@bob"), with_authors("bob")]
+    assert {name for name, *_ in held(season, alone, [old("ann", "1", MORNING)])[1]} == {"ann/agent"}
+
+
+def test_a_phases_quota_is_its_own_and_the_seasons_counts_beside_it() -> None:
+    phase = Phase(id="final", name="Final", tasks=("b",), quota=Quota(total=1))
+    used = result(entry("ann", version="1"), [1.0], on=B, at=LAST_MONTH)
+
+    kept, waiting = held(rules(phases=(phase,)), [entry("ann", version="2")], [used])
+
+    assert kept == [("ann/agent", "a")]
+    assert waiting == [("ann/agent", "b", "quota of phase 'final': 1 of 1 in this phase; does not renew")]
+
+
+def test_baselines_and_hosts_have_no_quota() -> None:
+    season = rules(Quota(per_day=1))
+    season = season.model_copy(update={"people": season.people.model_copy(update={"hosts": ("Ann",)})})
+
+    assert held(season, [entry("ann", version="2")], [old("ann", "1", MORNING)])[1] == []
+    base = replace(entry("bob", version="2"), baseline=True)
+    assert held(season, [base], [old("bob", "1", MORNING)])[1] == []
+
+
+def test_what_is_left_is_said_with_when_it_renews() -> None:
+    accounts = Accounts(rules(Quota(per_day=2, total=9)), [], [old("ann", "1", MORNING)], [])
+
+    assert accounts.of("Ann", ["a"])[0].remaining(NOW) == (
+        "quota: 1 of 2 versions left today, renews 2026-03-02 00:00 UTC; 8 of 9 versions left this season, does not renew"
+    )
+
+
+def test_a_player_s_version_counts_once_however_many_duels_it_plays() -> None:
+    chess = game("a")
+    ann, bob, cy = (entry(name) for name in ("ann", "bob", "cy"))
+    duels = [duel(ann, on=chess, at=MORNING), *(duel(ann, other, on=chess, at=MORNING) for other in (bob, cy))]
+
+    account = Accounts(challenge(chess).model_copy(update={"quota": Quota(per_day=2)}), [], [], duels).of("ann", ["a"])[0]
+
+    assert account.windows(NOW)[0].used == 1

@@ -1,0 +1,140 @@
+"""The rating that a preview's duels would give is the one that they give."""
+
+import dataclasses
+
+from evaluator.model.challenge import Challenge
+from evaluator.model.duel import Duel
+from evaluator.model.preview import Agent, Preview
+from evaluator.model.result import Class, SandboxKind
+from leaderboard.board import standings
+from leaderboard.comment_states import GamePreview
+from leaderboard.standings import Entry
+from leaderboard.whatif import Recorded, official_state, preview_state, standing
+from tests.leaderboard.make import duel, entry, game
+
+GAME = game("tictactoe", title="Tic-tac-toe")
+RULES = Challenge(title="Test", season="1", tasks=(GAME,), baselines=("bob/agent",))
+ANN, CYD, DAN, ZOE = (entry(login) for login in ("ann", "cyd", "dan", "zoe"))
+BOB = dataclasses.replace(entry("bob"), baseline=True)
+BOARD = (ANN, BOB, CYD, DAN)
+
+
+def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> Recorded:
+    validations = [duel(one, on=GAME) for one in BOARD]
+    pairs = [duel(ANN, BOB, "wwwdwl", on=GAME), duel(BOB, CYD, "wwdwwl", on=GAME), duel(ANN, CYD, "wwdwlw", on=GAME)]
+    return Recorded(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
+
+
+def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
+    shown = tuple(one.model_copy(update={"klass": Class.PREVIEW, "sandbox": SandboxKind.PROCESS}) for one in duels)
+    agent = Agent.model_construct(
+        login=who.login, agent=who.agent, submission_digest=who.digest, name="Zoe", faults=(), results=(), duels=shown
+    )
+    return Preview.model_construct(head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,), skipped=())
+
+
+def shown(board: Recorded, preview: Preview) -> GamePreview:
+    (agent,) = preview_state(preview, board, run_url=None).agents
+    (found,) = agent.games
+    return found
+
+
+def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> None:
+    board = recorded()
+    own = (duel(ZOE, on=GAME), duel(ZOE, BOB, "wldwlw", on=GAME), duel(ZOE, ANN, "lwllwd", on=GAME))
+    found = shown(board, previewing(*own))
+    rows = standings(RULES, [*BOARD, ZOE], [], official=True, duels=[*board.duels, *own]).games[0].rows
+    row = next(row for row in rows if row.entry == ZOE)
+
+    assert (found.rating, found.place, found.rank_low, found.rank_high) == (
+        row.rating, row.place, row.rank_low, row.rank_high
+    )  # fmt: skip
+    assert (found.players, found.anchor, found.one_sided) == (4, "bob/agent", False)
+    assert [(m.opponent, m.is_baseline, m.count.wins, m.count.draws, m.count.losses) for m in found.meetings] == [
+        ("bob/agent", True, 3, 1, 2), ("ann/agent", False, 2, 1, 3),
+    ]  # fmt: skip
+    assert (found.count.wins, found.count.matches) == (5, 12)
+    assert not found.official
+
+
+def test_who_wins_everything_is_rated_by_a_prior_and_it_is_said() -> None:
+    found = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwwww", on=GAME)))
+
+    assert found.one_sided
+    assert found.rating is not None
+
+
+def test_a_new_version_is_compared_with_the_one_that_stands() -> None:
+    old = entry("zoe", version="0")
+    board = recorded(duel(old, on=GAME), duel(old, BOB, "llldlw", on=GAME), entries=(*BOARD, old))
+    found = shown(board, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
+
+    assert found.own_last is not None
+    assert found.rating is not None
+    assert found.rating.elo > found.own_last.elo
+
+
+def test_a_refused_player_is_shown_with_its_position_and_has_no_rating() -> None:
+    own = duel(ZOE, outcomes="dwiw", on=GAME, moves=[[0], [1], [4, 0, 8], [2]])
+    found = shown(recorded(), previewing(own))
+
+    assert found.refusal is not None
+    assert found.refusal.startswith("match 3, move 4: the illegal move 9")
+    assert sum(found.position.count(sign) for sign in "XO") == 3
+    assert (found.rating, found.meetings, found.failed) == (None, (), None)
+
+
+def test_a_player_that_crashed_against_itself_has_no_position() -> None:
+    own = duel(ZOE, outcomes="ff", on=GAME, verdicts=("crashed", "crashed"))
+    found = shown(recorded(), previewing(own))
+
+    assert found.refusal is not None
+    assert found.position == ""
+
+
+def test_what_failed_on_our_side_is_nobodys_fault() -> None:
+    broken = duel(ZOE, BOB, "", on=GAME, message="EngineError: no engine")
+    found = shown(recorded(), previewing(duel(ZOE, on=GAME), broken))
+
+    assert found.failed == "EngineError: no engine"
+    assert (found.refusal, found.meetings) == (None, ())
+
+
+def test_an_offence_against_another_is_told() -> None:
+    found = shown(recorded(), previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwiwl", on=GAME)))
+
+    assert found.meetings[0].fault == "match 4, move 4: the illegal move 9"
+    assert found.meetings[0].count.errors == 1
+
+
+def test_a_board_without_duels_rates_nobody_yet() -> None:
+    empty = Recorded(challenge=RULES, entries=BOARD, results=())
+    found = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
+
+    assert found.rating is None
+    assert [meeting.opponent for meeting in found.meetings] == ["bob/agent"]
+
+
+def test_duels_of_other_settings_are_not_shown() -> None:
+    other = game("tictactoe", max_plies=50)
+    preview = previewing(duel(ZOE, on=other))
+
+    assert preview_state(preview, recorded(), run_url=None).agents[0].games == ()
+
+
+def test_the_official_comment_shows_what_is_recorded_and_what_is_not() -> None:
+    bad = duel(DAN, outcomes="iw", on=GAME, at="2026-02-01T00:00:00Z")
+    board = recorded(bad, entries=(*BOARD, ZOE))
+    state = official_state(board, [("ann", "agent"), ("dan", "agent"), ("zoe", "agent")], "c" * 40)
+    games = {agent.login: agent.games for agent in state.agents}
+
+    assert games["ann"][0].official
+    assert games["ann"][0].rating is not None
+    assert not games["ann"][0].signed
+    assert {meeting.opponent for meeting in games["ann"][0].meetings} == {"bob/agent", "cyd/agent"}
+    assert games["dan"][0].refusal is not None
+    assert games["zoe"] == ()
+    assert state.pending == ("zoe/agent on Tic-tac-toe",)
+    found = standing(board, "ANN", "agent")
+    assert found is not None
+    assert found.games == games["ann"]

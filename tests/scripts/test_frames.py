@@ -1,0 +1,122 @@
+"""Frames for replays of games that have no drawing of ours: text if the game has it, else pictures; made once."""
+
+import base64
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pygame
+import pytest
+
+from evaluator.environments import quarto
+from evaluator.model.challenge import Challenge, Task
+from evaluator.model.duel import Duel
+from leaderboard.board import standings
+from leaderboard.replays import AllFrames
+from leaderboard.standings import Entry, Standings
+from scripts.frames import address, frames, shrunk, watched
+from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
+
+FIVE = Task(id="five", game="pettingzoo.classic.rps_v2", kwargs={"num_actions": 5, "max_cycles": 3}, opening=0, matches=4)
+ROCK = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"
+
+
+def written(**kwargs: Any) -> Any:
+    """A host's own game that renders text."""
+    return quarto.raw_env(**kwargs)
+
+
+def silent(**kwargs: Any) -> Any:
+    """A host's own game that renders nothing."""
+    made = quarto.raw_env(**kwargs)
+    made.metadata = {"name": "silent"}
+    return made
+
+
+WRITTEN = Task(id="written", game=f"{__name__}:written", matches=4)
+SILENT = Task(id="silent", game=f"{__name__}:silent", matches=2)
+
+
+def board(task: Task, sources: tuple[str, str]) -> tuple[Standings, Duel]:
+    """The board of a game after one duel of two players that passed their validations."""
+    players = [("alice", "one", sources[0]), ("bob", "other", sources[1])]
+    entries = [
+        Entry(login=login, agent=agent, submission=(found := folder(source)).submission, digest=found.digest)
+        for login, agent, source in players
+    ]
+    duel = duelled(*sources, task)
+    own = duelled(sources[0], None, task)
+    other = duelled(sources[1], None, task)
+    named = {"login": "bob", "agent": "other"}
+    other = other.model_copy(update={"players": tuple(p.model_copy(update=named) for p in other.players)})
+    challenge = Challenge(title="Test", season="test", tasks=(task,))
+    return standings(challenge, entries, [], official=False, duels=[duel, own, other]), duel
+
+
+def test_a_game_with_text_has_a_text_before_each_move_and_one_after_all(tmp_path: Path) -> None:
+    table, duel = board(WRITTEN, (RANDOM_PLAYER, FIRST_LEGAL))
+
+    found = frames(table, tmp_path)
+
+    assert sorted(found) == [(duel.key, 0), (duel.key, 1)]
+    for (_, index), match in found.items():
+        assert (len(match.texts), match.images) == (duel.matches[index].plies + 1, ())
+        assert len(match.movers) == duel.matches[index].plies
+        assert match.texts[0] != match.texts[-1]
+        assert (match.movers[0], set(match.movers)) == (index % 2, {0, 1})
+
+
+def test_a_game_without_text_has_pictures(tmp_path: Path) -> None:
+    table, duel = board(FIVE, (ROCK, ROCK + "# another\n"))
+
+    match = frames(table, tmp_path)[duel.key, 1]
+
+    assert (len(match.images), match.texts, match.movers) == (7, (), (1, 0, 1, 0, 1, 0))
+    assert all(image.startswith("data:image/png;base64,iVBOR") and len(image) < 40_000 for image in match.images)
+
+
+def test_frames_are_made_once(tmp_path: Path) -> None:
+    table, _ = board(FIVE, (ROCK, ROCK + "# another\n"))
+    first = frames(table, tmp_path)
+    (path,) = tmp_path.iterdir()
+    before = path.stat().st_mtime_ns
+
+    second: AllFrames = frames(table, tmp_path)
+
+    assert (second, path.stat().st_mtime_ns) == (first, before)
+
+
+def test_a_game_that_renders_nothing_is_shown_without_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, _ = board(SILENT, (RANDOM_PLAYER, FIRST_LEGAL))
+
+    assert frames(table, tmp_path) == {}
+    assert "renders neither text (ansi) nor pictures (rgb_array); its matches are shown without frames" in "".join(
+        capsys.readouterr().err.split("\n")
+    )
+
+
+def test_a_game_of_our_own_drawing_needs_no_frames(tmp_path: Path) -> None:
+    task = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
+    table, _ = board(task, (RANDOM_PLAYER, FIRST_LEGAL))
+
+    assert (frames(table, tmp_path), list(tmp_path.iterdir())) == ({}, [])
+
+
+def test_broken_rules_are_among_the_watched_matches() -> None:
+    duel = duelled(ROCK, FIRST_LEGAL, Task(id="t", game="pettingzoo.classic.tictactoe_v3", matches=20))
+    broken = [index for index, match in enumerate(duel.matches) if match.offenders]
+
+    assert watched(duel) == sorted({0, 1, *broken[:2]})
+
+
+def test_a_picture_becomes_a_smaller_png_of_the_same_colours() -> None:
+    picture = np.zeros((90, 41, 3), np.uint8)
+    picture[:45, :, 0] = 200
+
+    small = shrunk(picture, 30)
+    content = base64.b64decode(address(small).partition(",")[2])
+    decoded = pygame.image.load(io.BytesIO(content), "picture.png")
+
+    assert (small.shape, decoded.get_size()) == ((30, 13, 3), (13, 30))
+    assert (decoded.get_at((0, 0))[:3], decoded.get_at((12, 29))[:3]) == ((200, 0, 0), (0, 0, 0))

@@ -8,6 +8,10 @@ from leaderboard.standings import Entry, Excluded, Withdrawn
 
 HOME = "index.md"
 TASKS = "tasks/index.md"
+COMPARE = "compare.md"
+STATUS = "status.md"
+LEDGER = "ledger.md"
+MACHINES = "machines.md"
 LOCAL = "local"
 # MkDocs serves these two at their folder's own address.
 _TAKEN = ("index", "readme")

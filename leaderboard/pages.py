@@ -2,8 +2,6 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +12,12 @@ from evaluator.model.challenge import Task
 from evaluator.model.sealing import secret_hash
 from evaluator.model.verdict import in_plain_words, is_retryable
 from leaderboard import figures, format, game_figures, game_pages, links, markdown, metrics, phases, script_figures
-from leaderboard.departed import Departed
+from leaderboard.context import PageContext as PageContext
 from leaderboard.metrics import is_any_sealed
 from leaderboard.profiles import profiles
-from leaderboard.replays import AllFrames
 from leaderboard.standings import OverallRow, Standings
 
 TEMPLATES = Path(__file__).with_name("templates")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PageContext:
-    """What pages say that no standings know."""
-
-    generated_at: str
-    """When, as it is to be shown."""
-    repository: str | None = None
-    """Address of the board's repository; without it nothing links there."""
-    departed: tuple[Departed, ...] = ()
-    """Who no longer ranks."""
-    frames: AllFrames = field(default_factory=dict)
-    """Rendered matches of games that have no drawing of ours."""
-    now: datetime | None = None
-    """The moment, for what phases say of themselves; they say only their dates when left out."""
-    hidden: tuple[Task, ...] = ()
-    """Tasks whose boards are not shown yet."""
 
 
 def render(standings: Standings, context: PageContext) -> dict[str, str]:

@@ -42,6 +42,8 @@ def write_pages(board: Board, pages: Path, *, official: bool) -> None:
     drawn = frames(table, board.root / "build" / "frames")
     context = PageContext(
         repository=board.challenge.repository,
+        site_url=os.environ.get("PULLRANK_SITE_URL", ""),
+        results=seen.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
         departed=gone,
         frames=drawn,

@@ -5,11 +5,12 @@ pull requests and the branch of results are as public as the repository.
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
+from evaluator.model.duel import Duel, Player
 from evaluator.model.moderation import Moderation
 from evaluator.model.phase import moment
 from evaluator.model.result import Provenance, Result
@@ -109,7 +110,7 @@ def _masked(whole: Shown) -> Shown:
         entries=tuple(_entry(entry, mask.get((entry.login, entry.agent))) for entry in whole.entries),
         results=tuple(_result(result, mask.get((result.login, result.agent))) for result in whole.results),
         duels=tuple(_duel(duel, mask) for duel in whole.duels),
-        moderation=_moderation(whole.moderation, mask),
+        moderation=_moderation(whole.moderation, mask, names - mask.keys()),
     )
 
 
@@ -123,14 +124,18 @@ def _entry(entry: Entry, masked: tuple[str, str] | None) -> Entry:
     digits = masked[0].removeprefix("entry-")
     kept = {"kind": entry.submission.kind, "tasks": entry.submission.tasks}
     submission = Submission(name=f"Entry {digits}", algorithm="not shown yet").model_copy(update=kept)
-    return replace(entry, login=masked[0], agent=masked[1], submission=submission, verified=None, anonymous=True)
+    version, (login, agent) = _other(entry.digest), masked
+    return replace(
+        entry, login=login, agent=agent, digest=version, submission=submission, verified=None, anonymous=True
+    )  # fmt: skip
 
 
 def _result(result: Result, masked: tuple[str, str] | None) -> Result:
     if masked is None:
         return result
     nowhere = Provenance(evaluated_at=result.provenance.evaluated_at)
-    fields = {"login": masked[0], "agent": masked[1], "provenance": nowhere, **_NOBODY}
+    version = _other(result.submission_digest)
+    fields = {"login": masked[0], "agent": masked[1], "submission_digest": version, "provenance": nowhere, **_NOBODY}
     return result.model_copy(update=fields)
 
 
@@ -138,19 +143,35 @@ def _duel(duel: Duel, mask: Mask) -> Duel:
     found = [mask.get((player.login, player.agent)) for player in duel.players]
     if not any(found):
         return duel
-    players = tuple(
-        player.model_copy(update={"login": name[0], "agent": name[1], **_NOBODY}) if name else player
-        for player, name in zip(duel.players, found, strict=True)
-    )
+    players = tuple(_player(player, name) for player, name in zip(duel.players, found, strict=True))
+    # What a match says may be the agent's own words; the key is part of the record's path, and that has the names.
+    matches = tuple(match.model_copy(update={"message": ""}) for match in duel.matches)
     nowhere = Provenance(evaluated_at=duel.provenance.evaluated_at)
-    return duel.model_copy(update={"players": players, "provenance": nowhere})
+    fields = {"players": players, "matches": matches, "key": _other(duel.key), "message": "", "provenance": nowhere}
+    return duel.model_copy(update=fields)
 
 
-def _moderation(moderation: Moderation, mask: Mask) -> Moderation:
-    """The same exclusions by the other names; the reason waits too, as it often names somebody."""
+def _player(player: Player, masked: tuple[str, str] | None) -> Player:
+    if masked is None:
+        return player
+    version = _other(player.submission_digest)
+    return player.model_copy(update={"login": masked[0], "agent": masked[1], "submission_digest": version, **_NOBODY})
+
+
+def _other(digest: str) -> str:
+    """A digest in place of one that a search through the repository would find; equal ones stay equal."""
+    return hashlib.sha256(f"pullrank-anonymous-1 digest\n{digest}".encode()).hexdigest()
+
+
+def _moderation(moderation: Moderation, mask: Mask, known: Iterable[tuple[str, str]]) -> Moderation:
+    """The same exclusions by the other names; reason and link wait too, as they often name somebody.
+
+    Those of nobody who is on the board are left out: there is no other name for them.
+    """
     found: list[object] = []
     for (login, agent), (other, folder) in mask.items():
         if exclusion := moderation.of(login, agent):
-            found.append(exclusion.model_copy(update={"login": other, "agent": folder, "why": "named when the names are"}))
-    rest = [one for one in moderation.exclusions if not any(one.covers(*name) for name in mask)]
+            waiting = {"login": other, "agent": folder, "why": "named when the names are", "link": ""}
+            found.append(exclusion.model_copy(update=waiting))
+    rest = [one for one in moderation.exclusions if any(one.covers(*name) for name in known)]
     return moderation.model_copy(update={"exclusions": (*found, *rest), "verified": ()})

@@ -66,6 +66,8 @@ def official_headline(state: Official) -> Markup:
     scored = [row for row in rows if row.estimate]
     passed = [game for game in games if _passed(game)]
     done, whole = len(scored) + len(passed), len(rows) + len(games) + len(state.pending)
+    if not rows and not games and state.unshown and not state.pending:
+        return Markup("🔒 Official: recorded, and told when the board is shown")
     if not rows and not games:
         return Markup("🎉 Merged: the official run comes next")
     if done == whole == 1:

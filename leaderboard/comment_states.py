@@ -118,10 +118,8 @@ class GamePreview:
     def count(self) -> Count:
         """All its matches with others."""
         own = [meeting.count for meeting in self.meetings]
-        return Count(
-            wins=sum(count.wins for count in own), draws=sum(count.draws for count in own),
-            losses=sum(count.losses for count in own), errors=sum(count.errors for count in own),
-        )  # fmt: skip
+        summed = ("wins", "draws", "losses", "errors")
+        return Count(**{name: sum(getattr(count, name) for count in own) for name in summed})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +262,8 @@ class Official:
     """What is not evaluated now, or never, a line each with the reason."""
     rules: tuple[str, ...] = ()
     """What is left of quotas, and what is hidden until when, a line each."""
+    unshown: int = 0
+    """Scores that are recorded and not told, since their boards are hidden until a date."""
     run_url: str | None = None
     """The official run."""
 

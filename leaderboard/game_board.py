@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +15,9 @@ from leaderboard.entry import Entry
 from leaderboard.field import Field, Name, field_of, is_official
 from leaderboard.game_history import history
 from leaderboard.game_standings import Count, Crossing, Cycle, GameBoard, GameExcluded, GameFailure, GameRow, Rating
-from leaderboard.rank import name_order
+from leaderboard.rank import Rank, name_order
 from leaderboard.rated import Rated, anchors, rated
+from leaderboard.ratings import Ratings, order
 
 
 def game_board(
@@ -98,12 +98,10 @@ def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Mappi
         opponents[a] += 1
         opponents[b] += 1
     ratings = now.ratings
+    ranks = _ranks(ratings, [entries[version].is_aside for version in now.players])
     rows = [
         GameRow(
-            place=int(ratings.place[i]),
-            rank_low=int(ratings.rank_low[i]),
-            rank_high=int(ratings.rank_high[i]),
-            with_leader=bool(ratings.with_leader[i]),
+            **ranks[i]._asdict(),
             entry=entries[version],
             rating=Rating(elo=float(ratings.elo[i]), low=float(ratings.low[i]), high=float(ratings.high[i])),
             count=counts[i],
@@ -115,30 +113,21 @@ def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Mappi
         for i, version in enumerate(now.players)
     ]
 
-    def order(row: GameRow) -> tuple[int, bool, str, tuple[str, ...]]:
+    def by_place(row: GameRow) -> tuple[int, bool, str, tuple[str, ...]]:
         return row.place, not row.entry.is_aside, row.since, name_order(row.entry)
 
-    return tuple(sorted(_beside(rows), key=order))
+    return tuple(sorted(rows, key=by_place))
 
 
-def _beside(rows: Sequence[GameRow]) -> list[GameRow]:
-    """The same where those that are listed without a place of their own take none: theirs says where they would be.
-
-    How many of them are clearly stronger is not known here, so intervals of ranks are rather too wide than too narrow.
-    """
-    aside = [row.place for row in rows if row.entry.is_aside]
-    others = len(rows) - len(aside)
-    found = []
-    for row in rows:
-        ahead = sum(place < row.place for place in aside)
-        place = row.place - ahead
-        if row.entry.is_aside:
-            found.append(replace(row, place=place, rank_low=place, rank_high=place, with_leader=False))
-        else:
-            low, high = max(1, row.rank_low - ahead), max(place, min(row.rank_high, others))
-            leads = row.with_leader or place == 1
-            found.append(replace(row, place=place, rank_low=low, rank_high=high, with_leader=leads))
-    return found
+def _ranks(ratings: Ratings, aside: Sequence[bool]) -> list[Rank]:
+    """The rank of every player; those listed without a place of their own take none: theirs says where they would be."""
+    inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
+    found = order(ratings.theta[inside], ratings.covariance[np.ix_(inside, inside)])
+    columns = (found.place.tolist(), found.rank_low.tolist(), found.rank_high.tolist(), found.with_leader.tolist())
+    own = dict(zip(inside.tolist(), (Rank(*one) for one in zip(*columns, strict=True)), strict=True))
+    ahead = np.sort(ratings.place[inside])
+    places = (1 + np.searchsorted(ahead, ratings.place)).tolist()
+    return [own.get(index) or Rank(place, place, place, with_leader=False) for index, place in enumerate(places)]
 
 
 def _counts(now: Rated) -> list[Count]:

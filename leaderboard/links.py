@@ -8,6 +8,7 @@ from leaderboard.standings import Entry, Excluded, Withdrawn
 
 HOME = "index.md"
 TASKS = "tasks/index.md"
+OVERALL = "overall.md"
 COMPARE = "compare.md"
 STATUS = "status.md"
 LEDGER = "ledger.md"
@@ -80,6 +81,19 @@ def folder_url(repository: str | None, entry: Entry) -> str | None:
 def result_url(repository: str | None, path: str) -> str | None:
     """A result's file on the branch `results`."""
     return None if repository is None else f"{repository.rstrip('/')}/blob/results/{quote(path)}.json"
+
+
+def source_url(repository: str | None, entry: Entry, commit: str | None) -> str | None:
+    """The agent's folder as it was at a commit; as it is now, where none is recorded."""
+    here = folder_url(repository, entry)
+    return here if here is None or commit is None else here.replace("/tree/main/", f"/tree/{quote(commit)}/", 1)
+
+
+def traces_branch(season: str) -> str:
+    """The branch of a season's traces, in characters that git takes."""
+    name = safe_path_segment(season)
+    odd = ".." in name or name.endswith((".", ".lock"))
+    return "traces-" + (name.replace(".", "%2E") if odd else name)
 
 
 def commit_url(repository: str | None, commit: str | None) -> str | None:

@@ -18,7 +18,7 @@ from evaluator.model.names import INVISIBLE
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # The same form as `evaluator.model.names.Url`: these values may come from a record that no model has looked at.
-_LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?")
+LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?")
 _SPECIAL = re.compile(r"[^\w ]|_")
 _BACKTICKS = re.compile("`+")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
@@ -56,7 +56,7 @@ def paragraphs(text: str) -> Markup:
 def link(url: str | None, words: object = None) -> Markup:
     """A link to a plain https address, and the mere words to anything else. It hands no rank on to where it leads."""
     shown = escape(url or "" if words is None else words)
-    if url is None or not _LINK.fullmatch(url):
+    if url is None or not LINK.fullmatch(url):
         return shown
     return Markup('<a href="{}" rel="nofollow ugc noopener">{}</a>').format(escape(url), shown)
 

@@ -59,6 +59,12 @@ def worth(metric: Metric, value: float) -> float:
     return metric.sign * value
 
 
+def worth_of_return(task: Task, value: float) -> float:
+    """A return such that greater is better; where something else than returns ranks, that is the greater return."""
+    first = ranking(task)
+    return worth(first, value) if first.kind.endswith("_return") else value
+
+
 def is_missing(value: float) -> bool:
     """Whether there is no value."""
     return math.isnan(value)

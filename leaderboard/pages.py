@@ -1,7 +1,7 @@
 """The board as Markdown pages: a function of the standings, for MkDocs to publish."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,45 +9,69 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluator.model.challenge import Task
+from evaluator.model.names import safe_path_segment
 from evaluator.model.sealing import secret_hash
 from evaluator.model.verdict import in_plain_words, is_retryable
-from leaderboard import figures, format, game_figures, game_pages, links, markdown, metrics, phases, script_figures
+from leaderboard import (
+    comment_page,
+    figures,
+    format,
+    game_figures,
+    game_pages,
+    home,
+    ledger,
+    links,
+    markdown,
+    metrics,
+    phases,
+    script_figures,
+    shell,
+    submitting,
+    task_pages,
+)
+from leaderboard.api import text
 from leaderboard.context import PageContext as PageContext
 from leaderboard.metrics import is_any_sealed
-from leaderboard.profiles import profiles
 from leaderboard.standings import OverallRow, Standings
 
+Templates = Environment
+"""Jinja has one owner: this module."""
 TEMPLATES = Path(__file__).with_name("templates")
 
 
 def render(standings: Standings, context: PageContext) -> dict[str, str]:
-    """All generated pages: path below the pages' folder to Markdown; the pages of duels are HTML."""
-    show = _Press(standings, context)
-    pages = {links.HOME: show.page(links.HOME, "home.md.jinja"), links.TASKS: show.page(links.TASKS, "tasks.md.jinja")}
+    """All pages that MkDocs makes or copies: path below the pages' folder to Markdown; the pages of duels are HTML.
+
+    The pages of agents are too many for it: `leaderboard.agent_pages` makes them.
+    """
+    show = Press(standings, context)
+    pages = {shell.PAGE: shell.SOURCE}
+    pages[links.HOME] = show.page(links.HOME, "home.md.jinja")
+    pages[links.TASKS] = show.page(links.TASKS, "tasks.md.jinja")
+    pages[links.OVERALL] = show.page(links.OVERALL, "overall.md.jinja")
+    pages[links.LEDGER] = show.page(links.LEDGER, "ledger.md.jinja", ledger=ledger.ledger(standings, context))
+    pages[links.COMPARE] = show.page(links.COMPARE, "compare.md.jinja")
+    pages[links.STATUS] = show.page(links.STATUS, "status.md.jinja")
+    pages[comment_page.PAGE] = show.page(comment_page.PAGE, "states.md.jinja", shown=comment_page.shown())
+    pages[submitting.PAGE] = submitting.form(standings, context)
     for board in standings.tasks:
         path = links.task_page(board.task.id)
         scale = figures.task_scale(board.task, (row.estimate for row in board.rows))
         pages[path] = show.page(path, "task.md.jinja", board=board, task=board.task, scale=scale)
     for game in standings.games:
         pages |= game_pages.render(game, show.page, context.frames)
-    for profile in profiles(standings):
-        path = links.agent_page(profile.entry.login, profile.entry.agent)
-        pages[path] = show.page(path, "agent.md.jinja", profile=profile, entry=profile.entry)
     for task in context.hidden:
         path = links.task_page(task.id)
         phase = standings.challenge.phase_of(task.id)
         pages[path] = show.page(path, "hidden.md.jinja", task=task, phase=phase)
-    for gone in context.departed:
-        path = links.agent_page(gone.login, gone.agent)
-        pages[path] = show.page(path, "departed.md.jinja", gone=gone)
     return pages
 
 
-class _Press:
+class Press:
     """Templates with everything at hand that pages of one board share."""
 
-    def __init__(self, standings: Standings, context: PageContext) -> None:
-        self._environment = environment()
+    def __init__(self, standings: Standings, context: PageContext, made: Environment | None = None) -> None:
+        self._environment = made or environment()
         self._shared = {
             "standings": standings,
             "challenge": standings.challenge,
@@ -66,12 +90,12 @@ class _Press:
         return self._environment.get_template(template).render(here=path, **self._shared, **values)
 
 
-def environment() -> Environment:
-    """Jinja such that whatever a template prints goes through `markdown.escape`, unless our own code made it."""
+def environment(finalize: Callable[[object], Markup] = markdown.escape) -> Environment:
+    """Jinja such that whatever a template prints goes through `finalize`, unless our own code made it."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
-        finalize=markdown.escape,
+        finalize=finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -81,7 +105,7 @@ def environment() -> Environment:
         number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
         short=format.short, paragraphs=markdown.paragraphs, preformatted=markdown.preformatted, link=markdown.link,
         in_plain_words=in_plain_words, summary=summary, settings=settings, moment=phases.stamp,
-        measures=metrics.measures,
+        measures=metrics.measures, segment=safe_path_segment,
     )  # fmt: skip
     made.globals.update(
         secret_hash=secret_hash,
@@ -92,9 +116,14 @@ def environment() -> Environment:
         rating_estimate=game_figures.rating_estimate, rating_history=game_figures.history,
         crosstable=game_pages.crosstable, CROSSTABLE=game_pages.CROSSTABLE, last_position=game_pages.last_position,
         ranking=metrics.ranking, others=metrics.others, digits=metrics.digits, arrow=metrics.arrow, better=metrics.better,
-        learning_curve=script_figures.learning_curve, curve_ends=script_figures.ends, is_other_claim=script_figures.is_other,
+        learning_curve=script_figures.learning_curve, curve_ends=script_figures.ends,
+        is_other_claim=script_figures.is_other_claim,
+        task_file=text.task_file, address=text.address,
+        documents=task_pages.documents, scale_marks=task_pages.marks, told_apart=task_pages.told_apart,
+        task_past=task_pages.past, forge=task_pages.forge, FIRST=task_pages.FIRST,
         histogram=figures.histogram, strip=_strip, task_scale=figures.task_scale, is_retryable=is_retryable,
     )  # fmt: skip
+    made.globals.update(home.GLOBALS)
     return made
 
 

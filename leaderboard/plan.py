@@ -15,6 +15,8 @@ from leaderboard.entry import Entry
 from leaderboard.field import Name
 from leaderboard.pairing import pairings
 
+# Which evaluation: task, login without capitals, agent and key.
+Mark = tuple[str, str, str, str]
 # How often a failure of ours is tried again by itself; then somebody has to look.
 TRIES = 3
 
@@ -120,7 +122,7 @@ def plan(
 
 def _evaluations(challenge: Challenge, entries: Sequence[Entry], results: Sequence[Result], where: Where) -> list[Item]:
     recorded = [r for r in results if r.verdict is not Verdict.INTERNAL_ERROR]
-    done = {_mark(r.login, r.agent, r.key) for r in recorded} | given_up(results)
+    done = {mark_of(result) for result in recorded} | given_up(results)
     seen = _Seen(recorded)
     items = []
     for entry in sorted(entries, key=lambda e: e.name):
@@ -134,7 +136,7 @@ def _evaluations(challenge: Challenge, entries: Sequence[Entry], results: Sequen
                 season=challenge.season,
                 beacon=where.beacon_of(entry),
             )
-            if _mark(entry.login, entry.agent, wanted.key()) not in done:
+            if (task.id, *entry.name, wanted.key()) not in done:
                 items.append(Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason([entry], task.id, wanted)))
     return items
 
@@ -161,9 +163,9 @@ def _duels(
     return items
 
 
-def given_up(results: Iterable[Result]) -> set[tuple[str, str, str]]:
-    """Login without capitals, agent and key of what failed on our side as often as we try."""
-    failed = Counter(_mark(r.login, r.agent, r.key) for r in results if r.verdict is Verdict.INTERNAL_ERROR)
+def given_up(results: Iterable[Result]) -> set[Mark]:
+    """What failed on our side as often as we try."""
+    failed = Counter(mark_of(result) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
     return {mark for mark, count in failed.items() if count >= TRIES}
 
 
@@ -173,9 +175,13 @@ def given_up_duels(duels: Iterable[Duel]) -> set[tuple[Name, Name, str]]:
     return {mark for mark, count in failed.items() if count >= TRIES}
 
 
-def _mark(login: str, agent: str, key: str) -> tuple[str, str, str]:
-    """Two folders of one author may hold the same version: each has a result of its own."""
-    return login.casefold(), agent, key
+def mark_of(result: Result) -> Mark:
+    """Task, login without capitals, agent and key.
+
+    The key alone would not do. Two folders of one author may hold the same version, and two phases have the same
+    settings: each has a result of its own, on seeds of its own.
+    """
+    return result.task, result.login.casefold(), result.agent, result.key
 
 
 def _duel_mark(sides: tuple[Player, Player] | tuple[Entry, Entry], key: str) -> tuple[Name, Name, str]:

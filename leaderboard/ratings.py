@@ -16,6 +16,8 @@ from leaderboard.estimate import ENDS
 ELO = 400 / np.log(10)
 # Ratings that differ by less share a place.
 EQUAL = 1e-9
+# Half a 95 % interval, in standard errors.
+MARGIN = float(special.ndtri(ENDS[1]))
 # Pairs are compared in blocks of this many rows, which stay in the processor's cache.
 ROWS = 64
 
@@ -33,6 +35,19 @@ class Pairing(NamedTuple):
     """Matches that b won."""
     draws: float
     """Matches that nobody won."""
+
+
+class Order(NamedTuple):
+    """Where players stand among each other; arrays by player."""
+
+    rank_low: Indices
+    """1 + players significantly stronger."""
+    rank_high: Indices
+    """Players − those significantly weaker."""
+    place: Indices
+    """1 + players with a higher rating; equal ratings share a place."""
+    with_leader: npt.NDArray[np.bool_]
+    """Not told apart from the leader; where several share the first place, from at least one of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,24 +186,34 @@ def _shifted(fit: _Fit, weights: Floats) -> _Fit:
 
 
 def _ratings(theta: Floats, spread: Floats, *, nu: float, prior: tuple[int, ...], nu_prior: bool) -> Ratings:
-    margin = float(special.ndtri(ENDS[1]))
-    around = margin * np.sqrt(np.maximum(np.diagonal(spread), 0))
-    elo = ELO * theta
-    place = _places(elo)
-    better, worse, leaders_better = _compare(theta, spread, margin, place == 1)
+    around = MARGIN * np.sqrt(np.maximum(np.diagonal(spread), 0))
     return Ratings(
         theta=theta,
         covariance=spread,
         nu=nu,
-        elo=elo,
+        elo=ELO * theta,
         low=ELO * (theta - around),
         high=ELO * (theta + around),
+        prior=prior,
+        nu_prior=nu_prior,
+        **order(theta, spread)._asdict(),
+    )
+
+
+def order(theta: Floats, spread: Floats) -> Order:
+    """Places and rank intervals of players, judged two by two: whoever is not among them counts for nothing.
+
+    Args:
+        theta: how strong they are.
+        spread: the covariance of that.
+    """
+    place = _places(ELO * theta)
+    better, worse, leaders_better = _compare(theta, spread, place == 1)
+    return Order(
         rank_low=np.minimum(1 + better, place),
         rank_high=np.maximum(len(theta) - worse, place),
         place=place,
         with_leader=leaders_better < (place == 1).sum(),
-        prior=prior,
-        nu_prior=nu_prior,
     )
 
 
@@ -202,7 +227,7 @@ def _places(elo: Floats) -> Indices:
     return place
 
 
-def _compare(theta: Floats, spread: Floats, margin: float, best: npt.NDArray[np.bool_]) -> tuple[Indices, Indices, Indices]:
+def _compare(theta: Floats, spread: Floats, best: npt.NDArray[np.bool_]) -> tuple[Indices, Indices, Indices]:
     """How many are significantly stronger than each, how many weaker, and how many of the best are stronger.
 
     Two are told apart where the 95 % interval of their difference excludes 0.
@@ -211,7 +236,7 @@ def _compare(theta: Floats, spread: Floats, margin: float, best: npt.NDArray[np.
     better, worse, leaders_better = np.zeros((3, len(theta)), dtype=np.intp)
     for start in range(0, len(theta), ROWS):
         rows = slice(start, start + ROWS)
-        sure = margin * np.sqrt(np.maximum(np.add.outer(own[rows], own) - 2 * spread[rows], 0))
+        sure = MARGIN * np.sqrt(np.maximum(np.add.outer(own[rows], own) - 2 * spread[rows], 0))
         lead = np.subtract.outer(theta[rows], theta)
         better[rows] = (lead < -sure).sum(axis=1)
         worse[rows] = (lead > sure).sum(axis=1)

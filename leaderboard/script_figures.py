@@ -45,6 +45,6 @@ def ends(result: Result, task: Task) -> tuple[float, float] | None:
     return (min(heights), max(heights)) if heights else None
 
 
-def is_other(claimed: float, measured: float, decimals: int) -> bool:
+def is_other_claim(claimed: float, measured: float, decimals: int) -> bool:
     """Whether a claim differs from the mean that was measured by more than rounding."""
     return abs(claimed - measured) > 0.51 * 10.0**-decimals

@@ -50,9 +50,9 @@ class Store:
     def _found(self, folders: str) -> Iterator[Path]:
         return iter(sorted(p for p in self.results.glob(f"{folders}/*{RESULT}") if not p.name.startswith(".")))
 
-    def read(self) -> tuple[list[Result], list[Damaged]]:
-        """All results, and the files that are none."""
-        return _read(self.files(), _result)
+    def read(self, keep: Callable[[Result], Result] = lambda result: result) -> tuple[list[Result], list[Damaged]]:
+        """All results, and the files that are none; of each is kept what `keep` makes of it, before the next is read."""
+        return _read(self.files(), lambda content: keep(_result(content)))
 
     def read_duels(self) -> tuple[list[Duel], list[Damaged]]:
         """All duels, their moves and times within reach, and the files that are none."""

@@ -192,10 +192,19 @@ def official_state(
     """What the comment says after the merge. `agents`: login and folder of those that were merged."""
     shown: list[AgentPreview] = []
     pending: list[str] = []
+    unshown = 0
     for login, agent in agents:
         shown.extend(found for found in [standing(recorded, login, agent)] if found)
         pending.extend(_pending(recorded.now, _name(login, agent)))
-    return Official(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), run_url=run_url)
+        unshown += _unshown(recorded, _name(login, agent))
+    return Official(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), unshown=unshown, run_url=run_url)
+
+
+def _unshown(recorded: Recorded, name: Name) -> int:
+    """On how many hidden boards an agent has a score."""
+    found = [(board.task, row.entry) for board in recorded.now.tasks for row in board.rows]
+    found += [(board.task, row.entry) for board in recorded.now.games for row in board.rows]
+    return sum(entry.name == name and task.id in recorded.hidden for task, entry in found)
 
 
 def _pending(now: Standings, name: Name) -> Iterator[str]:

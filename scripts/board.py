@@ -17,6 +17,7 @@ from evaluator.model.names import AGENT, LOGIN
 from evaluator.model.result import Result
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL as LOCAL
+from leaderboard.lean import Lean
 from leaderboard.store import Damaged, Store
 from scripts.console import USAGE, CommandError
 from scripts.seasons.opening import opened
@@ -64,6 +65,8 @@ class Board:
 
     root: Path
     other_challenge: Path | None = None
+    is_lean: bool = False
+    """Whether results are kept without their seeds, for who reads all of them to show them."""
 
     @cached_property
     def challenge(self) -> Challenge:
@@ -92,8 +95,12 @@ class Board:
     @cached_property
     def recorded(self) -> tuple[list[Result], list[Damaged]]:
         """What the store held when this was first asked."""
-        found, damaged = self.store.read()
-        return opened(found, self.seasons), damaged
+        if not self.is_lean:
+            found, damaged = self.store.read()
+            return opened(found, self.seasons), damaged
+        lean = Lean()
+        found, damaged = self.store.read(lean)
+        return [lean(result) for result in opened(found, self.seasons)], damaged
 
     @cached_property
     def seasons(self) -> Seasons:
@@ -136,7 +143,11 @@ class Board:
         return [*submitted, *examples]
 
     def read_all(self) -> tuple[list[Found], list[str]]:
-        """Every agent, and a line for every fault that kept one out."""
+        """Every agent, and a line for every fault that kept one out; read once."""
+        return self._all
+
+    @cached_property
+    def _all(self) -> tuple[list[Found], list[str]]:
         found: list[Found] = []
         faults: list[str] = []
         for path in self.folders():
@@ -177,7 +188,7 @@ def _under(folder: str, line: str) -> str:
     return line if line.startswith(folder) else f"{folder}/{line}"
 
 
-def open_board(start: Path, challenge: Path | None = None) -> Board:
+def open_board(start: Path, challenge: Path | None = None, *, is_lean: bool = False) -> Board:
     """The board whose clone holds the folder.
 
     Raises:
@@ -188,7 +199,7 @@ def open_board(start: Path, challenge: Path | None = None) -> Board:
             # A host's own modules, environments and metrics, may lie beside challenge.yml; ours are found before them.
             if str(place) not in sys.path:
                 sys.path.append(str(place))
-            return Board(place, challenge)
+            return Board(place, challenge, is_lean)
     raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a board's clone")
 
 

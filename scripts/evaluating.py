@@ -13,10 +13,11 @@ from evaluator.host.replay import parse_result
 from evaluator.host.runtime import runtime_digest
 from evaluator.host.worlds import WorldError, open_world
 from evaluator.model.challenge import Task
-from evaluator.model.result import Class, Result
+from evaluator.model.result import Class, Result, result_path
 from evaluator.model.verdict import Verdict
-from leaderboard.store import Store
-from scripts.board import PREVIEW_BEACON, Board, Found, base_image
+from leaderboard.store import RESULT, Store
+from scripts.board import LOCAL, PREVIEW_BEACON, Board, Found, base_image
+from scripts.bot.beacon import EXAMPLES
 from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
 
 _NO_SCRIPTS = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
@@ -95,27 +96,30 @@ def evaluate_or_recall(
 def recall(store: Store, order: Order) -> Result | None:
     """The recorded result of an order, unless it was a failure of ours."""
     key = order.wanted().key()
-    pattern = f"*/{order.login}/{order.agent}/{key[:12]}.json"
-    for path in store.results.glob(pattern):
-        try:
-            result = parse_result(path.read_bytes())
-        except ValueError:
-            say(f"{path}: is damaged, so it is played again")
-            continue
-        if result.key == key and result.verdict is not Verdict.INTERNAL_ERROR:
-            return result
-    return None
+    path = store.results / (result_path(order.world.task.id, order.login, order.agent, key) + RESULT)
+    if not path.exists():
+        return None
+    try:
+        result = parse_result(path.read_bytes())
+    except (ValueError, OSError):
+        say(f"{path}: is damaged, so it is played again")
+        return None
+    return result if result.key == key and result.verdict is not Verdict.INTERNAL_ERROR else None
 
 
 def entered(found: Found, tasks: list[Task]) -> list[Task]:
-    """The tasks that the agent enters.
+    """The tasks that the agent enters. An example need not enter any: a board has other tasks than the one it came with.
 
     Raises:
         LoadError: it names a task that there is not, or one that measures another kind of agent.
     """
     submission = found.folder.submission
     known = {task.id for task in tasks}
-    if submission.tasks != "all" and (unknown := next((t for t in submission.tasks if t not in known), None)):
+    if (
+        submission.tasks != "all"
+        and not is_example(found)
+        and (unknown := next((t for t in submission.tasks if t not in known), None))
+    ):
         raise LoadError(
             f"{found.shown}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(known))}"
         )
@@ -125,3 +129,8 @@ def entered(found: Found, tasks: list[Task]) -> list[Task]:
         fault = _FOR_SCRIPTS if other.script else _NO_SCRIPTS
         raise LoadError(f"{found.shown}/submission.yml: {fault.format(task=repr(other.id))}")
     return [task for task in tasks if submission.plays(task)]
+
+
+def is_example(found: Found) -> bool:
+    """Whether the agent came with the repository."""
+    return found.login == LOCAL and EXAMPLES in found.path.parts

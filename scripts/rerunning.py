@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import Finding, Standing, parse_result, parse_trace
+from evaluator.host.sealed import open_result, open_trace
 from evaluator.model.challenge import Lanes, Task
 from evaluator.model.duel import Duel, End
 from evaluator.model.result import Result
@@ -50,20 +51,27 @@ def _result(bench: Bench, path: Path, agents: Mapping[Version, Found], *, quiet:
     task = bench.board.challenge.task(recorded.task)
     if who is None or task is None:
         return None
-    result, trace = bench.run(bench.order(who, task, recorded.beacon), quiet=quiet)
-    return _differences(recorded, result, trace, bench.board.store.trace_of(path))
+    # Of a sealed season only what was revealed comes this far: the rest is not verified, and nothing else is played again.
+    secret = bench.board.seasons.secret_of(recorded.season, recorded.beacon)
+    order = dataclasses.replace(bench.order(who, task, recorded.beacon), secret=secret)
+    result, trace = bench.run(order, quiet=quiet)
+    plain = open_result(recorded, secret) if secret else recorded
+
+    def before() -> bytes:
+        content = bench.board.store.trace_of(path).read_bytes()
+        return open_trace(content, recorded, secret) if secret else content
+
+    return _differences(plain, result, trace, before)
 
 
-def _differences(recorded: Result, result: Result, trace: bytes | None, place: Path) -> Iterator[str]:
+def _differences(recorded: Result, result: Result, trace: bytes | None, before: Callable[[], bytes]) -> Iterator[str]:
     if result.verdict != recorded.verdict:
         yield f"played again it ends with {result.verdict}, not {recorded.verdict}"
     elif result.returns != recorded.returns:
         first = next(i for i, pair in enumerate(zip(result.returns, recorded.returns, strict=True)) if pair[0] != pair[1])
         yield f"played again, episode {first} returns {result.returns[first]!r}, not {recorded.returns[first]!r}"
-    elif trace is not None:
-        before = parse_trace(place.read_bytes())
-        if parse_trace(trace).actions != before.actions:
-            yield "played again, it chooses other actions with the same returns"
+    elif trace is not None and parse_trace(trace).actions != parse_trace(before()).actions:
+        yield "played again, it chooses other actions with the same returns"
 
 
 def _duel(hall: Hall, path: Path, agents: Mapping[Version, Found], *, quiet: bool) -> Iterator[str] | None:

@@ -11,7 +11,8 @@ from gymnasium.spaces import Discrete
 
 from evaluator.host.worlds import open_world
 from evaluator.model.challenge import Task
-from evaluator.model.submission import Kind
+from evaluator.model.people import CustomField, People
+from evaluator.model.submission import MANIFEST_NAME, Kind
 
 TEMPLATES = Path(__file__).parent / "templates"
 # What stands in the templates where the new agent's own words go.
@@ -112,6 +113,8 @@ class Start:
     """Whether these are all that agents of its kind are measured on."""
     root: Path
     """The board's clone."""
+    people: People
+    """What the board asks of the people behind an agent."""
 
     @property
     def to_do(self) -> str:
@@ -119,6 +122,8 @@ class Start:
         if self.template.kind is Kind.IMAGE:
             return f"build and push the image as {self.folder}/README.md says"
         play = f"pullrank evaluate {self.folder}"
+        if self._asked():
+            play = f"answer what is asked at the end of {self.folder}/submission.yml; then {play}"
         left_out, maker = self._left_out()
         return f"run {self.folder}/{maker}, which makes {left_out}; then {play}" if left_out else play
 
@@ -136,14 +141,25 @@ class Start:
             if path.suffix in (".zip", ".onnx"):
                 target.write_bytes(path.read_bytes())
             else:
-                target.write_text(self._filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+                asked = self._asked() if path.name == MANIFEST_NAME else ""
+                target.write_text(self._filled(path.read_text(encoding="utf-8")) + asked, encoding="utf-8")
             written.append(path.name)
         return written
+
+    def _asked(self) -> str:
+        """What only a person can answer, as the end of submission.yml: written out, but for the answers."""
+        lines = []
+        if self.people.terms is not None:
+            lines.append(f"# terms: true  # this board has terms: read {self.people.terms}, and accept them with this line")
+        if required := [field for field in self.people.fields if field.required]:
+            lines.append("# meta:  # this board asks")
+            lines += [f"#   {quoted(field.name)}: {_answer(field)}" for field in required]
+        return "".join(f"{line}\n" for line in lines)
 
     def _files(self) -> Iterator[Path]:
         found = sorted(path for path in (TEMPLATES / self._place()).iterdir() if path.is_file())
         wanted = [path for path in found if path.name != self._left_out()[0]]
-        yield from sorted(wanted, key=lambda path: path.name != "submission.yml")
+        yield from sorted(wanted, key=lambda path: path.name != MANIFEST_NAME)
 
     def _place(self) -> str:
         if self.template.adapter or self.template.kind is not Kind.POLICY:
@@ -170,6 +186,17 @@ class Start:
         parent = self.folder.resolve().parent
         login = parent.name if parent.parent.name == "submissions" else "your-login"
         return f"{login.lower()}/{self.folder.name}"
+
+
+def _answer(field: CustomField) -> str:
+    """What may stand there."""
+    match field.kind:
+        case "boolean":
+            return "true  # or false"
+        case "choice":
+            return f"{quoted(field.options[0])}  # one of {', '.join(field.options)}"
+        case "text":
+            return '"…"'
 
 
 def quoted(text: str) -> str:

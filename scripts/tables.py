@@ -1,5 +1,7 @@
 """Tables for the terminal."""
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -10,6 +12,7 @@ from evaluator.model.verdict import Verdict, in_plain_words
 from leaderboard.estimate import measured, values
 from leaderboard.format import NONE
 from leaderboard.metrics import arrow, better, digits, is_missing, metrics_of, others, ranking
+from leaderboard.script_figures import is_other_claim
 from leaderboard.standings import OverallRow, Row, Standings, TaskBoard
 from scripts.game_tables import game_tables
 
@@ -30,6 +33,26 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
     for result in results:
         if result.verdict is not Verdict.OK:
             _explain(result)
+        elif task := challenge.task(result.task):
+            for line in remarks(task, result):
+                _console().print(Text(f"{task.id}: {line}"))
+
+
+def remarks(task: Task, result: Result) -> Iterator[str]:
+    """What the author of a script should know beside its score."""
+    record, rules = result.script, task.script
+    if record is None or rules is None:
+        return
+    counted = record.counted(rules)
+    mean = sum(counted.returns) / len(counted.returns)
+    lost = sum(number >= counted.first for number in record.unfinished) + counted.lengths.count(0)
+    if record.exhausted:
+        yield f"the budget of {rules.steps:,} steps was used up; what was played within it counts"
+    if lost:
+        yield f"{lost} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
+    if record.claimed is not None and is_other_claim(record.claimed, mean, digits(task)):
+        yield f"it printed the score {record.claimed:g}, and the episodes that count have the mean {mean:g}"
+    yield from record.notices
 
 
 def _numbers(challenge: Challenge, result: Result) -> list[str]:
@@ -90,7 +113,7 @@ def standings_tables(standings: Standings) -> None:
     console.print(Text(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
         console.print(Text("A local board: public seeds, measured on this machine."))
-    if standings.tasks:
+    if standings.overall:
         console.print(_overall_table(standings))
     for board in standings.tasks:
         console.print(task_table(board))

@@ -75,6 +75,21 @@ def evaluated(source: str, task: Task, chosen: Chosen | None = None, **changes: 
     return evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
 
 
+class SameSeeds(Order):
+    """An order whose seeds do not hang on the agent's version, so that two agents meet the same episodes."""
+
+    def tickets(self) -> tuple[Ticket, ...]:
+        """Those of every order of this task."""
+        return tickets(self.world.task)
+
+
+def on_the_same_seeds(found: Folder, task: Task, chosen: Chosen | None = None, **changes: object) -> Evaluation:
+    """What an agent reaches in the episodes that every other one is given here, too."""
+    box = chosen or process()
+    wanted = SameSeeds(**vars(order(found, task, **changes)))
+    return evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
+
+
 def duel_order(one: str, other: str | None, task: Task, **changes: object) -> DuelOrder:
     """An order with the preview's seeds: alice/one against bob/other, or alice/one against itself."""
     first = Contender(login="alice", login_id=None, agent="one", folder=folder(one))

@@ -140,6 +140,7 @@ def _hello(contest: Contest, side: int) -> dict[str, Any]:
         "observation_space": describe(contest.game.observation_space),
         "action_space": describe(contest.game.action_space),
         "seed": contest.tickets[0].agent_seeds[side],
+        "clock": contest.game.task.clock.model_dump(mode="json"),
     }
 
 

@@ -176,11 +176,16 @@ class Result(Frozen):
 
     def path(self) -> str:
         """Where it lies in the store, without the ending."""
-        return f"{safe_path_segment(self.task)}/{self.login}/{self.agent}/{self.key[:12]}"
+        return result_path(self.task, self.login, self.agent, self.key)
 
     def self_hash(self) -> str:
         """What `self_sha256` must be."""
         return canonical.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
+
+
+def result_path(task_id: str, login: str, agent: str, key: str) -> str:
+    """Where a result lies in the store, without the ending."""
+    return f"{safe_path_segment(task_id)}/{login}/{agent}/{key[:12]}"
 
 
 def sealed(fields: dict[str, Any]) -> Result:
@@ -190,7 +195,7 @@ def sealed(fields: dict[str, Any]) -> Result:
 
 
 class Wanted(Frozen):
-    """What an evaluation is a function of: two of equal key need only one run."""
+    """What an evaluation is a function of: two of one agent, task and key need only one run."""
 
     submission_digest: Digest
     """Which version of the agent."""

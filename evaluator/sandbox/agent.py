@@ -83,6 +83,10 @@ def _loaded(path: Path, folder: Path, load_file: Callable[[Path], Any]) -> Any:
         raise blame(error, folder, f"importing {path.relative_to(folder)}") from error
 
 
+# Where our own classes around other systems' agents live.
+ADAPTERS = "evaluator.sandbox.adapters."
+
+
 class Factory:
     """Makes agents, giving each constructor just the arguments it names."""
 
@@ -92,8 +96,11 @@ class Factory:
         self._hello = hello
         self.shared = hasattr(agent, "act_batch") or bool(getattr(agent, "memoryless", False))
         self.batched = hasattr(agent, "act_batch")
+        adapted = agent.__module__.startswith(ADAPTERS)
         # What only an adapter says: how many episodes it can play at once.
-        self.lanes = vars(agent).get("lanes", 0) if agent.__module__.startswith("evaluator.sandbox.adapters.") else 0
+        self.lanes = vars(agent).get("lanes", 0) if adapted else 0
+        # What only an adapter is told: a game's clock, which other systems show their agents.
+        self._given: dict[str, Any] = {"clock": hello["clock"]} if adapted and "clock" in hello else {}
         self.ends = callable(getattr(agent, "end", None))
         self._wanted = self._parameters()
         self._spaces: dict[str, Any] = {
@@ -112,7 +119,7 @@ class Factory:
         if needed:
             message = f"Agent.__init__ asks for {', '.join(sorted(needed))}; it may ask for {', '.join(sorted(known))}"
             raise AgentError(wire.Trouble.INVALID, message)
-        return frozenset(known if takes_all else wanted & known)
+        return frozenset(known if takes_all else wanted & (known | set(self._given)))
 
     def make(self, seed: int) -> Any:
         """A fresh agent.
@@ -121,7 +128,7 @@ class Factory:
             AgentError: its constructor failed.
         """
         # Spaces of its own: they carry a generator, and `action_space.seed(seed)` must not reach another episode's agent.
-        values: dict[str, Any] = {**copy.deepcopy(self._spaces), "task_id": self._hello["task_id"], "seed": seed}
+        values = {**copy.deepcopy(self._spaces), **self._given, "task_id": self._hello["task_id"], "seed": seed}
         try:
             return self._agent(**{name: values[name] for name in self._wanted})
         except BaseException as error:

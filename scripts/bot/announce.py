@@ -97,8 +97,10 @@ def _state(desk: Desk, merge: Merge) -> tuple[CommentState, bool]:
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     if current:
         state = _with_rules(desk, official_state(desk.recorded, current, merge.sha, _run_url(desk, merge)), current)
-        return state, not state.pending and not state.held
-    return _superseded(desk, merge, brought), True
+        return state, not (state.pending or state.held or state.unshown)
+    older = _superseded(desk, merge, brought)
+    # What is hidden now is told once its board is shown.
+    return older, not (isinstance(older, Official) and older.unshown)
 
 
 def _with_rules(desk: Desk, state: Official, current: list[tuple[str, str]]) -> Official:
@@ -108,7 +110,7 @@ def _with_rules(desk: Desk, state: Official, current: list[tuple[str, str]]) -> 
         return state
     digests = {(entry.login, entry.agent): entry.digest for entry in desk.entries}
     found = arrived(desk.clone, desk.main, digests)
-    held, told, rules = verdicts(desk.recorded, found, current, desk.now, desk.github.is_member)
+    held, told, rules = verdicts(desk.recorded, found, current, desk.now, desk.is_member)
     waiting = set(state.pending) & told
     pending = tuple(line for line in state.pending if line not in waiting)
     lines = tuple(line for line in held if any(line.startswith(f"{one}: ") for one in waiting))
@@ -120,7 +122,7 @@ def _superseded(desk: Desk, merge: Merge, brought: dict[tuple[str, str], Entry])
     others = tuple(entry for entry in desk.entries if (entry.login, entry.agent) not in brought)
     then = replace(desk.recorded, entries=(*others, *brought.values()))
     state = official_state(then, list(brought), merge.sha, _run_url(desk, merge))
-    if any(agent.rows or agent.games for agent in state.agents):
+    if state.unshown or any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
     newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in desk.entries}]
     if newer:

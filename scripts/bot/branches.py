@@ -11,8 +11,8 @@ from pathlib import Path
 
 from evaluator.model import canonical
 from evaluator.model.duel import Duel
-from evaluator.model.names import safe_path_segment
 from evaluator.model.result import Result
+from leaderboard.links import traces_branch as traces_branch
 from leaderboard.store import RESULT, write_atomically
 from scripts.bot.git import GitError, Repository, checked
 from scripts.console import say
@@ -27,13 +27,6 @@ _RACED = re.compile(
     r"|failed to lock|atomic transaction failed|fetch first|non-fast-forward))",
     re.MULTILINE,
 )
-
-
-def traces_branch(season: str) -> str:
-    """The branch of a season's traces, in characters that git takes."""
-    name = safe_path_segment(season)
-    odd = ".." in name or name.endswith((".", ".lock"))
-    return "traces-" + (name.replace(".", "%2E") if odd else name)
 
 
 @dataclass(frozen=True, kw_only=True)

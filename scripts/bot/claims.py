@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluator.model import canonical
 from evaluator.model.duel import duel_path
-from evaluator.model.names import safe_path_segment
+from evaluator.model.result import result_path
 from leaderboard.plan import DuelItem
 from leaderboard.store import RESULT, TRACE
 from scripts.bot.official import CLAIM, Assignment, Claim
@@ -52,7 +52,7 @@ def item_path(item: Wish) -> str:
         first, second = (f"{entry.login}+{entry.agent}" for entry in item.entries)
         return duel_path(item.task_id, first, second, item.wanted.key())
     entry = item.entry
-    return f"{safe_path_segment(item.task_id)}/{entry.login}/{entry.agent}/{item.wanted.key()[:12]}"
+    return result_path(item.task_id, entry.login, entry.agent, item.wanted.key())
 
 
 def shard_folders(given: Iterable[Path]) -> list[Path]:

@@ -1,5 +1,6 @@
 """What every privileged verb has at hand, and how it hands an outcome to a pull request."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -43,6 +44,14 @@ class Desk:
     """The same checkout's objects; heads are fetched into it as data."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     """The moment."""
+    members: Mapping[str, frozenset[str]] | None = None
+    """Who the plan job found to be in each organisation or team; None where no plan went before."""
+
+    def is_member(self, login: str, team: str) -> bool:
+        """Whether a login is in an organisation or team, as the plan job was told or as our own token sees it."""
+        if self.members is None:
+            return self.github.is_member(login, team)
+        return login.casefold() in self.members.get(team, ())
 
     @cached_property
     def results(self) -> list[Result]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from evaluator.model.verdict import Verdict
 from leaderboard.comment_states import Broken, Reason
-from leaderboard.plan import TRIES, given_up, given_up_duels
+from leaderboard.plan import TRIES, given_up, given_up_duels, mark_of
 from scripts.bot import sticky
 from scripts.bot.answers import Issue
 from scripts.bot.client import GitHubError
@@ -102,14 +102,14 @@ def _given_up(desk: Desk) -> list[str]:
     """Official evaluations of the present versions that failed on our side as often as we try."""
     marks = given_up(desk.results)
     current = {(entry.login.casefold(), entry.agent, entry.digest) for entry in desk.entries}
-    measured = {(r.login.casefold(), r.agent, r.key) for r in desk.results if r.verdict is not Verdict.INTERNAL_ERROR}
+    measured = {mark_of(result) for result in desk.results if result.verdict is not Verdict.INTERNAL_ERROR}
     lost = {
         f"{result.login}/{result.agent} on {result.task} has no official result"
         for result in desk.results
         if result.verdict is Verdict.INTERNAL_ERROR
-        and (result.login.casefold(), result.agent, result.key) in marks
+        and mark_of(result) in marks
         and (result.login.casefold(), result.agent, result.submission_digest) in current
-        and (result.login.casefold(), result.agent, result.key) not in measured
+        and mark_of(result) not in measured
     }
     return sorted(lost | _lost_duels(desk))
 

@@ -99,7 +99,7 @@ def _scored(desk: Desk, case: Case, found: Guarded) -> Outcome:
     removed = tuple(path.removeprefix("submissions/") for path in found.removed)
     state = preview_state(preview, desk.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
     logins = [agent.login for agent in preview.agents]
-    return previewed(replace(state, rules=outlook(desk.recorded, logins, desk.now, desk.github.is_member)))
+    return previewed(replace(state, rules=outlook(desk.recorded, logins, desk.now, desk.is_member)))
 
 
 def _broken(desk: Desk, case: Case, reason: str) -> Outcome:

@@ -13,6 +13,12 @@ from leaderboard.whatif import Recorded
 from scripts.bot.beacon import Beacon, Name
 from scripts.bot.moment import Asked, arrivals, members_of
 
+# A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
+UNSEEN = (
+    "not seen: phase '{phase}' is for the members of {teams}; this comment can see public membership of an organisation "
+    "only, and sees none of {login}. The official run asks again; whoever is a member has nothing to do"
+)
+
 
 def outlook(recorded: Recorded, logins: Iterable[str], now: datetime, asked: Asked) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
@@ -25,7 +31,8 @@ def outlook(recorded: Recorded, logins: Iterable[str], now: datetime, asked: Ask
         for phase in challenge.phases:
             why = phase_refusal(phase, login, now, members)
             if why and why.startswith("not allowed"):
-                lines.append(why)
+                unseen = UNSEEN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
+                lines.append(unseen if phase.teams else why)
     return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
 
 

@@ -1,6 +1,6 @@
 """What a board's repository must be set to, and what mends it: decisions over what GitHub says, each a small function."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -64,9 +64,13 @@ class Finding:
     """What the API can do instead; empty where it cannot, or should not without being asked."""
 
 
-def look(asks: Asks) -> list[Finding]:
-    """Every setting that matters, in the order in which a host meets them."""
-    return [check(asks) for check in CHECKS]
+Check = Callable[[Asks], Finding]
+"""Looks at one setting."""
+
+
+def look(asks: Asks, more: Iterable[Check] = ()) -> list[Finding]:
+    """Every setting that matters, in the order in which a host meets them; `more`: what his own rules ask for besides."""
+    return [check(asks) for check in (*CHECKS, *more)]
 
 
 def mend(asks: Asks, findings: list[Finding]) -> list[Finding]:
@@ -82,7 +86,7 @@ def pages(asks: Asks) -> Finding:
     """Whether the site is deployed by the workflow."""
     found = asks.setting("/pages")
     good = bool(found) and found.get("build_type") == "workflow"
-    return _finding(
+    return judged(
         Place("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions"),
         good=good,
         words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
@@ -96,7 +100,7 @@ def token(asks: Asks) -> Finding:
     found = asks.setting(path) or {}
     wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
     click = "Workflow permissions › Read repository contents; Actions may not approve pull requests"
-    return _finding(
+    return judged(
         Place("Workflow token", "settings/actions", click),
         good=all(found.get(key) == value for key, value in wanted.items()),
         words=(
@@ -136,7 +140,7 @@ def pinning(asks: Asks) -> Finding:
     found = asks.setting("/actions/permissions") or {}
     kept = {key: found[key] for key in ("enabled", "allowed_actions") if key in found}
     body = {"enabled": True, **kept, "sha_pinning_required": True}
-    return _finding(
+    return judged(
         Place("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA"),
         good=found.get("sha_pinning_required") is True,
         words=("Only actions named by their full commit run.", "A workflow could use an action whose tag was moved."),
@@ -149,7 +153,7 @@ def merging(asks: Asks) -> Finding:
     found = asks.setting("") or {}
     other = bool(found.get("allow_merge_commit")) or bool(found.get("allow_squash_merge"))
     body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
-    return _finding(
+    return judged(
         Place("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'"),
         good=not found.get("allow_rebase_merge"),
         words=(
@@ -172,7 +176,7 @@ def main_rules(asks: Asks) -> Finding:
     bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
     body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
     click = "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion"
-    return _finding(
+    return judged(
         Place("Rules for main", "settings/rules", click),
         good=_ruled(asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
         words=(
@@ -188,7 +192,7 @@ def data_rules(asks: Asks) -> Finding:
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
     click = "New branch ruleset, results and traces-*: no force push, no deletion"
-    return _finding(
+    return judged(
         Place("Rules for results", "settings/rules", click),
         good=_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
         words=("What is recorded can only grow.", "One forced push can rewrite or lose every result."),
@@ -196,9 +200,9 @@ def data_rules(asks: Asks) -> Finding:
     )
 
 
-def environment(asks: Asks) -> Finding:
-    """Whether another branch than main may deploy the site."""
-    path = "/environments/github-pages"
+def main_only(asks: Asks, name: str) -> tuple[bool, tuple[Change, ...]]:
+    """Whether only main may use an environment, and what makes it so; no change where a person has decided otherwise."""
+    path = f"/environments/{name}"
     policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
     custom = bool(policy.get("custom_branch_policies"))
     listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
@@ -206,19 +210,26 @@ def environment(asks: Asks) -> Finding:
     named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
     only = Change(verb="PUT", path=path, body=named)
     main = Change(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
-    return _finding(
+    good = bool(policy.get("protected_branches")) or allowed == {"main"}
+    # Another branch on the list is somebody's own decision: only a person takes it off.
+    return good, () if allowed - {"main"} else (only, main)
+
+
+def environment(asks: Asks) -> Finding:
+    """Whether another branch than main may deploy the site."""
+    good, changes = main_only(asks, "github-pages")
+    return judged(
         Place("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only"),
-        good=bool(policy.get("protected_branches")) or allowed == {"main"},
+        good=good,
         words=("Only main can deploy the site.", "A workflow on another branch could deploy the site."),
-        # Another branch on the list is somebody's own decision: only a person takes it off.
-        changes=() if allowed - {"main"} else (only, main),
+        changes=changes,
     )
 
 
 def reporting(asks: Asks) -> Finding:
     """Whether a hole can be reported in private."""
     path = "/private-vulnerability-reporting"
-    return _finding(
+    return judged(
         Place("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable"),
         good=(asks.setting(path) or {}).get("enabled") is True,
         words=("Holes can be reported in private.", "Who finds a hole can only tell it in public."),
@@ -226,7 +237,7 @@ def reporting(asks: Asks) -> Finding:
     )
 
 
-CHECKS: tuple[Callable[[Asks], Finding], ...] = (
+CHECKS: tuple[Check, ...] = (
     pages, token, approval, pinning, merging, main_rules, data_rules, environment, reporting,
 )  # fmt: skip
 
@@ -243,7 +254,7 @@ class Place:
     """What to do there."""
 
 
-def _finding(place: Place, *, good: bool, words: tuple[str, str], changes: tuple[Change, ...]) -> Finding:
+def judged(place: Place, *, good: bool, words: tuple[str, str], changes: tuple[Change, ...]) -> Finding:
     """A setting that is right or wrong. `words`: what to say when it is right, and when not."""
     state, said, left = (State.GOOD, words[0], ()) if good else (State.MISSING, words[1], changes)
     return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click, changes=left)

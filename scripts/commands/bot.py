@@ -11,9 +11,11 @@ from typing import Annotated
 import typer
 
 from evaluator.host.secret import VARIABLE
+from scripts import episodes as rendering
 from scripts.board import base_image, open_board
 from scripts.bot import announce as announcing
 from scripts.bot import command as commanding
+from scripts.bot import episodes as keeping
 from scripts.bot import official
 from scripts.bot import preview as previewing
 from scripts.bot import publish as publishing
@@ -26,8 +28,10 @@ from scripts.bot.git import Credentials, Repository
 from scripts.bot.lines import harmless
 from scripts.bot.moment import parse_moment
 from scripts.bot.outputs import write_output
+from scripts.bot.season_settings import TEAMS_VARIABLE
 from scripts.bot.verified import DISPATCH, as_pull_event
 from scripts.bot.wanted import Official, open_official
+from scripts.commands.rank import compute
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.evaluating import open_bench
 from scripts.seasons.secrets import refuse_secret, season_secret, waiting
@@ -73,9 +77,10 @@ def command() -> int:
 
 
 @run.command()
-def announce() -> int:
+def announce(moment: PlannedAt = "") -> int:
     """Tell merged pull requests their official scores."""
-    return announcing.run(_desk())
+    # Who is in a team was asked once, by the job that has a token for it.
+    return announcing.run(replace(_desk(), members=parse_moment(moment).members))
 
 
 @run.command()
@@ -89,6 +94,17 @@ def again() -> int:
     """Begin the official run's next round."""
     _github(read_surroundings(os.environ)).dispatch(reconciling.OFFICIAL, BASE, {})
     say("The next round begins once this one is done.")
+    return OK
+
+
+@run.command()
+def episodes() -> int:
+    """Render the best entries' episodes that are not rendered yet, and keep them on their branch."""
+    surroundings = read_surroundings(os.environ)
+    board, now = open_board(surroundings.workspace.resolve(), is_lean=True), datetime.now(UTC)
+    every = rendering.wanted(board, compute(board, official=True, now=now))
+    changed = keeping.update(_clone(surroundings), board.challenge.season, every, rendering.place(board.root), now)
+    say(f"The branch {keeping.BRANCH} {'was replaced' if changed else 'stays as it is'}; {len(every)} results are shown.")
     return OK
 
 
@@ -181,7 +197,7 @@ def _github(surroundings: Surroundings) -> GitHub:
 
 def _teams(surroundings: Surroundings) -> GitHub:
     """GitHub as whoever may see teams: the workflow's own token sees the public members of organisations only."""
-    token = os.environ.pop("PULLRANK_TEAMS_TOKEN", "")
+    token = os.environ.pop(TEAMS_VARIABLE, "")
     return _github(replace(surroundings, token=token) if token else surroundings)
 
 

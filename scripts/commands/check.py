@@ -12,7 +12,7 @@ from evaluator.model.submission import OF_MODELS, Kind
 from scripts.admitting import closed_lines, refuse_people
 from scripts.board import Found, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.evaluating import entered
+from scripts.evaluating import entered, is_example
 from scripts.images import check_image, digest_advice
 
 # Parsing hostile source can exhaust the parser's stack, so another process does it.
@@ -47,16 +47,19 @@ def run(
     faults: list[str] = []
     notes: list[str] = []
     checked = folders or board.folders()
+    idle = 0
     for folder in checked:
         try:
             found = board.find(folder)
-            entered(found, known)
+            idle += not entered(found, known) and is_example(found)
             refuse_people(board, found)
             notes += closed_lines(board, found)
             check_source(found)
             check_image(found)
         except LoadError as error:
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
+    if idle:
+        notes.append(f"example_agents: {idle} of them play none of this board's tasks, so they are not part of it.")
     if as_json:
         print_json({"checked": len(checked), "faults": faults, "notes": notes})
     else:

@@ -10,6 +10,7 @@ import typer
 from scripts.board import open_board
 from scripts.bot.client import GitHub
 from scripts.bot.event import REPOSITORY
+from scripts.bot.season_settings import season_checks
 from scripts.bot.settings import PLACEHOLDER, Finding, State, look, mend
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 
@@ -31,9 +32,10 @@ def run(
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    findings = look(github)
+    more = season_checks(board.challenge)
+    findings = look(github, more)
     mended = mend(github, findings) if fix else []
-    findings = look(github) if mended else findings
+    findings = look(github, more) if mended else findings
     if as_json:
         print_json([_document(finding, name) for finding in findings])
     else:

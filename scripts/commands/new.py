@@ -33,7 +33,7 @@ def run(
     fitting = [one for one in board.challenge.tasks if (one.script is None) == (template.kind is not Kind.SCRIPT)]
     start = Start(
         template=template, folder=folder, name=name or folder.name.replace("-", " ").capitalize(), tasks=tuple(tasks),
-        all_tasks=not task and tasks == fitting, root=board.root,
+        all_tasks=not task and tasks == fitting, root=board.root, people=board.challenge.people,
     )  # fmt: skip
     written = start.write()
     say(f"Wrote {', '.join(f'{folder}/{one}' for one in written)}. Next: {start.to_do}")

@@ -17,7 +17,7 @@ run = typer.Typer(help="Build the board's site, or show it.", no_args_is_help=Tr
 @run.command()
 def build(official: Annotated[bool, typer.Option(help="Only official results.")] = False) -> int:
     """Build build/site from what is recorded."""
-    board = open_board(Path.cwd())
+    board = open_board(Path.cwd(), is_lean=True)
     place = site.build(board, official=official)
     say(f"The board is in {place.relative_to(board.root)}; open it with 'pullrank site serve'.")
     return OK

@@ -5,7 +5,7 @@ from typing import Any
 
 from scripts.importing.ledger import Ledger
 from scripts.importing.metrics import metrics_of, unused
-from scripts.importing.pages import Read, page_of, sentence
+from scripts.importing.pages import Read, page_of, sentence, shortened
 from scripts.importing.phases import Shown, fields, name_of, overlapping, phase_document, shown
 from scripts.importing.reading import ImportFaultError, Section
 
@@ -103,7 +103,7 @@ def _head(top: Section, pages: dict[str, str]) -> dict[str, Any]:
     top.carried("title", "title" if len(title) <= 60 else "title, shortened to 60 characters")
     top.carried("short_description", "description")
     words = top.text("short_description") or sentence(pages.get("about.md"), 300)
-    return {"title": title[:60].strip(), "description": words[:2000], "season": (start or end or "1")[:4]}
+    return {"title": shortened(title, 60), "description": words[:2000], "season": (start or end or "1")[:4]}
 
 
 def _limits(top: Section) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """HTML templates as Markdown pages: only text and structure, nothing that runs or loads."""
 
+import re
 from collections.abc import Callable
 
 from bs4 import BeautifulSoup
@@ -11,6 +12,8 @@ Read = Callable[[str], bytes | None]
 """A file of the configuration's folder by its path; None where there is none."""
 
 PAGE_BYTES = 1 << 20
+# Of Markdown, what is no word: a link or picture is its text, an escaped character itself, and the rest is nothing.
+_MARKS = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\\([!-/:-@\[-`{-~])|[#*`]|^ *(?:-|\d+\.) ", re.MULTILINE)
 _ACTIVE = ("script", "style", "iframe", "object", "embed", "form", "noscript", "svg", "math", "template", "link", "meta")
 
 
@@ -45,6 +48,11 @@ def page_of(section: Section, key: str, read: Read) -> str | None:
 
 
 def sentence(text: str | None, length: int) -> str:
-    """The beginning of a page as plain words for a description."""
-    words = " ".join((text or "").replace("#", " ").replace("*", " ").replace("`", " ").split())
+    """The beginning of a Markdown page as plain words for a description."""
+    return shortened(_MARKS.sub(lambda mark: mark[1] or mark[2] or "", text or ""), length)
+
+
+def shortened(text: str, length: int) -> str:
+    """As many whole words as there is room for."""
+    words = " ".join(text.split())
     return words if len(words) <= length else words[: length - 1].rsplit(" ", 1)[0] + "…"

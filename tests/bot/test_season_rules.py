@@ -14,7 +14,7 @@ from scripts.bot.wanted import read_work
 from scripts.console import CommandError
 from tests.bot.repos import CHALLENGE, Clone, agent_files, make_board
 from tests.bot.rounds import open_run
-from tests.bot.scenes import POLE, Scene
+from tests.bot.scenes import LAKE, POLE, Scene
 from tests.bot.test_preview import Desk
 from tests.leaderboard import make
 
@@ -148,6 +148,52 @@ def test_a_merge_that_came_too_late_is_told_so_and_what_counts_is_still_awaited(
     assert "FrozenLake" in body.split("Not yet recorded")[1].split("Not evaluated now")[0]
 
 
+HIDDEN = b"""phases:
+  - {id: final, name: Final, public_from: %s, tasks: [CartPole-v1, FrozenLake-v1]}
+"""
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_score_on_a_hidden_board_is_told_when_the_board_is_shown(scene: Scene, replaced: bool) -> None:
+    put(scene.clone, HIDDEN % b"2999-01-01T00:00:00Z")
+    scene.clone.push()
+    scene.bring()
+    scene.merge()
+    entry = scene.entry(scene.clone.head)
+    scene.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
+    if replaced:
+        scene.clone.commit(agent_files("alice", source=b"class Agent:\n    def act(self, o):\n        return 1\n"))
+        scene.clone.push()
+    announce.run(scene.desk("push"))
+    before, labels = "\n".join(scene.bodies()), list(scene.world.labelled.get(7, []))
+    put(scene.clone, HIDDEN % b"2020-01-01T00:00:00Z")
+    announce.run(scene.desk("push", run_id=501))
+
+    assert "🔒 Official: recorded, and told when the board is shown" in before
+    assert "10.0" not in before
+    assert labels == []
+    assert "🏁 Official: all 2 evaluations scored" in "\n".join(scene.bodies())
+    assert scene.world.labelled[7] == ["official"]
+
+
+def test_a_merge_of_a_member_whom_only_the_plan_could_see_is_not_called_a_stranger(scene: Scene) -> None:
+    put(scene.clone, TEAM)
+    scene.clone.push()
+    scene.bring()
+    scene.merge()
+    desk = scene.desk("push")
+    handed = Moment(now=desk.now, members={"lab/rl": frozenset(["alice"])})
+
+    announce.run(replace(desk, members=parse_moment(handed.serialised()).members))
+    member = "\n".join(scene.bodies())
+    announce.run(replace(desk, members={"lab/rl": frozenset()}))
+    stranger = "\n".join(scene.bodies())
+
+    assert "not allowed" not in member
+    assert "CartPole" in member.split("Not yet recorded")[1]
+    assert "not allowed: phase" in stranger
+
+
 def test_outlook_tells_what_merging_now_would_mean(scene: Scene) -> None:
     put(scene.clone, TEAM + QUOTA + b"people: {ban: [{login: mallory, why: ran a miner}]}\n")
     scene.clone.push()
@@ -158,7 +204,8 @@ def test_outlook_tells_what_merging_now_would_mean(scene: Scene) -> None:
     member = outlook(desk.recorded, ["alice"], desk.now, desk.github.is_member)
     (ban, *_) = outlook(desk.recorded, ["Mallory"], desk.now, desk.github.is_member)
 
-    assert [line.split(":")[0] for line in alice] == ["not allowed", "quota"]
+    assert [line.split(":")[0] for line in alice] == ["not seen", "quota"]
+    assert "is for the members of lab/rl; this comment can see public membership" in alice[0]
     assert [line.split(":")[0] for line in member] == ["quota"]
     assert "1 of 1 versions left today, renews" in member[0]
     assert "mallory may not take part: ran a miner" in ban

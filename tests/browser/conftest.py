@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from leaderboard.pages import render
+from tests.browser import built, disk, whole
 from tests.leaderboard_pages import game_samples, samples
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +63,36 @@ def site(tmp_path_factory):
     yield f"http://127.0.0.1:{server.server_port}/board/"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="session")
+def whole_site(tmp_path_factory):
+    """The address of a whole site with a bit of everything."""
+    yield from whole.serve(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="session")
+def full_site(tmp_path_factory):
+    """A whole site of a board on disk, with everything in it."""
+    yield from built.serve(tmp_path_factory.mktemp("full"), disk.full)
+
+
+@pytest.fixture(scope="session")
+def hostile_site(tmp_path_factory):
+    """One on which everybody writes something hostile wherever they may."""
+    yield from built.serve(tmp_path_factory.mktemp("hostile"), disk.hostile)
+
+
+@pytest.fixture(scope="session")
+def tame_site(tmp_path_factory):
+    """The hostile board's twin: the same lines, with harmless words."""
+    yield from built.serve(tmp_path_factory.mktemp("tame"), lambda place: disk.hostile(place, disk.tame))
+
+
+@pytest.fixture(scope="session")
+def empty_site(tmp_path_factory):
+    """One that nobody has entered."""
+    yield from built.serve(tmp_path_factory.mktemp("empty"), disk.empty)
 
 
 @pytest.fixture

@@ -14,13 +14,10 @@ import pytest
 
 from evaluator.host import agent_image
 from evaluator.host.choose import Chosen
-from evaluator.host.cohort import Ticket
 from evaluator.host.container import Engine
 from evaluator.host.contest import hold
-from evaluator.host.evaluate import evaluate
 from evaluator.host.folder import Folder, assemble
 from evaluator.host.games import open_game
-from evaluator.host.order import Order
 from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Standing
 from evaluator.model.challenge import Limits, SubmissionLimits, Task
@@ -117,21 +114,11 @@ def test_another_language_balances_the_pole(language: str, box: str, request: py
 
 def test_the_rule_is_the_same_in_every_language(javascript: str, compiled: str, docker: Chosen) -> None:
     """Seeds follow from the version, so those of another version are put in their place."""
-    lengths = []
-    for found in (rooms.folder(rooms.ANGLE_RULE), folder_of(javascript), folder_of(compiled)):
-        order = Elsewhere(**vars(rooms.order(found, CARTPOLE, limits=LIMITS)))
-        result = evaluate(order, docker.kind, docker.opener, lambda: datetime.now(UTC), lambda done: None).result
-        lengths.append(result.lengths)
+    found = (rooms.folder(rooms.ANGLE_RULE), folder_of(javascript), folder_of(compiled))
+    lengths = [rooms.on_the_same_seeds(one, CARTPOLE, docker, limits=LIMITS).result.lengths for one in found]
 
     assert len(lengths[0]) == CARTPOLE.episodes
     assert lengths[1:] == lengths[:1] * 2
-
-
-class Elsewhere(Order):
-    """An order with the seeds of another version."""
-
-    def tickets(self) -> tuple[Ticket, ...]:
-        return rooms.tickets(self.world.task)
 
 
 @pytest.mark.parametrize("language", ["javascript", "compiled"])

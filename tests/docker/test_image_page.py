@@ -53,7 +53,7 @@ def test_the_commands_of_the_page(board: Path, engine: Engine, monkeypatch: pyte
 def follow(board: Path, script: str) -> subprocess.CompletedProcess[str]:
     """The commands as a shell runs them, with `pullrank` on the path."""
     place = board / "bin"
-    place.mkdir()
+    place.mkdir(exist_ok=True)
     (place / "pullrank").write_text(COMMAND.format(root=ROOT, python=sys.executable))
     (place / "pullrank").chmod(0o755)
     environment = {k: v for k, v in LEGACY.items() if not k.startswith(("PULLRANK_PINNED", "GITHUB_ACTIONS"))}

@@ -8,7 +8,7 @@ from evaluator.host.choose import Chosen, choose
 from evaluator.host.image import default_base
 from evaluator.host.replay import Standing, verify
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits
+from evaluator.model.challenge import Limits, Task
 from evaluator.model.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script
 
@@ -44,6 +44,24 @@ def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: Chosen) -
     assert (done.result.verdict, done.result.message) == (Verdict.OK, "")
     assert done.result.returns == script(HONEST).result.returns
     assert verify("x", done.result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
+
+
+def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: Chosen) -> None:
+    """The host's function sees the recorded episodes, the last ones; what the script claims is nothing to it."""
+    here = "tests.evaluator.own_functions"
+    metrics = [
+        {"name": "own", "kind": f"{here}:replayed_return", "direction": "higher"},
+        {"name": "downs", "kind": f"{here}:share_of_lefts", "direction": "lower"},
+    ]
+    task = Task.model_validate({**LAKE.model_dump(exclude_none=True, exclude={"score"}), "metrics": metrics})
+
+    done = script(HONEST, task, docker)
+
+    result = done.result
+    assert (result.verdict, result.message) == (Verdict.OK, "")
+    assert result.metrics[f"{here}:replayed_return"] == sum(result.returns) / len(result.returns)
+    assert result.metrics[f"{here}:share_of_lefts"] == 0  # it always goes down
+    assert verify("x", result.serialised(), done.trace, open_world(task)).standing is Standing.VERIFIED
 
 
 def test_exit_codes_and_limits_are_told_from_outside(box: Chosen) -> None:

@@ -25,7 +25,7 @@ class TutorialAgent:
         assert env is self.env
         return int(obs[2] > 0) if self.epsilon == 0 else env.action_space.sample()
 """
-# Written as the platform's template is: no class, a loop, an episode a process, a sleep, and the generated modules.
+# Written as the platform's template is: no class, a loop, an episode a process, a sleep, prints, and the generated modules.
 EVALAI = """
 import evaluation_pb2
 import evaluation_pb2_grpc
@@ -43,6 +43,8 @@ while not flag:
     base = pickle.loads(stub.act_on_environment(package).SerializedEntity)
     flag = base["feedback"][2]
     action = int(base["feedback"][0][2] > 0)
+    print("Agent Feedback", base["feedback"])
+    print("*" * 100)
 """
 # The other kind there is: one process loops over episodes and resets.
 EVALAI_LOOP = """
@@ -65,6 +67,39 @@ for episode in range(call("num_episodes")["num_episodes"]):
         reply = call("act_on_environment", int(observation[2] > 0))
         observation = reply["observations"]
 """
+# Those that choose at random, each by the generators that its system hands it.
+RANDOM_PREDICT = """
+import numpy
+
+class Model:
+    def __init__(self, action_space, seed):
+        self.generator, self.choices = numpy.random.default_rng(seed), action_space.n
+
+    def predict(self, state):
+        return self.generator.integers(self.choices), None
+"""
+RANDOM_GYM_POLICY = """
+class Policy:
+    def __init__(self, env):
+        self.env = env
+
+    def get_action(self, obs):
+        return self.env.action_space.sample()
+"""
+RANDOM_AS_AGENT = """
+class Agent:
+    def __init__(self, action_space, seed):
+        self.action_space = action_space
+        self.action_space.seed(seed)
+
+    def act(self, observation):
+        return self.action_space.sample()
+"""
+RANDOM_PREDICT_AS_AGENT = (
+    RANDOM_PREDICT.replace("class Model", "class Agent")
+    .replace("def predict", "def act")
+    .replace("(self.choices), None", "(self.choices)")
+)
 AS_AGENT = """
 class Agent:
     memoryless = True

@@ -17,7 +17,7 @@ from evaluator.model.challenge import Task
 from evaluator.model.duel import End
 from evaluator.model.verdict import Verdict
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena
-from evaluator.sandbox.agent import AgentError
+from evaluator.sandbox.agent import AgentError, Factory
 from tests.duels import RANDOM, duelled
 from tests.rooms import process
 
@@ -313,6 +313,40 @@ def test_bank_that_a_kaggle_agent_sees_runs_down(tmp_path: Path, monkeypatch: py
     player, seen = agent(), open_game(task("connect_four")).start(SEED).see()
 
     assert [player.act(seen), player.act(seen), player.act(seen)] == [20, 17, 17]
+
+
+TELLS = """
+def agent(observation, configuration):
+    print(observation.remainingOverageTime, configuration.actTimeout)
+    return [column for column in range(7) if observation.board[column] == 0][0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("clock", "told"), [({}, "20 2"), ({"move_seconds": 0.5, "bank_seconds": 90}, "90 0.5")], ids=["usual", "the host's"]
+)
+def test_a_kaggle_agent_is_told_the_clock_of_its_task(clock: dict[str, float], told: str) -> None:
+    logs: list[str] = []
+    game = Task.model_validate({**task("connect_four").model_dump(exclude_none=True), "matches": 2, "clock": clock})
+
+    tally = duelled((TELLS, RANDOM), game, process(), adapters=("kaggle-connectx", None), logs=logs)
+
+    assert {match.end for match in tally.matches} == {End.PLAYED}
+    assert logs[0].splitlines()[0] == told
+
+
+def test_only_an_adapter_is_told_the_clock(tmp_path: Path) -> None:
+    """Whoever takes all there is would be given an argument that he does not know."""
+    module = module_of(tmp_path, "class Agent:\n    def __init__(self, **given):\n        self.given = given\n")
+    hello = {
+        "mode": "play", "task_id": "nim", "clock": {"move_seconds": 1, "bank_seconds": 1},
+        "observation_space": {"type": "Discrete", "n": 2, "start": 0},
+        "action_space": {"type": "Discrete", "n": 2, "start": 0},
+    }  # fmt: skip
+
+    made = Factory(module.Agent, tmp_path, hello).make(1)
+
+    assert set(made.given) == {"observation_space", "action_space", "task_id", "seed"}
 
 
 @pytest.mark.parametrize(

@@ -1,63 +1,64 @@
 """Policies of other systems through their adapters give what the same policy gives as an Agent; extras in manifests."""
 
 import re
-from datetime import UTC, datetime
 
 import pytest
 from pydantic import ValidationError
 
-from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.image import ROOT, build_context, tag
 from evaluator.host.runtime import contents, runtime_digest, versions, with_extras
 from evaluator.model.challenge import Limits, Task
 from evaluator.model.extras import EXTRAS, OF_ADAPTERS
+from evaluator.model.result import Result
 from evaluator.model.submission import ADAPTERS, Kind, Submission
 from evaluator.model.verdict import Verdict
 from tests.evaluator import foreign
-from tests.rooms import evaluated, folder, order, process
+from tests.rooms import evaluated, folder, on_the_same_seeds, order
 
 TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=6)
 
 
-def adapted(adapter: str, source: str, task: Task = TASK) -> Evaluation:
+def adapted(adapter: str, source: str) -> Result:
     """What the agent reaches in the process sandbox."""
-    box = process()
-    wanted = order(folder(source, foreign.manifest(adapter)), task)
-    return evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
-
-
-def returns_like_an_agent(source: str, adapter: str, task: Task = TASK) -> None:
-    """The same seeds for both, since the digest is the order's own business: compare on the adapter's seeds."""
-    result = adapted(adapter, source, task).result
-    assert result.verdict is Verdict.OK, (result.message, result.log_tail)
-    assert len(result.returns) == task.episodes
-    assert all(8 <= value <= 120 for value in result.returns)
+    return on_the_same_seeds(folder(source, foreign.manifest(adapter)), TASK).result
 
 
 @pytest.mark.parametrize(
-    ("adapter", "source"),
-    [("predict", foreign.PREDICT), ("function", foreign.FUNCTION), ("gym-policy", foreign.GYM_POLICY)],
+    ("adapter", "source", "same"),
+    [
+        ("predict", foreign.PREDICT, foreign.AS_AGENT),
+        ("predict", foreign.RANDOM_PREDICT, foreign.RANDOM_PREDICT_AS_AGENT),
+        ("function", foreign.FUNCTION, foreign.AS_AGENT),
+        ("gym-policy", foreign.GYM_POLICY, foreign.AS_AGENT),
+        ("gym-policy", foreign.RANDOM_GYM_POLICY, foreign.RANDOM_AS_AGENT),
+    ],
 )
-def test_a_foreign_policy_plays(adapter: str, source: str) -> None:
-    returns_like_an_agent(source, adapter)
+def test_a_foreign_policy_plays_what_the_same_agent_plays(adapter: str, source: str, same: str) -> None:
+    """Equal, episode by episode: on the same seeds, the agent's own among them."""
+    result, wanted = adapted(adapter, source), on_the_same_seeds(folder(same), TASK).result
+
+    assert result.verdict is Verdict.OK, (result.message, result.log_tail)
+    assert len(result.returns) == TASK.episodes
+    assert len(set(result.returns)) > 1
+    assert (result.returns, result.lengths) == (wanted.returns, wanted.lengths)
 
 
 @pytest.mark.parametrize("adapter", ["predict", "gym-policy"])
 def test_a_file_without_what_the_adapter_runs_is_told_so(adapter: str) -> None:
-    result = adapted(adapter, "x = 1\n").result
+    result = adapted(adapter, "x = 1\n")
 
     assert (result.verdict, adapter in result.message) == (Verdict.INVALID, True)
 
 
 def test_several_functions_need_a_name() -> None:
-    result = adapted("function", "def a(o): return 0\ndef b(o): return 1\n").result
+    result = adapted("function", "def a(o): return 0\ndef b(o): return 1\n")
 
     assert result.verdict is Verdict.INVALID
     assert "name it act" in result.message
 
 
 def test_a_file_that_is_no_model_is_told_so() -> None:
-    result = adapted("sb3", "not a zip").result
+    result = adapted("sb3", "not a zip")
 
     assert result.verdict is Verdict.INVALID
     assert "model.save" in result.message

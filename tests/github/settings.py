@@ -66,6 +66,8 @@ def _listed(world: World, verb: str, path: str, body: Any) -> Answer | None:
     if path == "/environments":
         found = [one for name, one in kept.items() if name.startswith("/environments/") and name.count("/") == 2]
         return Answer(200, {"total_count": len(found), "environments": found})
+    if path.endswith("/secrets"):
+        return _secrets(world, path) if path.removesuffix("/secrets") in kept else MISSING
     if verb == "PUT":
         name = path.rpartition("/")[2]
         base = {"name": name} if path.startswith("/environments/") else {}
@@ -73,6 +75,13 @@ def _listed(world: World, verb: str, path: str, body: Any) -> Answer | None:
     if path.endswith("/deployment-branch-policies"):
         return _policies(world, verb, path, body)
     return Answer(200, kept[path]) if path in kept else MISSING
+
+
+def _secrets(world: World, path: str) -> Answer:
+    """The names that were put there with GitHub's own page; the API never tells more."""
+    dates = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+    found = [{"name": name, **dates} for name in world.settings.get(path, ())]
+    return Answer(200, {"total_count": len(found), "secrets": found})
 
 
 def _policies(world: World, verb: str, path: str, body: Any) -> Answer:

@@ -1,5 +1,6 @@
 """What a board shows at a moment: hidden boards, other names, and who is listed without a place."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
@@ -8,11 +9,14 @@ from evaluator.model.moderation import Exclusion, Moderation, Verified
 from evaluator.model.people import People
 from evaluator.model.phase import Phase
 from evaluator.model.submission import Submission
+from leaderboard import agent_pages, comment
 from leaderboard.anonymity import Shown, as_shown, called
+from leaderboard.api.games import game_document
 from leaderboard.board import standings
+from leaderboard.comment_states import CommentContext, Ranked
 from leaderboard.pages import PageContext, render
-from leaderboard.whatif import Recorded, official_state
-from tests.leaderboard.make import challenge, entry, result, task
+from leaderboard.whatif import Recorded, official_state, standing
+from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 UNTIL = "2026-06-01T00:00:00Z"
@@ -42,6 +46,11 @@ def board(shown):
     )
 
 
+def all_pages(table, context):
+    """Those that MkDocs makes, and those of agents."""
+    return render(table, context) | {path: page.content for path, page in agent_pages.render(table, context)}
+
+
 def people(**fields):
     return challenge(A, B).model_copy(update={"people": People(**fields)})
 
@@ -51,8 +60,8 @@ def test_no_page_names_anybody_before_the_date_and_every_page_does_after() -> No
     season = whole(people(anonymous_until=UNTIL), [secretive(name) for name in names])
     context = PageContext(generated_at="now", repository="https://github.com/o/b")
 
-    before = render(board(as_shown(season, BEFORE)), context)
-    after = render(board(as_shown(season, AFTER)), context)
+    before = all_pages(board(as_shown(season, BEFORE)), context)
+    after = all_pages(board(as_shown(season, AFTER)), context)
 
     text = "\n".join([*before, *before.values()]).lower()
     assert [name for name in (*names, "github.com/o/b/tree", "github.com/o/b/blob") if name in text] == []
@@ -151,11 +160,11 @@ def test_pages_mark_hosts_and_whom_the_host_verified() -> None:
         whole(people(hosts=("hosty",)), [secretive("ann"), secretive("hosty")], Moderation(verified=(vouched,))), AFTER
     )
 
-    pages = render(board(shown), PageContext(generated_at="now"))
+    pages = all_pages(board(shown), PageContext(generated_at="now"))
 
     assert pages["tasks/a.md"].count("verified by the host") == 1
     assert '<span class="pr-tag">host</span>' in pages["tasks/a.md"]
-    assert "retrained it" in pages["agents/ann/ann-agent.md"]
+    assert "retrained it" in pages["agents/ann/ann-agent/index.html"]
 
 
 def test_home_lists_phases_prizes_and_sponsors() -> None:
@@ -168,3 +177,96 @@ def test_home_lists_phases_prizes_and_sponsors() -> None:
     assert [
         words for words in ("a laptop", "https://lab.example/", "Warm-up", "ended", "lab/rl") if words not in unescape(home)
     ] == []
+
+
+GAME = game("connect_four")
+# The last one has nothing on the board, and an exclusion.
+NAMES = ("ann", "bobby", "cyril", "dora", "emil", "fritz")
+
+
+def telling(one):
+    """The same duel with the players' names wherever something of theirs may stand."""
+    words = " ".join(player.login for player in one.players)
+    told = {"message": f"{words} failed", "log_tail": f"{words} say hello", "login_id": 77001177}
+    players = tuple(player.model_copy(update=told) for player in one.players)
+    matches = tuple(match.model_copy(update={"message": f"{words} went wrong"}) for match in one.matches)
+    where = one.provenance.model_copy(update={"commit": "9b7e1d3f" * 5, "run_url": f"https://x.example/{words}"})
+    return one.model_copy(update={"players": players, "matches": matches, "provenance": where, "message": words})
+
+
+def season_of_games(told=telling, **fields):
+    """Three rated players, one refused, one excluded, and a host's."""
+    entries = [*map(secretive, NAMES[:-1]), secretive("hosty")]
+    ann, bobby, cyril, dora, emil, hosty = entries
+    duels = [duel(one, on=GAME) for one in (ann, bobby, cyril, emil, hosty)]
+    duels += [duel(dora, outcomes="df", on=GAME, verdicts=("crashed", "crashed"))]
+    duels += [duel(ann, bobby, "wwdlif", on=GAME), duel(bobby, cyril, "wldwlw", on=GAME), duel(cyril, ann, "wldb", on=GAME)]
+    duels += [duel(hosty, one, "wldo", on=GAME) for one in (ann, bobby, cyril)]
+    out = Exclusion(login="emil", since="2026-01-01", who="host", why="emil copied", link="https://x.example/emil")
+    rules = challenge(GAME).model_copy(
+        update={"people": People(anonymous_until=UNTIL, hosts=("hosty",)), "repository": "https://github.com/o/b", **fields}
+    )
+    return Shown(
+        challenge=rules, entries=tuple(entries), results=(), duels=tuple(map(told, duels)),
+        moderation=Moderation(exclusions=(out, out.model_copy(update={"login": "fritz"}))),
+    )  # fmt: skip
+
+
+def everything(shown):
+    """All pages and addresses of a board of games, and its document."""
+    table, context = board(shown), PageContext(generated_at="now", repository="https://github.com/o/b", now=BEFORE)
+    return all_pages(table, context), json.dumps([game_document(one) for one in table.games])
+
+
+def test_no_page_duel_or_document_of_a_game_names_anybody_before_the_date() -> None:
+    season = season_of_games()
+
+    pages, document = everything(as_shown(season, BEFORE))
+    named, _ = everything(as_shown(season, AFTER))
+
+    text = "\n".join([*pages, *pages.values(), document])
+    secrets = (*NAMES, "77001177", "9b7e1d3f", *(one.key for one in season.duels), "https://x.example")
+    secrets += tuple(one.digest for one in season.entries if one.login != "hosty")
+    assert [(word, path) for word in secrets for path in pages if word in (path + pages[path]).lower()] == []
+    assert [word for word in secrets if word in text.lower()] == []
+    assert "hosty" in text
+    assert len([path for path in pages if "/duels/" in path]) == len([path for path in named if "/duels/" in path]) == 7
+
+
+def test_other_names_change_nothing_of_a_games_ratings() -> None:
+    season = season_of_games()
+
+    (masked,), (plain,) = board(as_shown(season, BEFORE)).games, board(as_shown(season, AFTER)).games
+
+    def numbers(found):
+        return sorted(
+            (row.place, row.rank_low, row.rank_high, round(row.rating.elo - found.rows[0].rating.elo, 6), row.count.points)
+            for row in found.rows
+        )
+
+    assert len(masked.failures) == len(masked.excluded) == 1
+    assert numbers(masked) == numbers(plain)
+
+
+def test_an_anchor_that_is_no_baseline_keeps_its_name_and_no_other_does() -> None:
+    anchored = GAME.model_copy(update={"anchor": "ann/ann-agent"})
+
+    shown = board(as_shown(season_of_games(tasks=(anchored,)), BEFORE)).games[0]
+
+    assert shown.anchor == "ann/ann-agent"
+    assert [row.entry.login for row in shown.rows if row.entry.login in NAMES] == ["ann"]
+
+
+def test_comments_on_games_name_no_opponent_before_the_date() -> None:
+    season = season_of_games(told=lambda one: one)
+
+    def told(at):
+        recorded = Recorded(challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at)
+        own = standing(recorded, "ann", "ann-agent")
+        states = [official_state(recorded, [("ann", "ann-agent")], "a" * 40), Ranked(agents=(own,))]
+        context = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
+        return "\n".join(comment.render(state, context) for state in states)
+
+    assert "bobby" in told(AFTER)
+    assert [name for name in ("bobby", "cyril") if name in told(BEFORE)] == []
+    assert "Entry " in told(BEFORE)

@@ -1,6 +1,7 @@
 """From duels to the board of a game."""
 
 import dataclasses
+import itertools
 
 import pytest
 from hypothesis import given, settings
@@ -265,3 +266,61 @@ def test_the_order_of_input_never_matters(games, random):
 
     again = [random.sample(values, k=len(values)) for values in (entries, duels)]
     assert standings(rules, again[0], [], official=True, moderation=moderation, duels=again[1]) == expected
+
+
+def aside(login):
+    """A host's own entry, which takes no place."""
+    return dataclasses.replace(make.entry(login), host=True)
+
+
+def stands(found):
+    return {row.entry.login: (row.place, row.rank_low, row.rank_high, row.with_leader) for row in found.rows}
+
+
+def test_rank_intervals_count_only_those_that_have_places():
+    """Alice is surely stronger than Bob; the host's stands between them, and is not told apart from Bob."""
+    host = aside("carol")
+    duels = [
+        *admitted(ALICE, BOB, host),
+        make.duel(ALICE, BOB, "w" * 30 + "llll"),
+        make.duel(ALICE, host, "w" * 24 + "llll"),
+        make.duel(host, BOB, "w" * 6 + "llll"),
+    ]
+
+    found = board([ALICE, BOB, host], duels)
+
+    assert logins(row.entry for row in found.rows) == ["alice", "carol", "bob"]
+    assert stands(found) == {"alice": (1, 1, 1, True), "bob": (2, 2, 2, False), "carol": (2, 2, 2, False)}
+
+
+def test_who_trails_a_host_alone_leads_among_those_that_have_places():
+    host = aside("carol")
+    duels = [*admitted(ALICE, BOB, host), make.duel(ALICE, BOB, "wwll"), make.duel(host, ALICE, "w" * 30 + "ll")]
+    duels.append(make.duel(host, BOB, "w" * 30 + "ll"))
+
+    found = stands(board([ALICE, BOB, host], duels))
+
+    assert found == {"carol": (1, 1, 1, False), "alice": (1, 1, 2, True), "bob": (1, 1, 2, True)}
+
+
+def test_a_board_of_hosts_entries_alone_has_no_places():
+    hosts = [aside("alice"), aside("bob")]
+
+    found = stands(board(hosts, [*admitted(*hosts), make.duel(*hosts, "wwwl")]))
+
+    assert found == {"alice": (1, 1, 1, False), "bob": (1, 1, 1, False)}
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text("wdl", min_size=1, max_size=6), min_size=6, max_size=6), st.sets(st.sampled_from(range(4))))
+def test_rank_intervals_are_sound_whoever_stands_aside(outcomes, chosen):
+    players = [dataclasses.replace(one, host=i in chosen) for i, one in enumerate(PLAYERS)]
+    pairs = list(itertools.combinations(players, 2))
+    duels = [make.duel(*pair, 2 * text) for pair, text in zip(pairs, outcomes, strict=True)]
+
+    found = board(players, [*admitted(*players), *duels])
+
+    placed = [row for row in found.rows if not row.entry.is_aside]
+    assert all(1 <= row.rank_low <= row.place <= row.rank_high <= len(placed) for row in placed)
+    assert not placed or any(row.place == 1 and row.with_leader for row in placed)
+    assert [row.rating.elo for row in placed] == sorted((row.rating.elo for row in placed), reverse=True)

@@ -11,10 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from evaluator.model.metric import Direction, Metric
+from leaderboard.api.documents import document
 from leaderboard.board import standings
 from leaderboard.estimate import values
 from leaderboard.metrics import metrics_of, ranking, worth
-from scripts.commands.rank import document
 from tests.leaderboard import make
 
 ROOT = Path(__file__).parents[2]

@@ -34,6 +34,16 @@ def test_what_is_recorded_is_not_wanted_again() -> None:
     assert reasons(plan(CHALLENGE, [ENTRY], done, WHERE)) == [("B", "new")]
 
 
+def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
+    """Two phases with one environment: keys are equal, seeds are not."""
+    phases = CHALLENGE.model_copy(update={"tasks": (Task(id="dev", env="A"), Task(id="test", env="A"))})
+    done = [recorded(phases, ENTRY, "dev", WHERE)]
+    failed = [recorded(phases, ENTRY, "test", WHERE, Verdict.INTERNAL_ERROR)] * TRIES
+
+    assert reasons(plan(phases, [ENTRY], done, WHERE)) == [("test", "new")]
+    assert reasons(plan(phases, [ENTRY], failed, WHERE)) == [("dev", "new")]
+
+
 def test_a_failure_of_the_agent_is_a_record_and_one_of_ours_is_not() -> None:
     failed = recorded(CHALLENGE, ENTRY, "A", WHERE, Verdict.CRASHED)
     ours = recorded(CHALLENGE, ENTRY, "B", WHERE, Verdict.INTERNAL_ERROR)

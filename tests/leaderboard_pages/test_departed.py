@@ -5,8 +5,8 @@ from dataclasses import replace
 from evaluator.model.moderation import Moderation
 from leaderboard.board import standings
 from leaderboard.departed import departed
-from leaderboard.pages import render
 from tests.leaderboard_pages import samples
+from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.samples import CONTEXT, POLE, challenge, entry, result
 from tests.leaderboard_pages.test_pages import words
 

@@ -12,10 +12,11 @@ from leaderboard import links
 from leaderboard.game_figures import history
 from leaderboard.game_pages import CROSSTABLE
 from leaderboard.game_standings import Crossing, GameExcluded, Moment
-from leaderboard.pages import PageContext, render
+from leaderboard.pages import PageContext
 from leaderboard.replays import Frames, replay
 from tests.leaderboard_pages import game_samples as games
 from tests.leaderboard_pages import samples
+from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.test_markdown import Text
 from tests.leaderboard_pages.test_pages import words
 from tests.leaderboard_pages.test_site import Links, build, resolves

@@ -6,9 +6,9 @@ import functools
 import pytest
 
 from leaderboard.game_standings import Crossing, Cycle
-from leaderboard.pages import render
 from tests.leaderboard_pages import game_samples as games
 from tests.leaderboard_pages import samples
+from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.test_game_pages import document, shown
 from tests.leaderboard_pages.test_markdown import HOSTILE, Text, rendered, seen
 

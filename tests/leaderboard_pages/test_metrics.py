@@ -9,10 +9,11 @@ from evaluator.model.metric import Metric
 from leaderboard.board import standings
 from leaderboard.figures import interval, scale_of
 from leaderboard.format import number, span
-from leaderboard.pages import PageContext, render
+from leaderboard.pages import PageContext
 from leaderboard.standings import Estimate
 from leaderboard.textbars import Bar, picture
 from tests.leaderboard import make
+from tests.leaderboard_pages.everything import render
 
 NAN = float("nan")
 OWN = "module:function"

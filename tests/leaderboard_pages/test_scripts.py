@@ -5,8 +5,9 @@ import html
 from evaluator.model.challenge import Task
 from evaluator.model.script import ScriptRecord, ScriptRules
 from evaluator.model.verdict import Verdict
-from leaderboard.pages import PageContext, render
-from leaderboard.script_figures import POINTS, ends, is_other, learning_curve
+from leaderboard.pages import PageContext
+from leaderboard.script_figures import POINTS, ends, is_other_claim, learning_curve
+from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.samples import board, entry, failure, result, row, task_board
 
 LAKE = Task(id="lake", env="FrozenLake-v1", decimals=2, script=ScriptRules(steps=5000, last=100, worst=0, window=10))
@@ -61,7 +62,7 @@ def test_a_self_reported_score_stands_apart_from_failures_and_ranks() -> None:
     page = render(board(task_board(LAKE, failures=(broken, listed))), CONTEXT)["tasks/lake.md"]
     page = html.unescape(page)
 
-    own_part, failures = page.split("## Self-reported")[1].split("## Failures")
+    own_part, failures = page.split(">Self-reported</h3>")[1].split(">Failures</h3>")
     assert "0.93" in own_part
     assert "own" in own_part
     assert "/own" not in failures.split("## How it is measured")[0]
@@ -69,5 +70,5 @@ def test_a_self_reported_score_stands_apart_from_failures_and_ranks() -> None:
 
 
 def test_a_difference_of_rounding_is_none() -> None:
-    assert not is_other(0.75, 0.7549, 2)
-    assert is_other(0.75, 0.76, 2)
+    assert not is_other_claim(0.75, 0.7549, 2)
+    assert is_other_claim(0.75, 0.76, 2)

@@ -1,17 +1,16 @@
 """The whole site: MkDocs builds it strictly, it loads nothing from elsewhere, and every link leads somewhere."""
 
+import dataclasses
 import html.parser
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from leaderboard.pages import render
+from scripts.site import make
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.test_pages import hostile_board
 
@@ -42,21 +41,11 @@ class Links(html.parser.HTMLParser):
             self.loads.extend(given[name] or "" for name in ("src", "href", "srcset", "data") if name in given)
 
 
-def build(board, place: Path) -> Path:
+def build(board, place: Path, context=samples.CONTEXT) -> Path:
     """What `pullrank site build` does, in a place of its own."""
-    pages = place / "build" / "pages"
-    shutil.copytree(ROOT / "site" / "pages", pages)
-    shutil.copytree(ROOT / "site" / "assets", pages / "assets", dirs_exist_ok=True)
-    shutil.copytree(ROOT / "site" / "overrides", place / "site" / "overrides")
+    shutil.copytree(ROOT / "site", place / "site")
     shutil.copy(ROOT / "mkdocs.yml", place)
-    for name, text in render(board, samples.CONTEXT).items():
-        path = pages / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(place / "mkdocs.yml")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return place / "build" / "site"
+    return make(board, context, place)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +111,7 @@ def test_hostile_text_reaches_neither_the_built_pages_nor_the_search(tmp_path):
     entries = json.loads((site / "search" / "search_index.json").read_text())["docs"]
     assert not [entry for entry in entries if "<img" in entry["title"] + entry["text"]]
     assert any("onerror" in entry["title"] for entry in entries)
+    assert not [entry for entry in entries if entry["location"].startswith("agents/_shell")]
     titles = [re.findall("<title>(.*?)</title>", path.read_text()) for path in (site / "agents").glob("*/*/*.html")]
     assert [len(found) for found in titles] == [1]
 
@@ -129,3 +119,24 @@ def test_hostile_text_reaches_neither_the_built_pages_nor_the_search(tmp_path):
 @pytest.mark.parametrize("name", ["empty", "failed"])
 def test_other_boards_build_too(name, tmp_path):
     assert (build(getattr(samples, name)(), tmp_path) / "index.html").is_file()
+
+
+def test_the_sitemap_has_every_page_and_the_frame_is_not_published(tmp_path):
+    context = dataclasses.replace(samples.CONTEXT, site_url="https://board.example/")
+    site = build(samples.one(), tmp_path, context)
+    named = re.findall("<loc>https://board.example/(.*?)</loc>", (site / "sitemap.xml").read_text())
+    page = (site / "agents" / "alice" / "angle-rule" / "index.html").read_text()
+
+    assert {"", "tasks/", "tasks/CartPole-v1/", "agents/alice/angle-rule/", "rules/"} <= set(named)
+    assert all((site / unquote(address) / "index.html").is_file() for address in named)
+    assert not [*site.glob("agents/_*"), *site.glob("sitemap.xml.gz")]
+    assert "Sitemap: https://board.example/sitemap.xml" in (site / "robots.txt").read_text()
+    assert '<link rel="canonical" href="https://board.example/agents/alice/angle-rule/">' in page
+    assert '<meta property="og:image" content="https://board.example/cards/' in page
+    assert "@@" not in page
+
+
+def test_without_an_address_nothing_is_said_of_it(site):
+    assert not (site / "sitemap.xml").exists()
+    assert (site / "robots.txt").read_text() == "User-agent: *\nAllow: /\n"
+    assert "og:image" not in (site / "index.html").read_text()

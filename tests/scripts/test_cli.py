@@ -130,6 +130,17 @@ def test_a_wrong_challenge_is_told_with_its_line(board: Path) -> None:
     assert run(board, "rank")[::2] == (2, "challenge.yml:6: unknown key 'episoden'; did you mean 'episodes'?\n")
 
 
+def test_an_example_of_other_tasks_is_no_part_of_the_board_and_no_fault(board: Path) -> None:
+    example = board / "example_agents" / "elsewhere"
+    example.mkdir()
+    (example / "agent.py").write_text(SHORT)
+    (example / "submission.yml").write_text("name: A\nalgorithm: b\ntasks: [Chess]\n")
+
+    code, _, said = run(board, "check")
+    assert code == 0
+    assert "example_agents: 1 of them play none of this board's tasks, so they are not part of it.\n" in said
+
+
 def test_check_names_every_fault_of_every_folder(board: Path) -> None:
     agent(board, "one", "class Agent:\n    def act(self, x):\n        return 0\n", "name: A\nalgoritm: b\n")
     agent(board, "two", "def act(:\n", "name: A\nalgorithm: b\n")

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.load import parse_challenge
 from scripts.bot.client import GitHub
+from scripts.bot.season_settings import season_checks
 from scripts.bot.settings import CHECKS, Finding, State, look, mend
 from scripts.commands import doctor
 from scripts.console import CommandError
@@ -131,6 +133,46 @@ def test_merging_keeps_at_least_one_method() -> None:
     assert finding.changes[0].body == {"allow_rebase_merge": False, "allow_squash_merge": True}
 
 
+SEALED = b"seeds: sealed\nsealed: {secret_sha256: " + b"ab" * 32 + b", decimals: 0}\nquota: {per_day: 1}\n"
+TEAMS = b"phases: [{id: final, name: Final, tasks: [CartPole-v1], teams: [%s]}]\n"
+SECRETS = "/environments/season/secrets"
+
+
+def of_season(github: GitHub, more: bytes) -> dict[str, str]:
+    """What the rules ask for besides, and how it stands."""
+    asked = season_checks(parse_challenge(CHALLENGE.encode() + more))
+    return states([check(github) for check in asked])
+
+
+def test_an_open_season_without_teams_asks_for_nothing_more(github: GitHub) -> None:
+    assert of_season(github, b"") == {}
+
+
+def test_a_sealed_season_wants_an_environment_with_a_secret_of_that_name(github: GitHub, standin: GitHubStandIn) -> None:
+    before = of_season(github, SEALED)
+    asked = season_checks(parse_challenge(CHALLENGE.encode() + SEALED))
+    mended = mend(github, [check(github) for check in asked])
+    protected = of_season(github, SEALED)
+    standin.world.settings[SECRETS] = ["PULLRANK_SEASON_SECRET"]
+
+    assert before == {"Environment season": "missing", "Secret of the sealed season": "missing"}
+    assert [finding.name for finding in mended] == ["Environment season"]
+    assert protected == {"Environment season": "good", "Secret of the sealed season": "missing"}
+    assert of_season(github, SEALED) == {"Environment season": "good", "Secret of the sealed season": "good"}
+
+
+@pytest.mark.parametrize(("teams", "state"), [(b"lab/rl", "missing"), (b"lab, other/rl", "missing"), (b"lab", "choice")])
+def test_phases_for_teams_want_a_token_that_sees_them(
+    github: GitHub, standin: GitHubStandIn, teams: bytes, state: str
+) -> None:
+    before = of_season(github, TEAMS % teams)
+    standin.world.settings.setdefault("listed", {})["/environments/season"] = {}
+    standin.world.settings[SECRETS] = ["PULLRANK_TEAMS_TOKEN"]
+
+    assert before == {"Environment season": "missing", "Token for teams": state}
+    assert season_checks(parse_challenge(CHALLENGE.encode() + TEAMS % teams))[-1](github).state is State.GOOD
+
+
 @pytest.fixture
 def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "challenge.yml").write_text(CHALLENGE)
@@ -157,6 +199,17 @@ def test_the_command_mends_and_is_then_content(
 ) -> None:
     assert doctor.run(fix=True, token="bot-token", api=standin.address) == 0
     assert "Nothing is missing." in capsys.readouterr().err
+
+
+def test_the_command_says_where_the_secret_of_a_sealed_season_goes(
+    board: Path, standin: GitHubStandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (board / "challenge.yml").write_bytes(CHALLENGE.encode() + SEALED)
+
+    assert doctor.run(fix=True, token="bot-token", api=standin.address) == 1
+    told = capsys.readouterr().err
+    assert "✗ Secret of the sealed season: Without PULLRANK_SEASON_SECRET the official run refuses to play" in told
+    assert "season › Environment secrets › PULLRANK_SEASON_SECRET" in told
 
 
 def test_the_command_speaks_json(board: Path, standin: GitHubStandIn, capsys: pytest.CaptureFixture[str]) -> None:

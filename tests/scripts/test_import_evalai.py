@@ -13,7 +13,7 @@ from evaluator.host.load import dump_yaml, read_challenge
 from evaluator.model.metric import Direction
 from scripts.importing.evalai import convert
 from scripts.importing.ledger import Fate
-from scripts.importing.pages import markdown
+from scripts.importing.pages import markdown, sentence
 from scripts.importing.reading import ImportFaultError
 
 CONFIG: dict[str, Any] = {
@@ -254,3 +254,10 @@ def test_no_page_holds_anything_that_runs(html: bytes) -> None:
     assert "<" not in text.replace("&lt;", "")
     assert "javascript:" not in text
     assert "onerror" not in text
+
+
+def test_a_description_is_words_and_not_their_markup() -> None:
+    page = markdown(b"<h2>A_b</h2><p>Go <a href='https://x.org'>there</a> <b>now</b>.</p><ul><li>one</li><li>2-3</li></ul>")
+
+    assert sentence(page, 100) == "A_b Go there now. one 2-3"
+    assert sentence(page, 12) == "A_b Go…"

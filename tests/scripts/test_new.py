@@ -112,6 +112,26 @@ def test_a_model_of_another_environment_is_not_written(board: Path) -> None:
     assert 'ENVIRONMENT = "Pendulum-v1"\n' in (board / FOLDER / "train.py").read_text()
 
 
+def test_a_saved_model_is_not_read_as_python(board: Path) -> None:
+    for adapter in ("sb3", "onnx"):
+        run(board, "new", f"{FOLDER}-{adapter}", "--adapter", adapter)
+
+    assert run(board, "check")[::2] == (0, "challenge.yml and 2 folders are fine.\n")
+
+
+def test_what_only_a_person_can_answer_is_written_out_to_be_answered(board: Path) -> None:
+    asked = "people: {terms: terms.md, fields: [{name: Lab, required: true}, {name: Open, kind: boolean, required: true}]}\n"
+    (board / "challenge.yml").write_text(CHALLENGE + asked)
+    _, _, said = run(board, "new", FOLDER)
+    manifest = board / FOLDER / "submission.yml"
+
+    assert f"answer what is asked at the end of {FOLDER}/submission.yml" in said
+    assert run(board, "check", FOLDER)[0] == 1
+    text = manifest.read_text()
+    manifest.write_text(text.replace("# terms", "terms").replace("# meta", "meta").replace("#   ", "  "))
+    assert run(board, "check", FOLDER)[0] == 0
+
+
 def test_a_script_takes_the_budget_of_its_task(board: Path) -> None:
     run(board, "new", FOLDER, "--kind", "script", "--task", "swing")
 

@@ -194,8 +194,8 @@ def test_every_official_job_has_a_truth_table() -> None:
 
 BUILT = {"build": {"result": OK, "outputs": {}}, "play": {"result": OK, "outputs": {}}, **planned()}
 ON_MAIN = [
-    ("official", "plan"), ("official", "reconcile"), ("image", "image"), ("site", "deploy"), ("evaluate", "play"),
-    ("evaluate", "tell"),
+    ("official", "plan"), ("official", "reconcile"), ("image", "image"), ("site", "episodes"), ("site", "deploy"),
+    ("evaluate", "play"), ("evaluate", "tell"),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.image import WHEELS
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow
 
 PRIVILEGED = ["report", "commands", "evaluate", "official", "site", "image"]
@@ -26,7 +27,9 @@ PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
         "play": {"contents": "read", "packages": "read", "pull-requests": "read"},
         "tell": {"actions": "read", "contents": "read", "pull-requests": "write", "statuses": "write"},
     },
-    "site": {"build": {"contents": "read"}, "deploy": {"pages": "write", "id-token": "write"}},
+    "site": {
+        "episodes": {"contents": "write"}, "build": {"contents": "read"}, "deploy": {"pages": "write", "id-token": "write"},
+    },
     "image": {"image": {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"}},
     "official": {
         "plan": {"contents": "read", "pull-requests": "read"},
@@ -34,7 +37,7 @@ PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
         "evaluate": {"contents": "read", "packages": "read", "pull-requests": "read"},
         "publish": {"contents": "write", "pull-requests": "read", "id-token": "write", "attestations": "write"},
         "again": {"actions": "write", "contents": "read"},
-        "site": {"contents": "read", "pages": "write", "id-token": "write"},
+        "site": {"contents": "write", "pages": "write", "id-token": "write"},
         "announce": {"contents": "read", "pull-requests": "write"},
         "reconcile": {
             "actions": "write", "contents": "read", "issues": "write", "pull-requests": "write", "statuses": "write",
@@ -133,10 +136,11 @@ def test_nothing_is_cached(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_secret_is_read_but_the_sealed_seasons(name: str) -> None:
-    season = "PULLRANK_SEASON_SECRET: ${{ secrets.PULLRANK_SEASON_SECRET }}"
+def test_no_secret_is_read_but_the_sealed_seasons_and_the_token_for_teams(name: str) -> None:
+    known = [f"{one}: ${{{{ secrets.{one} }}}}" for one in ("PULLRANK_SEASON_SECRET", "PULLRANK_TEAMS_TOKEN")]
+    left = text(name).replace(known[0], "").replace(known[1], "")
 
-    assert "secrets." not in text(name).replace(season, "")
+    assert "secrets." not in left
     assert "secrets:" not in text(name)
 
 
@@ -145,7 +149,27 @@ def test_the_seasons_secret_reaches_two_steps_of_jobs_in_a_protected_environment
     held = [(name, job) for name in NAMES for job, found in jobs(name).items() if found.get("environment") == "season"]
 
     assert reading == [("official", "evaluate", "Evaluate"), ("official", "publish", "Check and replay")]
-    assert held == [("official", "evaluate"), ("official", "publish")]
+    assert held == [("official", "plan"), ("official", "evaluate"), ("official", "publish")]
+
+
+def test_the_token_for_teams_reaches_the_one_step_that_asks_who_is_a_member() -> None:
+    reading = [(name, job, step["name"]) for name in NAMES for job, step in steps(name) if "TEAMS_TOKEN" in str(step)]
+    (announcing,) = [step for _, step in steps("official") if step["name"] == "Announce"]
+
+    assert reading == [("official", "plan", "Plan")]
+    assert announcing["env"]["MOMENT"] == "${{ fromJSON(needs.plan.outputs.moment) }}"
+
+
+def test_whoever_evaluates_knows_where_torchs_cpu_build_is_and_no_participant_says_where() -> None:
+    """The index is a variable of the repository, which only who may write to its settings can set; else PyTorch's own."""
+    public = "${{ vars.PULLRANK_WHEELS || 'https://download.pytorch.org/whl/cpu' }}"
+    told = {(name, job, step["name"]): step["env"] for name in NAMES for job, step in steps(name) if WHEELS in str(step)}
+
+    assert set(told) == {
+        ("preview", "preview", "Preview"), ("evaluate", "play", "Play"), ("official", "evaluate", "Evaluate"),
+        ("ci", "test", "Test"),
+    }  # fmt: skip
+    assert {env[WHEELS] for env in told.values()} == {public}
 
 
 def test_the_untrusted_tier_gets_no_token_at_all() -> None:

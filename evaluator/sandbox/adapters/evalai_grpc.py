@@ -20,6 +20,7 @@ import numpy as np
 from evaluator import wire
 from evaluator.sandbox.adapters import evaluation_pb2
 from evaluator.sandbox.adapters.foreign import missing
+from evaluator.sandbox.adapters.output import Output
 from evaluator.sandbox.agent import AgentError
 
 ADDRESS = "localhost:8085"
@@ -55,6 +56,7 @@ class Desk:
         self._acting: Call | None = None
         self._over = False
         self._spaces: dict[str, Any] = {}
+        self._output = Output()
         self._server = self._serve()
 
     def _serve(self) -> Any:
@@ -80,8 +82,11 @@ class Desk:
         here = self._path.parent
         search = os.pathsep.join(map(str, [here, here / "utils", *filter(None, sys.path)]))
         self._process = subprocess.Popen(
-            [sys.executable, "-u", str(runner), str(self._path)], cwd=here, env={**os.environ, "PYTHONPATH": search}
-        )
+            [sys.executable, "-u", str(runner), str(self._path)], cwd=here, env={**os.environ, "PYTHONPATH": search},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        self._output.follow(self._process.stdout)
 
     def _called(self, method: str, payload: bytes) -> bytes:
         """One call, on a thread of the service's."""
@@ -134,6 +139,7 @@ class Desk:
             if code is None:
                 continue
             if code or not starts:
+                self._output.failed()
                 message = f"the agent's process ended with exit code {code} in an episode; its output is in the log"
                 raise AgentError(wire.Trouble.CRASHED, message)
             self._start()

@@ -4,7 +4,7 @@ Kaggle runs the whole file anew for each game; so does this, and what it keeps i
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,9 +14,8 @@ import numpy as np
 from evaluator import wire
 from evaluator.sandbox.agent import AgentError
 
-MOVE_SECONDS = 2
-# The bank of the usual clock, which a match is lost by overdrawing; Kaggle's own is 60.
-BANK_SECONDS = 20.0
+# The usual clock, for a referee that does not say which it keeps.
+USUAL = {"move_seconds": 2, "bank_seconds": 20}
 
 
 class Struct(dict[str, Any]):
@@ -47,9 +46,9 @@ def _board(observation: Any) -> tuple[list[list[int]], int]:
     return (mark * mine + (3 - mark) * theirs).tolist(), mark
 
 
-def _configuration(rows: int, columns: int, path: str) -> Struct:
+def _configuration(rows: int, columns: int, path: str, seconds: float) -> Struct:
     return Struct(
-        rows=rows, columns=columns, inarow=4, actTimeout=MOVE_SECONDS, timeout=MOVE_SECONDS, agentTimeout=60,
+        rows=rows, columns=columns, inarow=4, actTimeout=seconds, timeout=seconds, agentTimeout=60,
         episodeSteps=1000, runTimeout=1200, __raw_path__=path,
     )  # fmt: skip
 
@@ -75,12 +74,14 @@ def agent(module: ModuleType) -> type:
     class Agent:
         """Asks a function of its own."""
 
-        def __init__(self) -> None:
+        def __init__(self, clock: Mapping[str, float] | None = None) -> None:
             self._function = _run(code, path)
             # As many arguments as it takes: there are agents of the observation alone.
             own = getattr(self._function, "__code__", None)
             self._takes = 2 if own is None or own.co_flags & 0x04 else own.co_argcount
-            self._bank = BANK_SECONDS
+            rules = clock or USUAL
+            # A match is lost by overdrawing the bank, as on Kaggle, where it has 60 seconds.
+            self._move, self._bank = rules["move_seconds"], rules["bank_seconds"]
 
         def act(self, observation: Any) -> Any:
             """The function's column."""
@@ -89,10 +90,10 @@ def agent(module: ModuleType) -> type:
             shown = Struct(
                 board=cells, mark=mark, step=sum(map(bool, cells)), remainingOverageTime=self._bank,
             )  # fmt: skip
-            arguments = shown, _configuration(len(rows), len(rows[0]), path)
+            arguments = shown, _configuration(len(rows), len(rows[0]), path, self._move)
             begun = time.monotonic()
             move = self._function(*arguments[: self._takes])
-            self._bank -= max(0.0, time.monotonic() - begun - MOVE_SECONDS)
+            self._bank -= max(0.0, time.monotonic() - begun - self._move)
             return int(move) if isinstance(move, float) and move.is_integer() else move
 
     return Agent

@@ -11,9 +11,9 @@ def game_document(board: GameBoard) -> dict[str, Any]:
     return {
         "task": board.task.id,
         "anchor": board.anchor,
-        "rows": [_row(row) for row in board.rows],
+        "rows": [game_row(row) for row in board.rows],
         "failures": [_failure(one) for one in board.failures],
-        "waiting": [_who(entry) for entry in board.waiting],
+        "waiting": [who(entry) for entry in board.waiting],
         "excluded": [_excluded(one) for one in board.excluded],
         "crosstable": [_crossing(names, one) for names, one in sorted(board.crosstable.items(), key=lambda item: item[0])],
         "prior": list(board.prior),
@@ -25,28 +25,33 @@ def game_document(board: GameBoard) -> dict[str, Any]:
     }
 
 
-def _who(entry: Entry) -> dict[str, Any]:
+def who(entry: Entry) -> dict[str, Any]:
+    """By which an entry is told."""
     return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name, **flags(entry)}
 
 
 def flags(entry: Entry) -> dict[str, Any]:
     """What the hosts say of an entry; each flag is there only where it is set."""
-    found = {"baseline": entry.baseline, "host": entry.host, "anonymous": entry.anonymous}
-    vouched = entry.verified.model_dump(mode="json", include={"since", "who", "why", "link"}) if entry.verified else None
-    return {name: True for name, is_set in found.items() if is_set} | ({"verified": vouched} if vouched else {})
+    found: dict[str, Any] = {}
+    if entry.baseline:
+        found["baseline"] = True
+    if entry.host:
+        found["host"] = True
+    if entry.anonymous:
+        found["anonymous"] = True
+    if entry.verified:
+        found["verified"] = entry.verified.model_dump(mode="json", include={"since", "who", "why", "link"})
+    return found
 
 
-def _shown(name: Name) -> str:
-    return f"{name[0]}/{name[1]}"
-
-
-def _row(row: GameRow) -> dict[str, Any]:
+def game_row(row: GameRow) -> dict[str, Any]:
+    """One rated player."""
     return {
         "place": None if row.entry.is_aside else row.place,
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "with_leader": row.with_leader,
-        **_who(row.entry),
+        **who(row.entry),
         "rating": {"elo": row.rating.elo, "low": row.rating.low, "high": row.rating.high},
         **_count(row.count),
         "points_place": row.points_place,
@@ -54,6 +59,10 @@ def _row(row: GameRow) -> dict[str, Any]:
         "attempts": row.attempts,
         "since": row.since,
     }
+
+
+def _shown(name: Name) -> str:
+    return f"{name[0]}/{name[1]}"
 
 
 def _count(count: Count) -> dict[str, Any]:
@@ -66,7 +75,7 @@ def _crossing(names: tuple[Name, Name], one: Crossing) -> dict[str, Any]:
 
 
 def _failure(one: GameFailure) -> dict[str, Any]:
-    return {**_who(one.entry), "reason": one.reason, "attempts": one.attempts, "key": one.duel.key}
+    return {**who(one.entry), "reason": one.reason, "attempts": one.attempts, "key": one.duel.key}
 
 
 def _excluded(one: GameExcluded) -> dict[str, Any]:

@@ -1,0 +1,147 @@
+"""How long a site takes to build and how large it gets: boards of 100, 1,000 and 10,000 agents on 8 tasks, on disk.
+
+Everything from the store to build/site, in a process of its own: read, rank, pages, MkDocs, documents. No replays: they
+are rendered once per trace and kept.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from bench import rank_bench
+from evaluator.host.folder import read_folder
+from evaluator.host.load import read_challenge
+from evaluator.model.challenge import Challenge
+from evaluator.model.result import Result
+
+ROOT = Path(__file__).parents[1]
+SIZES = (100, 1_000, 10_000)
+SEED = 1
+MIB = 1 << 20
+
+
+def write_board(place: Path, count: int) -> None:
+    """A board with so many agents, each with a result on every task, as a clone of it would lie on disk."""
+    place.mkdir(parents=True)
+    for name in ("site", "mkdocs.yml"):
+        (place / name).symlink_to(ROOT / name)
+    rules = rank_bench.challenge()
+    fields = {"id", "episodes", "score", "bounds", "random", "reference"}
+    tasks = [task.model_dump(mode="json", include=fields) for task in rules.tasks]
+    (place / "challenge.yml").write_text(yaml.safe_dump({"title": "Bench", "season": "1", "tasks": tasks}))
+    challenge = read_challenge(place / "challenge.yml")
+    random = np.random.default_rng(SEED)
+    for number, skill in enumerate(random.uniform(0, 500, size=count)):
+        digest = _folder(place / "submissions" / f"user{number}" / "agent", number, challenge)
+        for task in challenge.tasks:
+            returns = np.clip(random.normal(skill, 60, size=task.counted), 0, 500).round(2).tolist()
+            _write(place / "results", challenge, f"user{number}", digest, task.id, returns)
+
+
+def _folder(folder: Path, number: int, challenge: Challenge) -> str:
+    folder.mkdir(parents=True)
+    (folder / "submission.yml").write_text(f"name: Agent {number}\nalgorithm: PPO variant {number % 40}\n")
+    (folder / "agent.py").write_text(f"class Agent:\n    def act(self, observation):\n        return {number}\n")
+    return read_folder(folder, challenge.submissions).digest
+
+
+def _write(results: Path, challenge: Challenge, login: str, digest: str, task_id: str, returns: list[float]) -> None:
+    task = challenge.task(task_id)
+    key = hashlib.sha256(f"{login} {task_id}".encode()).hexdigest()
+    document = {
+        "schema": 1, "key": key, "class": "official", "task": task.id, "task_digest": task.digest(), "login": login,
+        "login_id": 1, "agent": "agent", "submission_digest": digest, "season": "1", "beacon": "a" * 40,
+        "beacon_verified": True, "sandbox": "docker", "runtime_digest": "b" * 64, "verdict": "ok",
+        "seeds": [f"{i:032x}" for i in range(len(returns))], "returns": returns, "lengths": [round(r) for r in returns],
+        "limits": challenge.limits.model_dump(mode="json"), "cost": {"cpu_seconds": 1.5, "wall_seconds": 3.0, "steps": 9},
+        "versions": {"python": "3.12.1", "numpy": "2.4.6"}, "platform": "linux x86_64", "trace_sha256": "c" * 64,
+        "provenance": {"commit": "d" * 40, "evaluated_at": _moment(int(key, 16))},
+        "self_sha256": "e" * 64,
+    }  # fmt: skip
+    path = results / (Result.model_validate(document).path() + ".json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1))
+
+
+def _moment(number: int) -> str:
+    return f"2026-{1 + number % 9:02}-{1 + number % 28:02}T{number % 24:02}:{number % 60:02}:{number % 59:02}Z"
+
+
+def build(place: Path) -> dict[str, float]:
+    """Build the site of a board; seconds, greatest memory of all its processes together in MiB, bytes and files."""
+    command = [sys.executable, "-m", "scripts.cli", "site", "build", "--official"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PULLRANK_SITE_URL": "https://board.example/"}
+    begun, peak = time.perf_counter(), 0
+    done = subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.DEVNULL)
+    while done.poll() is None:
+        peak = max(peak, sum(map(_memory, _family(done.pid))))
+        time.sleep(0.25)
+    if done.returncode:
+        raise RuntimeError(f"the site was not built ({done.returncode})")
+    seconds = time.perf_counter() - begun
+    sizes = [path.stat().st_size for path in (place / "build" / "site").rglob("*") if path.is_file()]
+    return {"seconds": seconds, "MiB of memory": peak / MIB, "MiB of site": sum(sizes) / MIB, "files": float(len(sizes))}
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found = children.read_text().split()
+        except OSError:
+            continue
+        for child in found:
+            yield from _family(int(child))
+
+
+def _memory(pid: int) -> int:
+    """A process's share of memory: what it shares with others counts in parts."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:")), 0)
+
+
+def run(sizes: tuple[int, ...] = SIZES, keep: Path | None = None) -> dict[str, dict[str, float]]:
+    """Figures for boards of growing size, one run each; `keep` holds the boards afterwards."""
+    figures: dict[str, float] = {}
+    place = keep or Path(tempfile.mkdtemp(prefix="pullrank-site-"))
+    try:
+        for count in sizes:
+            board = place / str(count)
+            if not board.exists():
+                write_board(board, count)
+            for name, value in build(board).items():
+                figures[f"site of {count:,} agents × 8 tasks, {name}"] = value
+        for small, large in itertools.pairwise(sizes):
+            times = [figures[f"site of {n:,} agents × 8 tasks, seconds"] / n for n in (small, large)]
+            figures[f"site, time per agent, {large:,} / {small:,}"] = times[1] / times[0]
+    finally:
+        if keep is None:
+            shutil.rmtree(place)
+    return {name: {"median": value, "min": value, "max": value} for name, value in figures.items()}
+
+
+def main() -> None:
+    """`python -m bench.site_bench [SIZE …] [--keep FOLDER]`: these sizes only, as JSON."""
+    arguments: list[Any] = sys.argv[1:]
+    keep = Path(arguments.pop(arguments.index("--keep") + 1)) if "--keep" in arguments else None
+    sizes = tuple(int(text) for text in arguments if text.isdigit()) or SIZES
+    print(json.dumps({name: figure["median"] for name, figure in run(sizes, keep).items()}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

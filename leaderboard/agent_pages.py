@@ -1,0 +1,155 @@
+"""The pages of agents, present and departed: what each puts into the frame that all of them share."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from evaluator.model.challenge import Task
+from evaluator.model.names import safe_path_segment
+from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
+from leaderboard import agent_figures, episodes, figures, game_figures, links, words
+from leaderboard.agent_commands import badges, commands
+from leaderboard.agent_past import by_agent, past
+from leaderboard.agent_sources import sources
+from leaderboard.api import text
+from leaderboard.cards import HOME, card_files
+from leaderboard.context import PageContext
+from leaderboard.departed import Departed
+from leaderboard.field import Name
+from leaderboard.figures import Scale
+from leaderboard.pages import Press, Templates, environment
+from leaderboard.profiles import Profile, profiles
+from leaderboard.shell import Stamped
+from leaderboard.standings import Estimate, Standings
+
+# Any page at their depth: what leads away from one of them leads away from all.
+_LIKE = "agents/_/_.md"
+
+
+def render(standings: Standings, context: PageContext) -> Iterator[tuple[str, Stamped]]:
+    """Every agent's page: its file below the site's root, and what it puts into the frame."""
+    show = _Agents(standings, context)
+    for profile in profiles(standings):
+        yield show.present(profile)
+    for gone in context.departed:
+        yield show.departed(gone)
+
+
+class _Agents:
+    """What all agents' pages need, made once."""
+
+    def __init__(self, standings: Standings, context: PageContext) -> None:
+        self._standings, self._context = standings, context
+        self._repository = context.repository or standings.challenge.repository
+        self._press = Press(standings, context, _html())
+        self._cards = card_files(standings)
+        self._past = by_agent(context.results, standings.challenge.season, official=standings.official)
+        tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
+        above, below = self._press.page(_LIKE, "agent_ends.html.jinja").split("<!-- the page -->")
+        self._shared: Mapping[str, Any] = {
+            "above": Markup(above),
+            "below": Markup(below),
+            "root": Markup(links.up(_LIKE)),
+            "scales": _scales(standings),
+            "task_links": {task.id: Markup(links.href(_LIKE, links.task_page(task.id))) for task in tasks},
+            "anchors": {task.id: _anchor(task.id) for task in tasks},
+        }
+
+    def present(self, profile: Profile) -> tuple[str, Stamped]:
+        """The page of an agent that stands on main."""
+        entry = profile.entry
+        page = links.agent_page(entry.login, entry.agent)
+        shown = [(showing.task, showing.result) for showing in profile.showings if showing.result]
+        results = [result for _, result in shown]
+        found = sources(profile, self._repository)
+        content = self._press.page(
+            page, "agent.html.jinja", **self._shared, profile=profile, entry=entry, results=results,
+            measured=_measured(profile), told={result.key for task, result in shown if self._is_told(task, result)},
+            document=text.agent_file(entry.login, entry.agent), source=self._source(profile, results),
+            past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),
+            shared=found.shared, named=found.named, sources=found.rows, labels=badges(self._context, profile),
+            typed=commands(self._standings, self._context, profile),
+            has_replays=any(result.key in self._context.episodes for result in results),
+        )  # fmt: skip
+        return self._stamped(page, entry.submission.name, _said(profile), content)
+
+    def departed(self, gone: Departed) -> tuple[str, Stamped]:
+        """The page of an agent that no longer ranks."""
+        page = links.agent_page(gone.login, gone.agent)
+        name = f"{gone.login}/{gone.agent}"
+        content = self._press.page(page, "departed.html.jinja", **self._shared, gone=gone)
+        return self._stamped(page, name, f"{name} no longer ranks. What was measured of it stays recorded.", content)
+
+    def _is_told(self, task: Task, result: Result) -> bool:
+        """Whether there is more to say of it than numbers of tables."""
+        is_plain = result.verdict is Verdict.OK and not (result.sealed or result.script or task.metrics)
+        return not is_plain or result.key in self._context.episodes
+
+    def _stamped(self, page: str, title: str, said: str, content: str) -> tuple[str, Stamped]:
+        stamped = Stamped(
+            title=words.line(title), description=words.line(said), address=links.address(page),
+            card=self._cards.get(page, HOME), content=content,
+        )  # fmt: skip
+        return f"{page.removesuffix('.md')}/index.html", stamped
+
+    def _source(self, profile: Profile, results: Sequence[Result]) -> str | None:
+        """The folder as it was when it was evaluated last."""
+        if profile.entry.anonymous:
+            return None
+        newest = max(results, key=lambda result: result.provenance.evaluated_at, default=None)
+        return links.source_url(self._repository, profile.entry, newest.provenance.commit if newest else None)
+
+
+def _html() -> Templates:
+    """The templates of pages that are HTML from the start."""
+    made = environment(words.line)
+    made.filters.update(
+        command=words.command, link=lambda url, said=None: words.linked(url, url or "" if said is None else said)
+    )
+    made.globals.update(
+        bar=agent_figures.bar, histogram=agent_figures.histogram, spread=agent_figures.spread, point=_point,
+        verdict_tag=_verdict_tags().__getitem__, figure=episodes.figure,
+    )  # fmt: skip
+    return made
+
+
+def _verdict_tags() -> dict[Verdict, Markup]:
+    looks = {Verdict.OK: "ok", Verdict.INTERNAL_ERROR: "ours"}
+    return {
+        verdict: Markup(f'<span class="pr-verdict pr-verdict-{looks.get(verdict, "bad")}">{verdict.value}</span>')
+        for verdict in Verdict
+    }
+
+
+def _point(score: float, scale: Scale) -> Markup:
+    return agent_figures.bar(Estimate(score=score, low=score, high=score), scale)
+
+
+def _scales(standings: Standings) -> dict[str, Scale]:
+    """By task: looked through once, not for each agent."""
+    found = {b.task.id: figures.task_scale(b.task, (row.estimate for row in b.rows)) for b in standings.tasks}
+    return found | {board.task.id: game_figures.rating_scale(board) for board in standings.games}
+
+
+def _anchor(task_id: str) -> str:
+    """No heading of the page's own begins like it."""
+    return f"task-{safe_path_segment(task_id)}"
+
+
+def _measured(profile: Profile) -> list[tuple[Task, Result]]:
+    """What shows returns."""
+    found = [(showing.task, showing.result) for showing in profile.showings if showing.row]
+    return [(task, result) for task, result in found if result is not None and result.returns]
+
+
+def _name(profile: Profile) -> Name:
+    return profile.entry.login.casefold(), profile.entry.agent
+
+
+def _said(profile: Profile) -> str:
+    entry = profile.entry
+    whose = "somebody who is not shown yet" if entry.anonymous else entry.login
+    place = f" Place {profile.overall.place} overall." if profile.overall and not entry.is_aside else ""
+    return f"{entry.submission.name}: {entry.submission.algorithm}, by {whose}.{place}"

@@ -1,0 +1,124 @@
+"""Badges: an entry's place as a small picture, and as a document that badge services draw one from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from evaluator.model.challenge import Task
+from leaderboard import format, metrics
+from leaderboard.api import agents, text
+from leaderboard.api.facts import Facts
+from leaderboard.departed import Departed
+from leaderboard.field import Name
+from leaderboard.game_standings import GameFailure, GameRow
+from leaderboard.standings import Failure, OverallRow, Row
+
+# White text on each of these has a contrast of 4.5 or more. The first three places, everybody else, faults, and neither.
+_MEDALS = {1: "8a6500", 2: "5c6670", 3: "8c4a1f"}
+_RANKED, _FAULT, _QUIET = "1a5fb4", "b3261e", "57606a"
+# Digits after the point of an overall score, as on the home page.
+_OVERALL_DIGITS = 2
+# Of a letter at 11 pixels, roughly; the text is fitted to what is reckoned here, so that no font can overflow.
+_WIDE, _NARROW, _OTHER = 10.5, 3.8, 6.8
+_AIR = 10
+# Of the corners.
+_ROUND = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Badge:
+    """What one badge says."""
+
+    label: str
+    """On the left: of what."""
+    message: str
+    """On the right: the place and the score."""
+    color: str
+    """Behind the message, six hexadecimal digits."""
+
+
+def files(facts: Facts, gathered: Mapping[Name, agents.Gathered]) -> Iterator[tuple[str, bytes]]:
+    """Two files for each agent and board, and two for its place across all tasks."""
+    overall = {row.entry.name: row for row in facts.standings.overall}
+    title = facts.standings.challenge.title
+    ranked = sum(not row.entry.is_aside for row in facts.standings.overall)
+    counts = {board.task.id: sum(not row.entry.is_aside for row in board.rows) for board in facts.standings.tasks}
+    counts |= {game.task.id: sum(not row.entry.is_aside for row in game.rows) for game in facts.standings.games}
+    for name, agent in gathered.items():
+        folder = f"badges/{agent.entry.login}/{agent.entry.agent}"
+        yield from _both(f"{folder}/overall", of_overall(title, overall.get(name), ranked))
+        for board, known in agent.found:
+            task = board.task
+            yield from _both(f"{folder}/{text.segment(task.id)}", of_task(task, known, counts[task.id]))
+    for gone in facts.context.departed:
+        if (gone.login.casefold(), gone.agent) not in gathered:
+            yield from _departed(gone, title, {task.id: task for task in facts.standings.challenge.tasks})
+
+
+def of_overall(title: str, row: OverallRow | None, count: int) -> Badge:
+    """Its place across all tasks."""
+    if row is None:
+        return Badge(label=title, message="no score yet", color=_QUIET)
+    score = format.number(row.estimate.score, _OVERALL_DIGITS)
+    return _ranked(title, row, count, score)
+
+
+def of_task(task: Task, known: agents.Known, count: int) -> Badge:
+    """What a board knows of it."""
+    label = task.title or task.id
+    match known:
+        case Row():
+            score = format.number(known.estimate.score, metrics.digits(task))
+            return _ranked(label, known, count, score)
+        case GameRow():
+            return _ranked(label, known, count, f"Elo {format.number(known.rating.elo, 0)}")
+        case Failure():
+            message = "self-reported" if known.claimed is not None else known.result.verdict.value.replace("_", " ")
+            return Badge(label=label, message=message, color=_QUIET if known.claimed is not None else _FAULT)
+        case GameFailure():
+            return Badge(label=label, message="refused", color=_FAULT)
+    return Badge(label=label, message="waiting", color=_QUIET)
+
+
+def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str) -> Badge:
+    if row.entry.is_aside:
+        return Badge(label=label, message=f"{'baseline' if row.entry.baseline else 'host'} · {score}", color=_QUIET)
+    return Badge(label=label, message=f"#{row.place} of {count} · {score}", color=_MEDALS.get(row.place, _RANKED))
+
+
+def _departed(gone: Departed, title: str, tasks: Mapping[str, Task]) -> Iterator[tuple[str, bytes]]:
+    """Whoever shows a badge keeps one that loads."""
+    word = "excluded" if gone.exclusion else "withdrawn"
+    folder = f"badges/{gone.login}/{gone.agent}"
+    yield from _both(f"{folder}/overall", Badge(label=title, message=word, color=_QUIET))
+    for task_id in sorted({result.task for result in gone.results} & set(tasks)):
+        label = tasks[task_id].title or task_id
+        yield from _both(f"{folder}/{text.segment(task_id)}", Badge(label=label, message=word, color=_QUIET))
+
+
+def _both(path: str, badge: Badge) -> Iterator[tuple[str, bytes]]:
+    said = {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": badge.color}
+    yield f"{path}.json", text.dumps(said)
+    yield f"{path}.svg", svg(badge).encode("utf-8", "replace")
+
+
+def svg(badge: Badge) -> str:
+    """The picture."""
+    left, right = _width(badge.label), _width(badge.message)
+    label, message, whole = text.xml(badge.label), text.xml(badge.message), left + right
+    edge = right - _ROUND
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{label}: {message}">'
+        f'<rect width="{whole}" height="20" rx="{_ROUND}" fill="#333"/>'
+        f'<path fill="#{badge.color}" d="M{left} 0h{edge}q3 0 3 3v14q0 3-3 3h-{edge}z"/>'
+        '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
+        f'<text x="{_AIR // 2}" y="14" textLength="{left - _AIR}">{label}</text>'
+        f'<text x="{left + _AIR // 2}" y="14" textLength="{right - _AIR}">{message}</text></g></svg>'
+    )
+
+
+def _width(words: str) -> int:
+    """Roughly as wide as the words are drawn."""
+    return _AIR + round(sum(_WIDTHS.get(letter, _OTHER if letter < "\u2e80" else 12) for letter in words))
+
+
+_WIDTHS = dict.fromkeys("MWmw%@", _WIDE) | dict.fromkeys("ijlIft.,:;|!'()[] ·-\u202f", _NARROW)

@@ -1,0 +1,104 @@
+"""The standings as JSON: what `pullrank rank --json` prints, and what the site's documents are made of."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from evaluator.model.metric import Metric
+from leaderboard.api.games import game_document, who
+from leaderboard.metrics import known, metrics_of
+from leaderboard.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskBoard, Withdrawn
+
+Document = dict[str, Any]
+# Whoever left has no entry that says whether its name is shown, so it is told by the name it has meanwhile.
+_MASKED = re.compile(r"entry-[0-9a-f]{8}")
+
+
+def document(table: Standings) -> Document:
+    """The standings: names and numbers, without the raw results."""
+    return {
+        "title": table.challenge.title,
+        "season": table.challenge.season,
+        "official": table.official,
+        "overall": [overall_row(row) for row in table.overall],
+        "tasks": [task_document(board) for board in table.tasks],
+        "games": [game_document(board) for board in table.games],
+    }
+
+
+def task_document(board: TaskBoard) -> Document:
+    """One task's board."""
+    row = rows_of(board)
+    return {
+        "task": board.task.id,
+        "metrics": [metric_document(metric) for metric in metrics_of(board.task)],
+        "ties": list(board.task.ties),
+        "rows": [row(one) for one in board.rows],
+        "failures": [failure_document(one) for one in board.failures],
+        "waiting": [who(entry) for entry in board.waiting],
+        "excluded": [excluded_document(one) for one in board.excluded],
+        "withdrawn": [withdrawn_document(one) for one in board.withdrawn],
+    }
+
+
+def rows_of(board: TaskBoard) -> Callable[[Row], Document]:
+    """What says one row of a board; what all rows share is looked up once."""
+    names = [metric.name for metric in metrics_of(board.task)]
+    counted = board.task.counted
+
+    def document_of(row: Row) -> Document:
+        result, values = row.result, (row.estimate.score, *row.others)
+        return {
+            **_place(row),
+            "metrics": {name: known(value) for name, value in zip(names, values, strict=True)},
+            "attempts": row.attempts,
+            "episodes": counted if result.sealed else len(result.returns),
+            # A result's file is found by its key, and its path says whose it is.
+            "key": None if row.entry.anonymous else result.key,
+        }
+
+    return document_of
+
+
+def overall_row(row: OverallRow) -> Document:
+    """One entry across all tasks."""
+    return {**_place(row), "iqm": row.iqm, "normalised": row.normalised}
+
+
+def failure_document(one: Failure) -> Document:
+    """An entry without a score."""
+    return {**who(one.entry), "verdict": one.result.verdict, "message": one.result.message}
+
+
+def excluded_document(one: Excluded) -> Document:
+    """An entry that moderation keeps off the board."""
+    return {"login": one.login, "agent": one.agent, **one.exclusion.model_dump(include={"since", "who", "why", "link"})}
+
+
+def withdrawn_document(one: Withdrawn) -> Document:
+    """An entry that stands on main no more."""
+    last = one.result
+    key = None if _MASKED.fullmatch(one.login) else last.key
+    measured = {"score": one.score, "verdict": last.verdict, "evaluated_at": last.provenance.evaluated_at, "key": key}
+    return {"login": one.login, "agent": one.agent, **measured}
+
+
+def metric_document(metric: Metric) -> Document:
+    """What a metric is."""
+    return metric.model_dump(mode="json", include={"name", "kind", "direction", "decimals", "threshold", "description"})
+
+
+def estimate_document(estimate: Estimate) -> Document:
+    """A score and its interval; null where there is none."""
+    return {"score": known(estimate.score), "low": known(estimate.low), "high": known(estimate.high)}
+
+
+def _place(row: Row | OverallRow) -> Document:
+    return {
+        "place": None if row.entry.is_aside else row.place,
+        "rank_low": row.rank_low,
+        "rank_high": row.rank_high,
+        "with_leader": row.with_leader,
+        **who(row.entry),
+        "estimate": estimate_document(row.estimate),
+    }

@@ -1,0 +1,85 @@
+"""What all documents are made of: the standings, what pages know besides, and everything recorded, by agent."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from evaluator.model.result import Class, Result
+from leaderboard.context import PageContext
+from leaderboard.field import Name, is_official
+from leaderboard.game_standings import GameBoard
+from leaderboard.standings import Entry, Standings, TaskBoard
+
+# A moment as pages show it.
+_SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Everything at hand."""
+
+    standings: Standings
+    """The board."""
+    context: PageContext
+    """What no standings know."""
+    recorded: Mapping[Name, tuple[Result, ...]]
+    """By agent: what counts on this board, of earlier versions too."""
+
+    @property
+    def generated_at(self) -> str:
+        """When, as ISO 8601 where the moment is known."""
+        now = self.context.now
+        if now:
+            return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _SHOWN_MOMENT.sub(r"\1T\2:00Z", self.context.generated_at)
+
+    @property
+    def repository(self) -> str | None:
+        """The address of the board's repository."""
+        return self.context.repository or self.standings.challenge.repository
+
+    @property
+    def boards(self) -> tuple[TaskBoard | GameBoard, ...]:
+        """Those of tasks, then those of games."""
+        found: list[TaskBoard | GameBoard] = [*self.standings.tasks, *self.standings.games]
+        return tuple(found)
+
+    @property
+    def results(self) -> Iterator[Result]:
+        """Everything that counts."""
+        return (result for own in self.recorded.values() for result in own)
+
+    def of(self, entry: Entry, task_id: str) -> list[Result]:
+        """What is recorded of an agent on a task."""
+        return [result for result in self.recorded.get(entry.name, ()) if result.task == task_id]
+
+    def since(self, entry: Entry, result: Result) -> str:
+        """When this version of the agent was first recorded on the task, in UTC."""
+        found = result.provenance.evaluated_at
+        for one in self.recorded.get(entry.name, ()):
+            if one.task == result.task and one.submission_digest == result.submission_digest:
+                found = min(found, one.provenance.evaluated_at)
+        return found
+
+
+def facts(standings: Standings, context: PageContext) -> Facts:
+    """Sort out once what is recorded."""
+    found: dict[Name, list[Result]] = {}
+    for result in _counting(context.results or _ranked(standings), standings):
+        found.setdefault((result.login.casefold(), result.agent), []).append(result)
+    return Facts(standings=standings, context=context, recorded={name: tuple(own) for name, own in found.items()})
+
+
+def _ranked(standings: Standings) -> Iterator[Result]:
+    """What the boards themselves hold, where nothing else is at hand."""
+    for board in standings.tasks:
+        yield from (row.result for row in board.rows)
+        yield from (failure.result for failure in board.failures)
+
+
+def _counting(results: Iterable[Result], standings: Standings) -> Iterable[Result]:
+    """Of this season; previews rank nowhere, and on an official board only official results do."""
+    for result in results:
+        counts = is_official(result) if standings.official else result.klass is not Class.PREVIEW
+        if counts and result.season == standings.challenge.season:
+            yield result

@@ -1,0 +1,149 @@
+"""Feeds: who came, and who rose or fell, as Atom and as JSON Feed, for the whole board and for each task."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from evaluator.model.challenge import Task
+from evaluator.model.result import Result
+from leaderboard import format, links, metrics
+from leaderboard.api import text
+from leaderboard.api.documents import Document
+from leaderboard.api.facts import Facts
+from leaderboard.history import Event, events
+
+# Entries of a feed.
+LIMIT = 50
+# From a feed to the site's root.
+_UP = "../"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feed:
+    """One feed."""
+
+    path: str
+    """Its file below the site's root, without the ending."""
+    title: str
+    """Of what."""
+    page: str
+    """The page it belongs to, as an address below the site's root."""
+    events: Sequence[Event]
+    """The newest first."""
+
+
+def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+    """Two files for the board and two for each task."""
+    title = facts.standings.challenge.title
+    everything: list[Event] = []
+    for task, found in _by_task(facts):
+        everything += found
+        path = f"feeds/{text.segment(task.id)}"
+        named = f"{title}: {task.title or task.id}"
+        yield from _both(Feed(path=path, title=named, page=text.task_address(task.id), events=found), facts)
+    everything.sort(key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)
+    yield from _both(Feed(path="feeds/board", title=title, page="", events=everything[:LIMIT]), facts)
+
+
+def _by_task(facts: Facts) -> Iterator[tuple[Task, tuple[Event, ...]]]:
+    results: dict[str, list[Result]] = {}
+    for result in facts.results:
+        results.setdefault(result.task, []).append(result)
+    for board in facts.standings.tasks:
+        alone = replace(facts.standings, tasks=(board,), games=())
+        yield board.task, events(alone, results.get(board.task.id, ()), LIMIT)
+    for game in facts.standings.games:
+        yield game.task, events(replace(facts.standings, tasks=(), games=(game,)), (), LIMIT)
+
+
+def _both(feed: Feed, facts: Facts) -> Iterator[tuple[str, bytes]]:
+    yield f"{feed.path}.atom", atom(feed, facts).encode("utf-8", "replace")
+    yield f"{feed.path}.json", text.dumps(json_feed(feed, facts))
+
+
+def headline(event: Event) -> str:
+    """What happened, in a line."""
+    before = "" if event.place_before in (None, event.place) else f", before {event.place_before}"
+    return f"{event.entry.submission.name}: place {event.place} in {event.task.title or event.task.id}{before}"
+
+
+def words(event: Event) -> str:
+    """What happened, in a sentence."""
+    digits = 0 if event.task.game else metrics.digits(event.task)
+    measure = "rating" if event.task.game else metrics.ranking(event.task).name
+    who = event.entry.submission.name if event.entry.anonymous else f"{event.entry.login}/{event.entry.agent}"
+    return f"{who}, {event.entry.submission.algorithm}. {measure}: {format.number(event.score, digits)}."
+
+
+def _base(facts: Facts) -> str:
+    """What makes an address whole, or else leads from a feed to the root."""
+    return facts.context.site_url or _UP
+
+
+def _mark(facts: Facts, *parts: str) -> str:
+    """A name that stays the same for ever, whatever address the site has."""
+    board = facts.repository or facts.standings.challenge.title
+    return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join((board, facts.standings.challenge.season, *parts))).urn
+
+
+def _event_mark(event: Event, facts: Facts) -> str:
+    return _mark(facts, event.task.id, event.entry.login, event.entry.agent, event.at)
+
+
+def _page(event: Event) -> str:
+    return links.address(links.agent_page(event.entry.login, event.entry.agent))
+
+
+def atom(feed: Feed, facts: Facts) -> str:
+    """The feed as Atom (RFC 4287)."""
+    base = text.xml(_base(facts))
+    entries = "".join(_atom_entry(event, base, facts) for event in feed.events)
+    updated = feed.events[0].at if feed.events else facts.generated_at
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<feed xmlns="http://www.w3.org/2005/Atom">'
+        f"<id>{_mark(facts, feed.path)}</id><title>{text.xml(feed.title)}</title><updated>{text.xml(updated)}</updated>"
+        f'<link rel="self" type="application/atom+xml" href="{base}{text.xml(text.address(feed.path))}.atom"/>'
+        f'<link rel="alternate" type="text/html" href="{base}{text.xml(feed.page)}"/>'
+        f"<author><name>{text.xml(facts.standings.challenge.title)}</name></author>"
+        f"<generator>Pullrank</generator>{entries}</feed>\n"
+    )
+
+
+def _atom_entry(event: Event, base: str, facts: Facts) -> str:
+    return (
+        f"<entry><id>{_event_mark(event, facts)}</id><title>{text.xml(headline(event))}</title>"
+        f"<updated>{event.at}</updated><published>{event.at}</published>"
+        f"<author><name>{text.xml(event.entry.login)}</name></author>"
+        f'<link rel="alternate" type="text/html" href="{base}{text.xml(_page(event))}"/>'
+        f"<summary>{text.xml(words(event))}</summary></entry>"
+    )
+
+
+def json_feed(feed: Feed, facts: Facts) -> Document:
+    """The feed as JSON Feed 1.1."""
+    site = facts.context.site_url
+    home = {"home_page_url": site + feed.page, "feed_url": f"{site}{text.address(feed.path)}.json"} if site else {}
+    return {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": feed.title,
+        **home,
+        "items": [_item(event, facts) for event in feed.events],
+    }
+
+
+def _item(event: Event, facts: Facts) -> Document:
+    site = facts.context.site_url
+    return {
+        "id": _event_mark(event, facts),
+        **({"url": site + _page(event)} if site else {}),
+        "title": headline(event),
+        "content_text": words(event),
+        "date_published": event.at,
+        "authors": [{"name": event.entry.login}],
+        "tags": [event.task.id],
+        "_pullrank": {
+            "login": event.entry.login, "agent": event.entry.agent, "task": event.task.id, "score": text.finite(event.score),
+            "place": event.place, "place_before": event.place_before,
+        },
+    }  # fmt: skip

@@ -1,0 +1,150 @@
+"""What the machine did, as OpenMetrics: counters and a histogram made from what is recorded, nothing kept beside it."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+from evaluator.model.duel import Duel
+from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
+from leaderboard.api.facts import Facts
+from leaderboard.entry import Entry
+from leaderboard.field import Name
+from leaderboard.machine import machine
+
+# Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
+BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)
+Labels = tuple[tuple[str, str], ...]
+
+
+def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+    """The one document."""
+    yield "metrics.txt", document(facts).encode("utf-8", "replace")
+
+
+def document(facts: Facts) -> str:
+    """All families, and the line that says that nothing is cut off."""
+    return "".join([*_counters(facts), *_histogram(facts.results), *_gauges(facts), "# EOF\n"])
+
+
+def _counters(facts: Facts) -> Iterator[str]:
+    results, duels = list(facts.results), _duels(facts)
+    yield from _family(
+        "submissions_received", "counter", "Versions of agents that were entered, by the door they came through.",
+        {(("mode", mode),): count for mode, count in sorted(_received(facts).items())},
+    )  # fmt: skip
+    invalid = Counter(r.verdict.value for r in results if r.verdict is Verdict.INVALID)
+    for game in facts.standings.games:
+        invalid.update(_offence(one.duel) for one in game.failures)
+    yield from _family(
+        "submissions_validation_failures", "counter", "Versions that broke the contract, or a game's rules.",
+        {(("reason", reason),): count for reason, count in sorted(invalid.items())},
+    )  # fmt: skip
+    yield from _family(
+        "evaluation_started", "counter", "Evaluations and duels that are recorded, however they ended.",
+        {(): len(results) + len(duels)},
+    )  # fmt: skip
+    done = Counter(r.task for r in results if r.verdict is Verdict.OK)
+    done.update(duel.task for duel in duels if duel.verdict is Verdict.OK)
+    yield from _family(
+        "evaluation_completed", "counter", "Evaluations and duels that came to their end.",
+        {(("env_id", task),): count for task, count in sorted(done.items())},
+    )  # fmt: skip
+    failed = Counter(r.verdict.value for r in results if r.verdict is not Verdict.OK)
+    failed.update(duel.verdict.value for duel in duels if duel.verdict is not Verdict.OK)
+    yield from _family(
+        "evaluation_failed", "counter", "Evaluations that did not, by verdict; internal_error is the board's own fault.",
+        {(("reason", reason),): count for reason, count in sorted(failed.items())},
+    )  # fmt: skip
+
+
+def _histogram(results: Iterable[Result]) -> Iterator[str]:
+    seconds: dict[str, list[float]] = {}
+    for result in results:
+        seconds.setdefault(result.task, []).append(result.cost.wall_seconds)
+    yield from _head("evaluation_duration_seconds", "histogram", "From the start of an agent's sandbox to its end.")
+    for task, own in sorted(seconds.items()):
+        own.sort()
+        for end in BUCKETS:
+            # What took exactly so long belongs to the bucket.
+            below = bisect_left(own, end) + own.count(end)
+            yield _sample("evaluation_duration_seconds_bucket", (("env_id", task), ("le", repr(end))), below)
+        yield _sample("evaluation_duration_seconds_bucket", (("env_id", task), ("le", "+Inf")), len(own))
+        yield _sample("evaluation_duration_seconds_count", (("env_id", task),), len(own))
+        yield _sample("evaluation_duration_seconds_sum", (("env_id", task),), sum(own))
+
+
+def _gauges(facts: Facts) -> Iterator[str]:
+    standings, state = facts.standings, machine(facts.standings, facts.context.results)
+    states: dict[Labels, float] = {
+        (("env_id", board.task.id), ("state", word)): len(found)
+        for board in facts.boards
+        for word, found in (("ranked", board.rows), ("failed", board.failures), ("waiting", board.waiting))
+    }
+    yield from _family("pullrank_entries", "gauge", "Entries of each board.", states)
+    best = {board.task.id: board.best for board in standings.tasks}
+    scores: dict[Labels, float] = {
+        (("env_id", task),): row.estimate.score for task, row in best.items() if row and not row.estimate.is_missing
+    }
+    yield from _family("pullrank_best_score", "gauge", "The leader's score, in the unit of its task.", scores)
+    if state.last_at:
+        at = datetime.fromisoformat(state.last_at).timestamp()
+        yield from _family(
+            "pullrank_last_evaluation_timestamp_seconds", "gauge", "When the newest record was made.", {(): at}
+        )
+    if facts.context.now:
+        now = facts.context.now.timestamp()
+        yield from _family("pullrank_generated_timestamp_seconds", "gauge", "When this document was made.", {(): now})
+
+
+def _received(facts: Facts) -> Counter[str]:
+    """Each version once, recorded or waiting; the door of an agent that has left is told by its record alone."""
+    kinds: dict[Name, str] = {}
+    versions: set[tuple[Name, str]] = set()
+    for entry in _entries(facts):
+        kinds[entry.name] = entry.submission.kind.value
+        versions.add((entry.name, entry.digest))
+    for name, own in facts.recorded.items():
+        kinds.setdefault(name, "script" if any(result.script for result in own) else "policy")
+        versions |= {(name, result.submission_digest) for result in own}
+    return Counter(kinds[name] for name, _ in versions)
+
+
+def _entries(facts: Facts) -> Iterator[Entry]:
+    for board in facts.boards:
+        yield from (row.entry for row in board.rows)
+        yield from (one.entry for one in board.failures)
+        yield from board.waiting
+
+
+def _duels(facts: Facts) -> list[Duel]:
+    """Each once: a crosstable holds it from both sides."""
+    games = facts.standings.games
+    found = {crossing.duel.key: crossing.duel for game in games for crossing in game.crosstable.values()}
+    return list((found | {one.duel.key: one.duel for game in games for one in game.failures}).values())
+
+
+def _offence(duel: Duel) -> str:
+    """By which rule a player failed first; never its message, which may say anything."""
+    return next((match.end.value for match in duel.matches if match.offenders), duel.verdict.value)
+
+
+def _family(name: str, kind: str, says: str, values: Mapping[Labels, float]) -> Iterator[str]:
+    yield from _head(name, kind, says)
+    for labels, value in values.items():
+        yield _sample(f"{name}_total" if kind == "counter" else name, labels, value)
+
+
+def _head(name: str, kind: str, says: str) -> Iterator[str]:
+    yield f"# HELP {name} {says}\n"
+    yield f"# TYPE {name} {kind}\n"
+
+
+def _sample(name: str, labels: Labels, value: float) -> str:
+    said = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
+    return f"{name}{{{said}}} {value!r}\n" if said else f"{name} {value!r}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,81 @@
+"""Where every submission stands, for the page that looks one up."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from leaderboard import departed
+from leaderboard.api import text
+from leaderboard.api.documents import Document
+from leaderboard.api.facts import Facts
+from leaderboard.entry import Entry
+from leaderboard.field import Name
+from leaderboard.standings import Standings
+
+State = list[Any]
+"""A word, and what it needs: ranked and a place, failed and a verdict, refused, excluded or withdrawn and a reason."""
+
+
+def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+    """The one document."""
+    yield "api/status.json", text.dumps(status(facts))
+
+
+def status(facts: Facts) -> Document:
+    """Every agent by login and folder; its states stand in the order of `tasks`, null where it did not enter."""
+    standings = facts.standings
+    tasks = [*(board.task for board in standings.tasks), *(game.task for game in standings.games)]
+    agents: dict[Name, Document] = {}
+    for index, (entry, state) in _states(standings):
+        found = agents.setdefault(entry.name, _agent(entry, facts, len(tasks)))
+        found["tasks"][index] = state
+    for gone in facts.context.departed:
+        name = (gone.login.casefold(), gone.agent)
+        if name not in agents:
+            agents[name] = _gone(gone, [task.id for task in tasks])
+    return {
+        "generated_at": facts.generated_at,
+        "tasks": [{"id": task.id, "title": task.title or task.id, "page": text.task_address(task.id)} for task in tasks],
+        "agents": [agents[name] for name in sorted(agents)],
+    }
+
+
+def _states(standings: Standings) -> Iterator[tuple[int, tuple[Entry, State]]]:
+    for index, board in enumerate(standings.tasks):
+        for row in board.rows:
+            yield index, (row.entry, ["ranked", None if row.entry.is_aside else row.place])
+        for one in board.failures:
+            told = ["self-reported", one.claimed] if one.claimed is not None else ["failed", one.result.verdict.value]
+            yield index, (one.entry, told)
+        for entry in board.waiting:
+            yield index, (entry, ["waiting"])
+    for index, game in enumerate(standings.games, start=len(standings.tasks)):
+        for player in game.rows:
+            yield index, (player.entry, ["ranked", None if player.entry.is_aside else player.place])
+        for refused in game.failures:
+            yield index, (refused.entry, ["refused", refused.reason])
+        for entry in game.waiting:
+            yield index, (entry, ["waiting"])
+
+
+def _agent(entry: Entry, facts: Facts, tasks: int) -> Document:
+    return {
+        "login": entry.login,
+        "agent": entry.agent,
+        "name": entry.submission.name,
+        "pull": facts.context.pulls.get(entry.name),
+        "page": text.agent_address(entry.login, entry.agent),
+        "tasks": [None] * tasks,
+    }
+
+
+def _gone(gone: departed.Departed, tasks: list[str]) -> Document:
+    played = {result.task for result in gone.results}
+    state = ["excluded", gone.exclusion.why] if gone.exclusion else ["withdrawn", "its folder is on main no more"]
+    return {
+        "login": gone.login,
+        "agent": gone.agent,
+        "name": gone.agent,
+        "pull": None,
+        "page": text.agent_address(gone.login, gone.agent),
+        "tasks": [state if task in played or gone.exclusion else None for task in tasks],
+    }

@@ -1,0 +1,145 @@
+"""The comment's states with made-up numbers, for the page that shows what a pull request will say."""
+
+import hashlib
+from typing import Any, NamedTuple
+
+from evaluator.model.challenge import Task
+from evaluator.model.result import Result, sealed
+from evaluator.model.verdict import Verdict
+from leaderboard.comment_states import (
+    AgentPreview,
+    Broken,
+    CommentContext,
+    CommentState,
+    NoRun,
+    Official,
+    Previewed,
+    Reason,
+    Refused,
+    Running,
+    TaskPreview,
+    Withdrawn,
+)
+from leaderboard.standings import Estimate
+
+_REPOSITORY = "https://github.com/example/board"
+_RUN = f"{_REPOSITORY}/actions/runs/77"
+_HEAD, _EVALUATOR, _MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
+CONTEXT = CommentContext(run_id=77, repository=_REPOSITORY, pull=12, site="https://example.github.io/board/")
+
+_POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500))
+_TAXI = Task(id="Taxi-v4", title="Taxi")
+_LOG = (
+    "| == alice/angle-rule on Taxi-v4: crashed\n| > loading the table\n| > Traceback (most recent call last):\n"
+    '| >   File "/agent/agent.py", line 12, in act\n| >     return state // self.count\n'
+    "| > ZeroDivisionError: integer division or modulo by zero\n"
+)
+
+
+class Sample(NamedTuple):
+    """One state."""
+
+    id: str
+    """Its anchor on the page."""
+    title: str
+    """What has happened."""
+    what_now: str
+    """What its reader does next."""
+    state: CommentState
+    """The state itself."""
+
+
+def samples() -> tuple[Sample, ...]:
+    """In the order in which a submission may meet them."""
+    return (
+        Sample("running", "The preview has begun", "Wait a few minutes.", Running(head_sha=_HEAD, run_url=_RUN)),
+        Sample(
+            "scores", "Every task was played", "Have it merged, or push something better.",
+            _previewed(_agent(_scored())),
+        ),
+        Sample(
+            "no-score", "The agent’s code stopped with an error", "Mend it and push: the preview starts by itself.",
+            _previewed(_agent(_crashed()), log=_LOG),
+        ),
+        Sample("faults", "The manifest is not as described", "Correct the lines it names, and push.", _previewed(_faulty())),
+        Sample(
+            "refused", "The branch changes something else too", "Take that out of the branch.",
+            Refused(head_sha=_HEAD, outside=(".github/workflows/preview.yml",), run_url=_RUN),
+        ),
+        Sample(
+            "waiting", "GitHub asks a maintainer first", "Nothing: that is so once for everybody who is new.",
+            NoRun(head_sha=_HEAD, reason=Reason.WAITING, run_url=_RUN),
+        ),
+        Sample(
+            "our-fault", "The evaluator failed", "Nothing: it is tried again, and never held against you.",
+            Broken(head_sha=_HEAD, reason="the engine does not answer", tried=2, run_url=_RUN),
+        ),
+        Sample(
+            "official", "Merged, and played on seeds that nobody could know", "This is the score on the board.",
+            Official(merge_sha=_MERGE, agents=(_agent(_official()),), run_url=_RUN),
+        ),
+        Sample(
+            "withdrawn", "The folder was removed", "Nothing; what was recorded stays readable.",
+            Withdrawn(agents=("alice/old",), merged=True),
+        ),
+    )  # fmt: skip
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _result(task: Task, verdict: Verdict = Verdict.OK, **fields: Any) -> Result:
+    played = task.episodes if verdict is Verdict.OK else 0
+    return sealed(
+        {
+            "schema": 1, "key": _digest(task.id), "class": "preview", "task": task.id, "task_digest": task.digest(),
+            "login": "alice", "agent": "angle-rule", "submission_digest": _digest("alice"), "season": "2026",
+            "beacon": "preview", "sandbox": "docker", "runtime_digest": _digest("runtime"), "verdict": verdict,
+            "seeds": ["0" * 32] * played, "returns": [1.0] * played, "lengths": [435] * played, "limits": {},
+            "cost": {"cpu_seconds": 12.14, "wall_seconds": 31.5, "peak_memory_bytes": 88 << 20, "steps": 435 * played},
+            "provenance": {"evaluated_at": "2026-05-01T12:00:00Z"}, **fields,
+        }
+    )  # fmt: skip
+
+
+def _estimate(score: float, low: float, high: float) -> Estimate:
+    return Estimate(score=score, low=low, high=high)
+
+
+def _agent(*rows: TaskPreview) -> AgentPreview:
+    return AgentPreview(login="alice", agent="angle-rule", name="Angle rule", rows=rows)
+
+
+def _previewed(*agents: AgentPreview, log: str = "") -> Previewed:
+    return Previewed(head_sha=_HEAD, evaluator_sha=_EVALUATOR, run_url=_RUN, agents=agents, log=log)
+
+
+def _scored() -> TaskPreview:
+    return TaskPreview(
+        task=_POLE, result=_result(_POLE), estimate=_estimate(435.2, 421.1, 447.9), place=3, rank_low=2, rank_high=5,
+        entries=13, own_last=_estimate(412.1, 395.1, 429.1), own_place=5, leader=_estimate(499.1, 498.3, 499.9),
+        leader_name="bob/mlp",
+    )  # fmt: skip
+
+
+def _official() -> TaskPreview:
+    official: dict[str, Any] = {"class": "official", "beacon": _MERGE, "beacon_verified": True}
+    result = _result(_POLE, **official)
+    return TaskPreview(
+        task=_POLE, result=result, estimate=_estimate(431.0, 417.8, 443.1), place=2, rank_low=1, rank_high=4, entries=13,
+        leader=_estimate(499.1, 498.3, 499.9), leader_name="bob/mlp", own_last=_estimate(412.1, 395.1, 429.1),
+    )  # fmt: skip
+
+
+def _crashed() -> TaskPreview:
+    message = "episode 3: act raised ZeroDivisionError: division by zero at agent.py:12"
+    return TaskPreview(task=_TAXI, result=_result(_TAXI, Verdict.CRASHED, message=message))
+
+
+def _faulty() -> AgentPreview:
+    faults = (
+        "submission.yml:2: unknown key 'algorythm'; did you mean 'algorithm'?",
+        "submission.yml:1: the key 'algorithm' is missing; add it",
+    )
+    return AgentPreview(login="alice", agent="angle-rule", name=None, faults=faults)

@@ -1,0 +1,87 @@
+"""Rendered episodes on the branch `episodes`: one commit without a past that is replaced, so that nothing piles up.
+
+Whatever fails here costs pictures, never the site: what is not on the branch is rendered anew or not shown.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from leaderboard.store import TRACE, write_atomically
+from scripts.bot.branches import Branches, Commit, object_name, open_branches
+from scripts.bot.git import GitError, Repository
+from scripts.console import say
+from scripts.episodes import Wanted, files, missing, put, render
+
+BRANCH = "episodes"
+MESSAGE = "render: the best entries' episodes"
+# So many objects are asked for at a time.
+_PART = 200
+
+
+def fetch(clone: Repository, season: str, folder: Path) -> int:
+    """Take what is on the branch; returns of how many results. Before the first there are none, which is no fault."""
+    with open_branches(clone, season) as branches:
+        _take(branches, _tip(branches, BRANCH), folder)
+    return len(list(folder.glob("*.json")))
+
+
+def update(clone: Repository, season: str, every: Sequence[Wanted], folder: Path, now: datetime) -> bool:
+    """Take what is on the branch, render what it lacks, and put there what is shown and nothing else.
+
+    Returns whether the branch was changed.
+    """
+    with open_branches(clone, season) as branches:
+        tip = _tip(branches, BRANCH)
+        there = _take(branches, tip, folder)
+        _fetch_traces(branches, missing(every, folder))
+        say(f"{render(every, folder, quiet=True)} results were rendered.")
+        kept = {path.name: path.read_bytes() for path in files(every, folder)}
+        if {name: object_name(content) for name, content in kept.items()} == there:
+            return False
+        return _replace(branches, tip, kept, now)
+
+
+def _tip(branches: Branches, name: str) -> str:
+    """The newest commit of a branch; empty where there is none."""
+    said = branches.repository.run("ls-remote", "--refs", "origin", f"refs/heads/{name}").decode()
+    return said.split("\t")[0] if said else ""
+
+
+def _take(branches: Branches, tip: str, folder: Path) -> dict[str, str]:
+    """Write the branch's files to the folder; returns them with the names of their objects."""
+    if not tip:
+        return {}
+    branches.repository.fetch(tip, options=("--depth=1",))
+    there = branches.objects(tip)
+    for name, content in zip(there, branches.repository.read(list(there.values())), strict=True):
+        put(folder, name, content)
+    return there
+
+
+def _fetch_traces(branches: Branches, lacking: Sequence[Wanted]) -> None:
+    """The traces of what is not rendered yet and no others: a season's are many, and some are large."""
+    absent = [one for one in lacking if not one.trace.exists()]
+    tip = _tip(branches, branches.traces) if absent else ""
+    if not tip:
+        return
+    branches.repository.fetch(tip, options=("--depth=1", "--filter=blob:none"))
+    names = branches.objects(tip)
+    found = [(one, names[one.path + TRACE]) for one in absent if one.path + TRACE in names]
+    for begin in range(0, len(found), _PART):
+        part = found[begin : begin + _PART]
+        branches.repository.fetch(*(oid for _, oid in part), options=("--filter=blob:none",))
+        for (one, _), content in zip(part, branches.repository.read([oid for _, oid in part]), strict=True):
+            write_atomically(one.trace, content)
+
+
+def _replace(branches: Branches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:
+    """Put one commit in the branch's place, unless somebody else did so meanwhile."""
+    built = branches.build(None, [Commit(message=MESSAGE, files=tuple(sorted(kept.items())))], now)
+    lease = f"--force-with-lease=refs/heads/{BRANCH}:{tip}"
+    try:
+        branches.repository.run("push", "--porcelain", "--no-verify", lease, "origin", f"+{built}:refs/heads/{BRANCH}")
+    except GitError as error:
+        say(f"The branch {BRANCH} was not changed ({error}); the next run renders what it lacks again.")
+        return False
+    return True

@@ -1,0 +1,12 @@
+"""The pictures that are shown where somebody shares a link to the site."""
+
+from collections.abc import Iterator
+
+from leaderboard.card_pictures import drawn
+from leaderboard.cards import cards
+from leaderboard.standings import Standings
+
+
+def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:
+    """Every card: its file below the site's root, and the PNG. Drawn one after the other, as they are asked for."""
+    return ((card.file, drawn(card)) for card in cards(standings))

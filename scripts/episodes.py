@@ -1,0 +1,286 @@
+"""Episodes as moving pictures: those of the best entries, rendered from their traces once and kept by the result's key."""
+
+import hashlib
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from multiprocessing import TimeoutError as SilenceError
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from evaluator.host.replay import checked_actions, first_line, parse_trace
+from evaluator.host.sealed import open_result, open_trace
+from evaluator.host.secret import Secret
+from evaluator.host.watching import Bounds, Recorded, watch, with_rendering
+from evaluator.host.worlds import World, WorldError, open_world
+from evaluator.model import canonical
+from evaluator.model.base import Frozen
+from evaluator.model.challenge import Task
+from evaluator.model.names import Digest
+from evaluator.model.result import Result
+from leaderboard.episodes import FOLDER, Episode, Episodes, chosen, shown
+from leaderboard.standings import Standings
+from leaderboard.store import write_atomically
+from scripts.board import Board
+from scripts.console import bar, say
+from scripts.sprites import sheet, small
+
+BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)
+# Seconds until a result's episodes are given up: an environment may hang, or die in a library, where no bound is looked at.
+PATIENCE = 120
+# No more than so many traces' bytes are unpacked for a picture.
+TRACE_BYTES = 64 << 20
+# Of the key, in names of files.
+DIGITS = 20
+_KEPT = re.compile(rf"[0-9a-f]{{{DIGITS}}}(?:\.json|-(?:best|median|worst)\.webp)")
+_WEBP = (b"RIFF", b"WEBP")
+
+
+class Kept(Frozen):
+    """One rendered episode."""
+
+    which: Annotated[str, StringConstraints(pattern=r"^(best|median|worst)$")]
+    """Which of its result's."""
+    number: int = Field(ge=0)
+    """Its index among the result's episodes."""
+    total: float
+    """Its return."""
+    length: int = Field(ge=0)
+    """Its steps."""
+    columns: int = Field(ge=1, le=100)
+    """Frames in a row."""
+    width: int = Field(ge=1, le=1000)
+    """Of one frame."""
+    height: int = Field(ge=1, le=1000)
+    """Of one frame."""
+    steps: tuple[int, ...] = Field(min_length=1, max_length=1000)
+    """After how many steps each frame was taken."""
+    sha256: Digest
+    """Of the picture's file."""
+
+
+class Reel(Frozen):
+    """What is kept of one result."""
+
+    form: Literal[1] = 1
+    """Changes with what is kept."""
+    key: Digest
+    """The result's."""
+    reason: str = ""
+    """Why nothing is rendered, where nothing is."""
+    episodes: tuple[Kept, ...] = ()
+    """What was rendered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A result whose episodes are to be shown; small, since it travels to another process."""
+
+    task: Task
+    """What was played."""
+    key: str
+    """The result's."""
+    result: Path
+    """Its file."""
+    trace: Path
+    """Its trace's file."""
+    path: str
+    """Both files' path below their roots, without endings."""
+    chosen: tuple[tuple[str, int], ...]
+    """Which of its episodes."""
+    secret: Secret | None = None
+    """Of its season, if that was sealed and is revealed."""
+
+
+def wanted(board: Board, standings: Standings) -> list[Wanted]:
+    """Every result whose episodes are to be shown.
+
+    Where names are hidden none of them is: what would be read lies under the name.
+    """
+    found: dict[str, Wanted] = {}
+    for table, row in shown(standings):
+        result = row.result
+        path = board.store.result_path(result)
+        if not row.entry.anonymous and path.exists():
+            found[result.key] = Wanted(
+                task=table.task, key=result.key, result=path, trace=board.store.trace_of(path), path=result.path(),
+                chosen=chosen(result, table.task), secret=board.seasons.secret_of(result.season, result.beacon),
+            )  # fmt: skip
+    return list(found.values())
+
+
+def place(root: Path) -> Path:
+    """Where a board's rendered episodes lie: as on the site, below the folder of what is built."""
+    return root / "build" / FOLDER
+
+
+def drawn(board: Board, standings: Standings) -> Episodes:
+    """The rendered episodes of a board; those that are not rendered yet are, where their traces are here."""
+    every = wanted(board, standings)
+    render(every, place(board.root))
+    return episodes(every, place(board.root))
+
+
+def pictures(found: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
+    """The pictures of episodes, as files below the site's root."""
+    names = (episode.file for every in found.values() for episode in every)
+    return ((name, (built / name).read_bytes()) for name in names if (built / name).is_file())
+
+
+def episodes(every: Iterable[Wanted], cache_folder: Path) -> Episodes:
+    """What of it is rendered, for pages."""
+    read = ((one.key, reel(cache_folder, one.key)) for one in every)
+    return {key: tuple(_episode(key, kept) for kept in found.episodes) for key, found in read if found}
+
+
+def _episode(key: str, kept: Kept) -> Episode:
+    fields = kept.model_dump(exclude={"sha256"})
+    return Episode(**{**fields, "steps": kept.steps}, file=f"{FOLDER}/{_file(key, kept.which)}")
+
+
+def _file(key: str, which: str) -> str:
+    return f"{key[:DIGITS]}-{which}.webp"
+
+
+def _list(key: str) -> str:
+    return f"{key[:DIGITS]}.json"
+
+
+def reel(folder: Path, key: str) -> Reel | None:
+    """What is kept of a result; None where that is nothing, or damaged."""
+    try:
+        found = Reel.model_validate(canonical.parse_strict((folder / _list(key)).read_bytes()))
+        pictures = [(kept, (folder / _file(key, kept.which)).read_bytes()) for kept in found.episodes]
+    except (OSError, ValueError):
+        return None
+    whole = found.key == key and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
+    return found if whole and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
+
+
+def files(every: Iterable[Wanted], cache_folder: Path) -> Iterator[Path]:
+    """The files that are kept of what is to be shown, and no other."""
+    for one in every:
+        if found := reel(cache_folder, one.key):
+            yield cache_folder / _list(one.key)
+            yield from (cache_folder / _file(one.key, kept.which) for kept in found.episodes)
+
+
+def put(folder: Path, name: str, content: bytes) -> bool:
+    """Take a file that was kept elsewhere; only what can be one is taken."""
+    if not _KEPT.fullmatch(name):
+        return False
+    write_atomically(folder / name, content)
+    return True
+
+
+def missing(every: Iterable[Wanted], cache_folder: Path) -> list[Wanted]:
+    """What is not rendered yet."""
+    return [one for one in every if reel(cache_folder, one.key) is None]
+
+
+def render(every: Sequence[Wanted], cache_folder: Path, *, quiet: bool = False, patience: float = PATIENCE) -> int:
+    """Render what is missing and whose trace is here; returns how many. Nothing that fails here ends anything else."""
+    todo = [one for one in missing(every, cache_folder) if one.trace.exists()]
+    tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
+    with bar("Rendering episodes", len(todo), quiet=quiet) as done:
+        number = 0
+        for task_id, part in tasks.items():
+            reasons = _rendered_all(part, cache_folder, patience)
+            number += len(part)
+            done(number)
+            if reason := next(filter(None, reasons), ""):
+                say(f"{task_id}: {reason}; it is shown without moving pictures")
+    return len(todo)
+
+
+def _rendered_all(part: Sequence[Wanted], folder: Path, patience: float) -> list[str]:
+    """Render the results of one task; returns why not, for each. An environment that hangs or dies takes these along."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    reasons = []
+    with get_context("fork").Pool(max(1, min(len(part), cores)), _alone) as pool:
+        running = pool.imap_unordered(_rendered, [(one, folder) for one in part])
+        try:
+            reasons = [running.next(patience) for _ in part]
+        except SilenceError:
+            reasons = [f"no answer came within {patience:g} s"]
+    return reasons
+
+
+def _alone() -> None:
+    """Without a screen, which nobody then looks for; and ended by a signal at once, even inside a library that hangs."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
+
+
+def _rendered(given: tuple[Wanted, Path]) -> str:
+    """Render a result's episodes and keep them; returns why there is none."""
+    one, folder = given
+    try:
+        found = _reel(one, folder, time.monotonic)
+    except (WorldError, ValueError, OSError) as error:
+        found = Reel(key=one.key, reason=first_line(error))
+    write_atomically(folder / _list(one.key), canonical.canonical(found.model_dump(mode="json")))
+    return found.reason
+
+
+def _reel(one: Wanted, folder: Path, clock: Callable[[], float]) -> Reel:
+    rendering = _rendering(one.task.model_dump_json())
+    if rendering is None:
+        return Reel(key=one.key, reason="its environment renders nothing")
+    result, recorded = _read(one, rendering)
+    kept = []
+    for (which, index), played in zip(one.chosen, recorded, strict=True):
+        watched = [(step, small(picture)) for step, picture in watch(rendering, played, BOUNDS, clock)]
+        made = sheet([picture for _, picture in watched])
+        if made is None:
+            return Reel(key=one.key, reason="its pictures are too large")
+        write_atomically(folder / _file(one.key, which), made.content)
+        kept_one = Kept(
+            which=which, number=index, total=result.returns[index], length=played.length, columns=made.columns,
+            width=made.width, height=made.height, steps=tuple(watched[i][0] for i in made.kept),
+            sha256=hashlib.sha256(made.content).hexdigest(),
+        )  # fmt: skip
+        kept.append(kept_one)
+    return Reel(key=one.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
+
+
+def _read(one: Wanted, world: World) -> tuple[Result, list[Recorded]]:
+    """The result as it was measured, and the episodes that are to be shown.
+
+    Raises:
+        ValueError: the files do not fit each other, or they are sealed.
+    """
+    result = Result.model_validate(canonical.parse_strict(one.result.read_bytes()))
+    if one.trace.stat().st_size > TRACE_BYTES:
+        raise ValueError("its trace is too large")
+    content = one.trace.read_bytes()
+    if hashlib.sha256(content).hexdigest() != result.trace_sha256:
+        raise ValueError("the trace is not the one that the result names")
+    if result.sealed is not None:
+        if one.secret is None:
+            raise ValueError("its episodes are secret until the reveal")
+        result, content = open_result(result, one.secret), open_trace(content, result, one.secret)
+    trace = parse_trace(content)
+    actions = checked_actions(trace, world)
+    first = result.script.first(len(result.seeds)) if result.script else 0
+    begins = [0, *accumulate(episode.length for episode in trace.episodes)]
+    found = []
+    for _, index in one.chosen:
+        begin, end = begins[first + index], begins[first + index + 1]
+        part = [array[begin:end] for array in actions]
+        found.append(Recorded(seed=result.seeds[index], actions=part, total=result.returns[index]))
+    return result, found
+
+
+@cache
+def _rendering(task: str) -> World | None:
+    """The task's world, such that it renders; opened once in each process."""
+    return with_rendering(open_world(Task.model_validate_json(task)))

@@ -1,0 +1,189 @@
+/**
+ * The table of a board, taken over from the page: it sorts, filters and pages through all entries, and the address always
+ * says what is shown. The entries are fetched when somebody first asks for them; until then the page stays as it came.
+ */
+
+import { el } from "./dom.js";
+import { number } from "./format.js";
+import { controls } from "./filter.js";
+import { columnsOf, headsOf } from "./cells.js";
+import { panel } from "./picks.js";
+import { csv, entriesOf, shownOf } from "./table.js";
+import { fromAddress, PICKS, toAddress } from "./view.js";
+
+const PAGE = 100;
+const place = document.querySelector(".pr-table");
+if (place) takeOver(place);
+
+function takeOver(place) {
+  const given = place.dataset;
+  const isGame = given.kind === "game";
+  const table = place.querySelector("table.pr-board");
+  const heads = headsOf(table, isGame);
+  const decimals = Number(given.decimals);
+  const marks = given.marks.split(" ").filter(Boolean).map(Number);
+  const columns = columnsOf(heads, { decimals, forge: given.forge, scale: { low: Number(given.low), high: Number(given.high), marks } });
+  const tools = controls(heads, { isGame, unranked: Number(given.unranked) }, change, save);
+  const picks = isGame ? null : panel({ task: given.task, decimals }, (who) => pick(who, false));
+  const pager = el("nav", { class: "pr-pager", "aria-label": "Pages of the table" });
+  let view = fromAddress(location.search);
+  let entries = null;
+  let names = null;
+  let loading = null;
+  let typedLast = "";
+
+  place.prepend(tools.element);
+  place.querySelector(".pr-all").before(pager);
+  if (picks) place.append(picks.element);
+  enliven();
+  tools.show(view);
+  addEventListener("popstate", () => {
+    view = fromAddress(location.search);
+    typedLast = "";
+    tools.show(view);
+    void refresh();
+  });
+  if (toAddress(view)) void refresh();
+
+  /** The table as it came: its heads become buttons, its rows can be picked. */
+  function enliven() {
+    table.tHead.replaceChildren(headRow(shownColumns()));
+    if (!picks) return;
+    for (const row of table.tBodies[0].rows) {
+      const name = row.querySelector(".pr-agent")?.textContent ?? row.dataset.who;
+      row.prepend(pickCell(row.dataset.who, name));
+    }
+  }
+
+  /** What a reader did: the view, the address and the table follow. One word that is typed is one step back. */
+  function change(patch, typed) {
+    view = { ...view, page: 1, ...patch };
+    const address = location.pathname + toAddress(view) + location.hash;
+    if (typed && typed === typedLast) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    typedLast = typed;
+    tools.show(view);
+    void refresh();
+  }
+
+  async function refresh() {
+    const there = await load();
+    if (there) draw();
+  }
+
+  async function load() {
+    if (entries) return true;
+    tools.say("Loading all entries …");
+    loading ??= fetch(`${given.documents}table.json`).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(answer.statusText))));
+    try {
+      entries ??= entriesOf(await loading, isGame);
+      names ??= new Map(entries.map((entry) => [entry.who, entry.name || entry.agent]));
+      return true;
+    } catch {
+      loading = null;
+      tools.say("The entries could not be loaded; the table is as the page came. Try again, or take the files below.");
+      return false;
+    }
+  }
+
+  function shownColumns() {
+    if (view.columns.length) return columns.filter((one) => view.columns.includes(one.id));
+    const usual = columns.filter((one) => one.usual);
+    // The reasons stand beside the names: nobody looks for them behind a dozen columns of dashes.
+    const reasons = view.failed ? columns.filter((one) => ["verdict", "message"].includes(one.id)) : [];
+    const after = usual.findIndex((one) => one.id === "agent") + 1;
+    return [...usual.slice(0, after), ...reasons, ...usual.slice(after)];
+  }
+
+  function shownEntries() {
+    const column = columns.find((one) => one.id === view.sort.replace(/^-/, ""));
+    return shownOf(entries, view, column?.value);
+  }
+
+  function draw() {
+    const found = shownEntries();
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    const page = Math.min(view.page, pages);
+    const first = (page - 1) * PAGE;
+    const chosen = shownColumns();
+    const had = document.activeElement?.closest?.(".pr-table [data-focus]")?.dataset.focus;
+    table.tHead.replaceChildren(headRow(chosen));
+    table.tBodies[0].replaceChildren(...found.slice(first, first + PAGE).map((entry) => row(entry, chosen)));
+    pager.replaceChildren(...(pages > 1 ? steps(page, pages) : []));
+    // The button that was pressed is a new one now.
+    if (had) place.querySelector(`[data-focus="${CSS.escape(had)}"]`)?.focus({ preventScroll: true });
+    tools.say(sentence(found.length, first));
+    if (picks) void picks.show(view.pick, names);
+  }
+
+  function sentence(count, first) {
+    const all = entries.filter((entry) => entry.ranked || view.failed).length;
+    const of = count === all ? `${number(all, 0)} entries` : `${number(count, 0)} of ${number(all, 0)} entries`;
+    if (!count) return `No entry fits: 0 of ${number(all, 0)}.`;
+    return count > PAGE ? `${of}, ${number(first + 1, 0)} to ${number(Math.min(first + PAGE, count), 0)} here.` : `${of}.`;
+  }
+
+  function row(entry, chosen) {
+    const made = el("tr", { class: entry.ranked ? entry.with_leader && "pr-leading" : "pr-off" });
+    if (picks) made.append(entry.ranked ? pickCell(entry.who, entry.name || entry.agent) : el("td"));
+    made.append(...chosen.map((column) => column.cell(entry)));
+    return made;
+  }
+
+  function pickCell(who, name) {
+    const isPicked = view.pick.includes(who);
+    const box = el("input", { type: "checkbox", "data-focus": `pick ${who}`, "aria-label": `Pick ${name}`, onchange: () => pick(who, box.checked) });
+    box.checked = isPicked;
+    box.disabled = !isPicked && view.pick.length >= PICKS;
+    return el("td", { class: "pr-pick" }, box);
+  }
+
+  function pick(who, isPicked) {
+    const others = view.pick.filter((one) => one !== who);
+    change({ pick: isPicked ? [...others, who].slice(0, PICKS) : others, page: view.page }, "");
+  }
+
+  function headRow(chosen) {
+    const corner = picks && el("th", { scope: "col", class: "pr-pick", title: `Up to ${PICKS}, to see how their returns are spread` }, "Pick");
+    return el("tr", {}, corner, chosen.map(head));
+  }
+
+  function head(column) {
+    const sorted = view.sort.replace(/^-/, "") || "place";
+    const down = view.sort.startsWith("-");
+    const isSorted = sorted === column.id;
+    const button = el("button", { type: "button", class: "pr-sort", "data-focus": `sort ${column.id}`, onclick: () => sortBy(column) },
+      column.label, el("span", { class: "pr-turn", "aria-hidden": "true" }, isSorted ? (down ? "▼" : "▲") : ""));
+    const way = column.way && el("span", { class: "pr-way" }, `${column.way === "higher" ? "↑" : "↓"} ${column.way} is better`);
+    return el("th", { scope: "col", class: column.right && "pr-right", title: column.title || null,
+      "aria-sort": isSorted ? (down ? "descending" : "ascending") : null }, button, way);
+  }
+
+  /** The first press sorts the better, the newer or the larger first, and words from A; the second turns that round. */
+  function sortBy(column) {
+    const down = `-${column.id}`;
+    const upFirst = ["place", "ranks", "agent", "interval", "login", "algorithm", "kind", "verdict", "message"].includes(column.id) || column.way === "lower";
+    const [one, other] = upFirst ? [column.id, down] : [down, column.id];
+    const next = (view.sort || "place") === one ? other : one;
+    change({ sort: next === "place" ? "" : next }, "");
+  }
+
+  function steps(page, pages) {
+    const to = (label, target, name) => el("button", { type: "button", class: "pr-button", "data-focus": name, disabled: target < 1 || target > pages,
+      onclick: () => change({ page: target }, "") }, label);
+    return [to("Before", page - 1, "before"), el("span", {}, `Page ${page} of ${pages}`), to("Next", page + 1, "next")];
+  }
+
+  /** A file of exactly what is shown: these entries in this order, these columns; all pages of them. */
+  async function save(form) {
+    if (!(await load())) return;
+    const fields = Object.assign({}, ...shownColumns().map((column) => column.fields));
+    const names = Object.keys(fields);
+    const rows = shownEntries().map((entry) => names.map((name) => fields[name](entry) ?? null));
+    const text = form === "csv" ? csv(names, rows) : JSON.stringify(rows.map((one) => Object.fromEntries(names.map((name, i) => [name, one[i]]))), null, 1);
+    const address = URL.createObjectURL(new Blob([text], { type: form === "csv" ? "text/csv;charset=utf-8" : "application/json" }));
+    el("a", { href: address, download: `${given.segment.replaceAll("%", "-")}.${form}` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    draw();
+  }
+}

@@ -1,0 +1,201 @@
+/** The columns of a board: what each is called, sorted by, shown as and written as. */
+
+import { bar } from "./charts.js";
+import { el, root, safe } from "./dom.js";
+import { day, NONE, number, ranks, size, span } from "./format.js";
+
+/**
+ * @typedef {object} Column
+ * @property {string} id
+ * @property {string} label
+ * @property {string} title
+ * @property {boolean} right whether it stands at the right
+ * @property {string} way `higher` or `lower` where one is better
+ * @property {boolean} usual whether it is shown without being asked for
+ * @property {(entry: object) => any} value what it is sorted by
+ * @property {(entry: object) => HTMLElement} cell
+ * @property {Object<string, (entry: object) => any>} fields what files say of it
+ */
+
+/** Those that stand in no page by themselves; the last two come with entries that failed. */
+const MORE = [
+  ["peak_memory_bytes", "Memory", "the agent's largest memory"],
+  ["kind", "Kind", "policy, script or image"],
+  ["verdict", "Verdict", "how the evaluation ended"],
+  ["message", "Why", "the reason where there is no score"],
+];
+const WORDS = { verified: "verified by the host" };
+
+/**
+ * The columns as the page itself heads them, before any data are there.
+ *
+ * @param {HTMLTableElement} table
+ * @param {boolean} isGame
+ * @returns {{id: string, label: string, title: string, right: boolean, way: string, decimals: number|null, usual: boolean}[]}
+ */
+export function headsOf(table, isGame) {
+  const usual = [...table.tHead.querySelectorAll("th[data-column]")].map((th) => ({
+    id: th.dataset.column,
+    label: th.dataset.label,
+    title: th.title,
+    right: th.classList.contains("pr-right"),
+    way: th.dataset.way ?? "",
+    decimals: th.dataset.decimals === undefined ? null : Number(th.dataset.decimals),
+    usual: true,
+  }));
+  const more = MORE.filter(([id]) => !isGame || !["peak_memory_bytes", "kind"].includes(id));
+  const right = (id) => id === "peak_memory_bytes";
+  return [...usual, ...more.map(([id, label, title]) => ({ id, label, title, right: right(id), way: "", decimals: null, usual: false }))];
+}
+
+/**
+ * Columns that can be sorted, shown and written.
+ *
+ * @param {ReturnType<typeof headsOf>} heads
+ * @param {{scale: object, decimals: number, forge: string}} board
+ * @returns {Column[]}
+ */
+export function columnsOf(heads, board) {
+  return heads.map((head) => ({ ...head, ...(KINDS[head.id] ?? (head.id.startsWith("metric:") ? metric : plain))(head, board) }));
+}
+
+const KINDS = {
+  place: () => ({
+    value: (entry) => (entry.ranked ? entry.order : null),
+    cell: place,
+    fields: { place: (entry) => (entry.score === null ? null : entry.place) },
+  }),
+  ranks: () => ({
+    value: (entry) => (hasPlace(entry) ? entry.rank_low + entry.rank_high / 1e6 : null),
+    cell: (entry) => el("td", { class: "pr-ranks" }, hasPlace(entry) ? ranks(entry.rank_low, entry.rank_high) : NONE),
+    fields: { rank_low: (entry) => entry.rank_low, rank_high: (entry) => entry.rank_high },
+  }),
+  agent: () => ({
+    value: (entry) => entry.name || entry.agent,
+    cell: agent,
+    fields: { login: (e) => e.login, agent: (e) => e.agent, name: (e) => e.name, flags: (e) => e.flags },
+  }),
+  score: (head, { decimals }) => ({
+    // What somebody claims, or had before it left, does not stand among what was measured.
+    value: (entry) => (entry.ranked ? entry.score : null),
+    cell: (entry) => score(entry, decimals),
+    fields: { score: (entry) => entry.score },
+  }),
+  interval: (head, { scale, decimals }) => ({
+    value: (entry) => (typeof entry.low === "number" && typeof entry.high === "number" ? entry.high - entry.low : null),
+    cell: (entry) => picture(entry, scale, decimals),
+    fields: { low: (entry) => entry.low, high: (entry) => entry.high },
+  }),
+  login: (head, { forge }) => ({
+    value: (entry) => entry.login,
+    cell: (entry) => owner(entry, forge),
+    fields: { login: (entry) => entry.login },
+  }),
+  algorithm: () => ({
+    value: (entry) => entry.algorithm,
+    cell: (entry) => typed(entry.algorithm, "pr-typed"),
+    fields: { algorithm: (entry) => entry.algorithm },
+  }),
+  message: () => ({
+    value: (entry) => entry.message,
+    cell: (entry) => typed(entry.message, entry.message ? "pr-typed pr-message" : "pr-typed"),
+    fields: { message: (entry) => entry.message },
+  }),
+  cpu_seconds: () => ({
+    value: (entry) => entry.cpu_seconds,
+    cell: (entry) => right(typeof entry.cpu_seconds === "number" ? `${number(entry.cpu_seconds)} s` : NONE),
+    fields: { cpu_seconds: (entry) => entry.cpu_seconds },
+  }),
+  peak_memory_bytes: () => ({
+    value: (entry) => entry.peak_memory_bytes,
+    cell: (entry) => right(typeof entry.peak_memory_bytes === "number" ? size(entry.peak_memory_bytes) : NONE),
+    fields: { peak_memory_bytes: (entry) => entry.peak_memory_bytes },
+  }),
+  evaluated_at: () => ({
+    value: (entry) => entry.evaluated_at,
+    cell: (entry) => el("td", { class: "pr-date" }, entry.evaluated_at ? day(entry.evaluated_at) : NONE),
+    fields: { evaluated_at: (entry) => entry.evaluated_at },
+  }),
+  verdict: () => ({
+    value: (entry) => entry.verdict,
+    cell: verdict,
+    fields: { verdict: (entry) => entry.verdict },
+  }),
+};
+
+function metric(head) {
+  const index = Number(head.id.slice("metric:".length)) - 1;
+  return {
+    value: (entry) => entry.metrics[index],
+    cell: (entry) => right(number(entry.metrics[index], head.decimals)),
+    fields: { [head.label]: (entry) => entry.metrics[index] },
+  };
+}
+
+function plain({ id, right: isRight }) {
+  const said = (value) => (value === null || value === undefined || value === "" ? NONE : String(value));
+  return {
+    value: (entry) => entry[id],
+    cell: (entry) => (isRight ? right(said(entry[id])) : el("td", {}, el("bdi", {}, said(entry[id])))),
+    fields: { [id]: (entry) => entry[id] },
+  };
+}
+
+function hasPlace(entry) {
+  return entry.ranked && typeof entry.place === "number" && typeof entry.score === "number";
+}
+
+function right(text) {
+  return el("td", { class: "pr-right" }, text);
+}
+
+function place(entry) {
+  if (!hasPlace(entry)) return el("td", { class: "pr-place" }, NONE);
+  const medal = entry.place <= 3 ? { class: `pr-medal pr-medal-${entry.place}`, title: `place ${entry.place}` } : { class: "pr-number" };
+  return el("td", { class: "pr-place" }, el("span", medal, entry.place));
+}
+
+function agent(entry) {
+  const name = el("bdi", { class: "pr-clamp" }, entry.name || entry.agent);
+  const gone = entry.flags.includes("withdrawn") || entry.flags.includes("excluded");
+  const page = new URL(`agents/${encodeURIComponent(entry.login)}/${encodeURIComponent(pageName(entry.agent))}/`, root());
+  return el("td", { class: "pr-who" },
+    gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page.href, title: entry.name }, name),
+    entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
+    entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "not told apart from the leader")],
+  );
+}
+
+/** MkDocs serves these two at their folder's own address, so their pages are called otherwise. */
+function pageName(agentName) {
+  return ["index", "readme"].includes(agentName.toLowerCase()) ? `_${agentName}` : agentName;
+}
+
+function score(entry, decimals) {
+  if (typeof entry.score !== "number") return el("td", { class: "pr-value" }, NONE);
+  return el("td", { class: "pr-value" }, el("b", {}, number(entry.score, decimals)), " ",
+    el("span", { class: "pr-interval" }, typeof entry.low === "number" ? span(entry.low, entry.high, decimals) : ""));
+}
+
+function picture(entry, scale, decimals) {
+  if (typeof entry.score !== "number") return el("td", { class: "pr-by" }, entry.ranked ? "no value" : "");
+  return el("td", { class: "pr-picture" }, bar(entry, scale, decimals));
+}
+
+function owner(entry, forge) {
+  if (entry.flags.includes("anonymous")) return el("td", {}, el("span", { class: "pr-by" }, "not shown yet"));
+  const name = el("bdi", {}, entry.login);
+  const address = forge && entry.login !== "local" ? safe(`${forge}/${encodeURIComponent(entry.login)}`) : null;
+  const link = address ? el("a", { href: address, rel: "nofollow ugc noopener" }, name) : name;
+  return el("td", {}, el("span", { class: "pr-owner", title: entry.login }, link));
+}
+
+function typed(text, style) {
+  return el("td", { class: style, title: text }, el("bdi", { class: "pr-clamp" }, text ?? ""));
+}
+
+function verdict(entry) {
+  if (!entry.verdict) return el("td", {}, entry.ranked ? NONE : entry.flags[0] ?? NONE);
+  const kind = { ok: "ok", internal_error: "ours" }[entry.verdict] ?? (entry.verdict === "waiting" ? "ours" : "bad");
+  return el("td", {}, el("span", { class: `pr-verdict pr-verdict-${kind}` }, entry.verdict));
+}

@@ -1,0 +1,267 @@
+/** Pictures of samples, as SVG in the colours of board.css. Names go in as text only; whoever wants a legend makes one of HTML. */
+
+import { svg } from "./dom.js";
+import { day, number, span } from "./format.js";
+import { mean, pooledThresholds, profile, quantile } from "./stats.js";
+
+/** As many colours as board.css has for series. */
+export const COLOURS = 8;
+
+/** More dots than that in one strip only hide each other; then these many quantiles stand for all. */
+const DOTS = 300;
+const LEFT = 44;
+const RIGHT = 14;
+
+/**
+ * The dots of each sample along one axis, with a box from the lower to the upper quartile, a stroke at the median and a
+ * diamond at the mean.
+ *
+ * @param {{name: string, values: number[], colour?: number}[]} series
+ * @param {{low?: number, high?: number, decimals?: number, label?: string, width?: number}} options
+ * @returns {SVGElement}
+ */
+export function strips(series, options = {}) {
+  const { decimals = 1, width = room() } = options;
+  const scale = across(series.flatMap((one) => one.values), options, 10, width - RIGHT);
+  const rowHeight = 58;
+  const height = series.length * rowHeight + 26;
+  const rows = series.map((one, index) => strip(one, index, index * rowHeight, scale, width, decimals));
+  const said = series.map((one) => `${one.name}: ${summary(one.values, decimals)}`).join("; ");
+  return picture(`${options.label ?? "Returns of each episode"}. ${said}`, width, height, [
+    ...bottomAxis(scale, height - 22, decimals, 0),
+    ...rows,
+  ]);
+}
+
+/**
+ * Performance profiles: for each value on the axis the share of episodes that reach it.
+ *
+ * @param {{name: string, values: number[], colour?: number}[]} series
+ * @param {{low?: number, high?: number, decimals?: number, label?: string, width?: number, lower?: boolean}} options
+ *   `lower`: lower is better, so an episode reaches what is not below it.
+ * @returns {SVGElement}
+ */
+export function profiles(series, options = {}) {
+  const { decimals = 1, width = room(), lower = false } = options;
+  const height = 240;
+  const base = height - 28;
+  const all = series.map((one) => one.values);
+  const thresholds = pooledThresholds(all);
+  const scale = across(thresholds, options, LEFT, width - RIGHT);
+  const y = (share) => base - share * (base - 12);
+  const marks = [0, 0.25, 0.5, 0.75, 1].map((share) => leftTick(y(share), `${Math.round(share * 100)}\u202f%`, width));
+  const lines = series.map((one, index) => {
+    const shares = lower
+      ? profile(one.values.map((value) => -value), thresholds.map((value) => -value).reverse()).reverse()
+      : profile(one.values, thresholds);
+    return group(one, index, svg("path", { class: "pr-way-of", d: stairs(thresholds, shares, scale, y, lower) }));
+  });
+  const said = series.map((one) => `${one.name}: half of the episodes reach ${number(quantile(one.values, 0.5), decimals)}`);
+  return picture(`${options.label ?? "Performance profiles"}. ${said.join("; ")}`, width, height, [
+    ...marks,
+    ...bottomAxis(scale, base, decimals, 12),
+    ...lines,
+  ]);
+}
+
+/**
+ * Values over time or steps.
+ *
+ * @param {{name: string, points: [number|string, number][], colour?: number}[]} series x is a number or a UTC time
+ * @param {{decimals?: number, label?: string, width?: number, low?: number, high?: number, stairs?: boolean,
+ *   reversed?: boolean}} options `stairs`: a value holds until the next; `reversed`: the least value is on top, as of places.
+ * @returns {SVGElement}
+ */
+export function lines(series, options = {}) {
+  const { decimals = 1, width = room(), reversed = false } = options;
+  const height = 220;
+  const base = height - 28;
+  const dated = series.some((one) => one.points.some(([x]) => typeof x === "string"));
+  const drawn = series.map((one) => one.points.map(([x, value]) => [typeof x === "string" ? Date.parse(x) : x, value]));
+  const points = drawn.flat();
+  const scale = across(points.map(([x]) => x), {}, LEFT + 12, width - RIGHT, 0);
+  const up = across(points.map(([, value]) => value), options, reversed ? 14 : base - 4, reversed ? base - 4 : 14);
+  const marks = ticks(up.low, up.high, 4, decimals).map(([value, words]) => leftTick(up.at(value), words, width));
+  const ways = drawn.map((way, index) => {
+    const places = way.map(([x, value]) => [scale.at(x), up.at(value)]);
+    const last = places[places.length - 1];
+    return group(series[index], index,
+      svg("path", { class: "pr-way-of", d: joined(places, options.stairs) }),
+      ...(last ? [svg("circle", { class: "pr-dot-of", cx: fixed(last[0]), cy: fixed(last[1]), r: 3 })] : []));
+  });
+  const ends = points.length ? [scale.least, scale.most] : [];
+  const words = ends.map((x) => (dated ? day(new Date(x).toISOString()) : number(x, 0)));
+  const said = series.map((one) => `${one.name}: ${one.points.length ? number(one.points[one.points.length - 1][1], decimals) : "none"}`);
+  return picture(`${options.label ?? "Over time"}. Last values: ${said.join("; ")}`, width, height, [
+    ...marks,
+    ...ends.slice(0, words[0] === words[1] ? 1 : 2).map((x, index) =>
+      svg("text", { class: "pr-tick", x: fixed(scale.at(x)), y: base + 18, "text-anchor": index ? "end" : "start" }, words[index])),
+    ...ways,
+  ]);
+}
+
+/**
+ * A score in its interval, as tables have it: the twin of `leaderboard/figures.interval`.
+ *
+ * @param {{score: number, low: number|null, high: number|null}} estimate
+ * @param {{low: number, high: number, marks?: number[]}} scale
+ * @param {number} decimals
+ * @returns {SVGElement}
+ */
+export function bar({ score, low, high }, scale, decimals) {
+  const at = (value) => Math.min(100, Math.max(0, (100 * (value - scale.low)) / (scale.high - scale.low)));
+  const known = Number.isFinite(low) && Number.isFinite(high) && low !== null && high !== null;
+  const middle = at(score);
+  let left = known ? at(low) : middle;
+  let right = known ? at(high) : middle;
+  if (right - left < 2) {
+    left = Math.min(Math.max(0, middle - 1), 98);
+    right = left + 2;
+  }
+  const words = `${number(score, decimals)}, 95 % interval ${span(known ? low : NaN, known ? high : NaN, decimals)}`;
+  return svg("svg", { class: "pr-bar", viewBox: "0 0 100 14", preserveAspectRatio: "none", role: "img", "aria-label": words },
+    svg("line", { class: "pr-axis", x1: 0, x2: 100, y1: 7, y2: 7 }),
+    ...(scale.marks ?? []).map((mark) =>
+      svg("line", { class: "pr-mark", x1: fixed(at(mark)), x2: fixed(at(mark)), y1: 1, y2: 13 })),
+    svg("rect", { class: "pr-span", x: fixed(left), y: 4, width: fixed(right - left), height: 6, rx: 1 }),
+    svg("line", { class: "pr-score", x1: fixed(middle), x2: fixed(middle), y1: 2, y2: 12 }));
+}
+
+/**
+ * The scale of `leaderboard/figures.scale_of`: it holds all of them with a little air, and has a width where all are equal.
+ *
+ * @param {(number|null|undefined)[]} values
+ * @param {number[]} marks
+ * @returns {{low: number, high: number, marks: number[]}}
+ */
+export function scaleOf(values, marks = []) {
+  const known = [...values, ...marks].filter((value) => typeof value === "number" && Number.isFinite(value));
+  const low = known.length ? known.reduce((x, y) => Math.min(x, y)) : 0;
+  const high = known.length ? known.reduce((x, y) => Math.max(x, y)) : 1;
+  const air = (high - low) * 0.04 || Math.max(Math.abs(high), 1);
+  return { low: low - air, high: high + air, marks };
+}
+
+function strip(one, index, top, scale, width, decimals) {
+  const { values } = one;
+  const centre = top + 36;
+  const shown = values.length > DOTS ? Array.from({ length: DOTS }, (_, i) => quantile(values, i / (DOTS - 1))) : values;
+  const dots = shown.map((value, i) =>
+    svg("circle", { class: "pr-dot-of", cx: fixed(scale.at(value)), cy: fixed(centre + 10 * scatter(i)), r: 2 }));
+  const name = svg("text", { class: "pr-name-of", x: 10, y: top + 14 }, clipped(one.name, width),
+    svg("title", {}, one.name));
+  if (!values.length) {
+    return group(one, index, name, svg("text", { class: "pr-tick", x: 10, y: centre + 4 }, "no episodes"));
+  }
+  const [lower, middle, upper] = [0.25, 0.5, 0.75].map((q) => scale.at(quantile(values, q)));
+  const x = scale.at(mean(values));
+  return group(one, index, name, ...dots,
+    svg("rect", { class: "pr-box-of", x: fixed(lower), y: centre - 13, width: fixed(Math.max(upper - lower, 1)), height: 26, rx: 2 }),
+    svg("line", { class: "pr-middle-of", x1: fixed(middle), x2: fixed(middle), y1: centre - 15, y2: centre + 15 }),
+    svg("path", { class: "pr-mean-of", d: `M${fixed(x)} ${centre - 6}l5 6l-5 6l-5 -6z` }, svg("title", {}, summary(values, decimals))));
+}
+
+/** The words of a strip, for those who can not see it. */
+function summary(values, decimals) {
+  if (!values.length) return "no episodes";
+  const [lower, middle, upper] = [0.25, 0.5, 0.75].map((q) => number(quantile(values, q), decimals));
+  return `${values.length} episodes, mean ${number(mean(values), decimals)}, median ${middle}, half of them from ${lower} to ${upper}`;
+}
+
+function group(one, index, ...children) {
+  return svg("g", { class: `pr-series-${(one.colour ?? index) % COLOURS}` }, ...children);
+}
+
+function picture(words, width, height, children) {
+  return svg("svg", { class: "pr-chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words, style: `max-width:${width}px` },
+    ...children);
+}
+
+/** A scale from `from` to `to` in pixels that holds the values, with air unless told. */
+function across(values, { low, high }, from, to, air = 0.04) {
+  const known = values.filter(Number.isFinite);
+  const least = known.length ? known.reduce((x, y) => Math.min(x, y)) : 0;
+  const most = known.length ? known.reduce((x, y) => Math.max(x, y)) : 1;
+  const margin = (most - least) * air || (most === least ? Math.max(Math.abs(most) * 0.1, 1) : 0);
+  const start = low ?? least - margin;
+  const end = high ?? most + margin;
+  const at = (value) => from + ((value - start) / (end - start || 1)) * (to - from);
+  return { low: start, high: end, least, most, from, to, at };
+}
+
+function bottomAxis(scale, y, decimals, top) {
+  const most = Math.max(2, Math.min(7, Math.floor((scale.to - scale.from) / 80)));
+  return [
+    svg("line", { class: "pr-axis", x1: scale.from, x2: scale.to, y1: y, y2: y }),
+    ...ticks(scale.low, scale.high, most, decimals).flatMap(([value, words]) => {
+      const x = fixed(scale.at(value));
+      return [
+        svg("line", { class: "pr-axis", x1: x, x2: x, y1: top, y2: y + 4 }),
+        svg("text", { class: "pr-tick", x, y: y + 16, "text-anchor": "middle" }, words),
+      ];
+    }),
+  ];
+}
+
+function leftTick(y, words, width) {
+  return svg("g", {},
+    svg("line", { class: "pr-axis", x1: LEFT, x2: width - RIGHT, y1: fixed(y), y2: fixed(y) }),
+    svg("text", { class: "pr-tick", x: LEFT - 6, y: fixed(y + 4), "text-anchor": "end" }, words));
+}
+
+/** Round numbers between two ends, at most so many, none finer than what is written; each with its words. */
+function ticks(low, high, most, decimals) {
+  const rough = Math.max((high - low) / most, 10 ** -decimals);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= rough * 0.999) ?? 10 * power;
+  const digits = [0, 1, 2, 3].find((count) => Math.abs(step - Number(step.toFixed(count))) < step * 1e-6) ?? decimals;
+  const found = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n += 1) {
+    found.push([n * step, number(n * step, digits)]);
+  }
+  return found;
+}
+
+/** The outline of a profile: level between thresholds, down behind each (up before each, where lower is better). */
+function stairs(thresholds, shares, scale, y, lower) {
+  const x = thresholds.map((value) => fixed(scale.at(value)));
+  const heights = shares.map((share) => fixed(y(share)));
+  if (!x.length) return "";
+  const way = lower ? [`M${fixed(scale.from)} ${fixed(y(0))}`] : [`M${fixed(scale.from)} ${heights[0]}`];
+  x.forEach((at, index) => {
+    if (lower) way.push(`H${at}`, `V${heights[index]}`);
+    else way.push(`V${heights[index]}`, `H${at}`);
+  });
+  way.push(lower ? `H${fixed(scale.to)}` : `V${fixed(y(0))}`, ...(lower ? [] : [`H${fixed(scale.to)}`]));
+  return way.join("");
+}
+
+function joined(places, level) {
+  return places
+    .map(([x, y], index) => {
+      if (!index) return `M${fixed(x)} ${fixed(y)}`;
+      return level ? `H${fixed(x)}V${fixed(y)}` : `L${fixed(x)} ${fixed(y)}`;
+    })
+    .join("");
+}
+
+/** Numbers from -1 to 1 that look scattered and are the same each time (the golden ratio's multiples). */
+function scatter(index) {
+  return 2 * ((index * 0.618033988749895) % 1) - 1;
+}
+
+/** As much of a name as a line holds, cut between whole characters. */
+function clipped(name, width) {
+  const most = Math.floor((width - 24) / 7.5);
+  const characters = [...new Intl.Segmenter().segment(name)].map((one) => one.segment);
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : name;
+}
+
+function fixed(value) {
+  return Number(value.toFixed(1));
+}
+
+/** The width of a picture: what a page has, and no more than reads well. */
+function room() {
+  return Math.max(280, Math.min(720, document.documentElement.clientWidth - 32));
+}

@@ -1,0 +1,223 @@
+/** What the compare page shows of the entries that are chosen. */
+
+import { bar, profiles, scaleOf, strips } from "./charts.js";
+import { agentPage } from "./compare-data.js";
+import { el } from "./dom.js";
+import { number, ranks, span } from "./format.js";
+import { improvement, mean, quantile } from "./stats.js";
+import { together } from "./compare-episodes.js";
+
+const HALF = 0.5;
+
+/**
+ * Everything about entries of a task that agents play alone.
+ *
+ * @param {object[]} entries as `compare-data.load` makes them, with a colour
+ * @param {Object<string, string>} data of the task's option
+ * @returns {Node[]}
+ */
+export function sections(entries, data) {
+  const decimals = Number(data.decimals);
+  const played = entries.filter((one) => one.values.length);
+  const unplayed = entries.filter((one) => !one.values.length);
+  return [
+    section("Scores", scores(entries, data, decimals),
+      note(`${data.metric}: ${data.direction} is better. Bars are 95 % intervals; upright lines are the anchors.`)),
+    ...(unplayed.length ? [note(`${unplayed.map((one) => one.name).join(", ")}: no episodes that are shown on this task.`)] : []),
+    ...(played.length ? episodes(played, data, decimals) : []),
+    ...together(played, data),
+    ...overall(entries),
+  ];
+}
+
+/**
+ * Everything about players of a game.
+ *
+ * @param {object[]} entries
+ * @param {Object<string, string>} data
+ * @param {{rows: object[], crosstable: object[]}} board the game's own document
+ * @returns {Node[]}
+ */
+export function gameSections(entries, data, board) {
+  const rows = new Map(board.rows.map((row) => [`${row.login}/${row.agent}`, row]));
+  const rated = entries.map((one) => ({ ...one, row: rows.get(one.id) ?? {} }));
+  return [
+    section("Ratings", ratings(rated),
+      note("400 points are odds of ten to one; bars are 95 % intervals of the difference to the rated 0.")),
+    ...(entries.length > 1 ? [section("Duels", duels(rated, board),
+      note("Points of the row in its matches against the column, two for a win and one for a draw. Green: more than half of them."))] : []),
+    ...overall(entries),
+  ];
+}
+
+function episodes(played, data, decimals) {
+  const series = played.map(({ name, values, colour }) => ({ name, values, colour }));
+  const word = { success_rate: "whether an episode succeeded", mean_length: "length of each episode" }[data.measure] ?? "return of each episode";
+  const shown = data.measure === "success_rate" ? 0 : Number(data.returnDecimals ?? decimals);
+  const lower = data.direction === "lower";
+  return [
+    section("Every episode",
+      strips(series, { decimals: shown, label: `The ${word}` }),
+      note(`A dot is the ${word}; the box reaches from the lower to the upper quartile, the stroke is the median and the diamond the mean.`),
+      summary(played, shown)),
+    section("Performance profiles",
+      legend(played),
+      profiles(series, { decimals: shown, lower, label: `Share of episodes that reach ${lower ? "at most" : "at least"} each value` }),
+      note(`The share of episodes with ${lower ? "at most" : "at least"} the value below. Where one line is above another throughout, it is better whatever counts as good.`)),
+    ...(played.length > 1 ? [section("Probability of improvement", matrix(played, lower),
+      note("How likely an episode of the row is better than one of the column, a tie counted by half, with its 95 % interval "
+        + "(Brunner and Munzel, Biometrical Journal 42, 2000, on the logit scale). Green: above ½ for sure; red: below it. "
+        + "It asks how often, a score asks by how much; the two need not agree."))] : []),
+  ];
+}
+
+function scores(entries, data, decimals) {
+  const marks = [data.random, data.reference].filter((one) => one !== undefined).map(Number);
+  const scale = scaleOf(entries.flatMap(({ row }) => estimateOf(row)), marks);
+  return table("Scores", ["Entry", "Place", "Ranks", right(data.metric), "95 % interval", right("Episodes"), right("Attempts")],
+    entries.map((one) => [named(one), ...standing(one.row), ...scored(one.row.estimate, scale, decimals, wordFor(one.row)),
+      right(one.row.episodes ?? "–"), right(one.row.attempts ?? "–")]));
+}
+
+function ratings(entries) {
+  const estimates = entries.map(({ row }) => row.rating && { score: row.rating.elo, low: row.rating.low, high: row.rating.high });
+  const scale = scaleOf(estimates.flatMap((one) => (one ? [one.score, one.low, one.high] : [])), [0]);
+  return table("Ratings", ["Player", "Place", "Ranks", right("Rating"), "95 % interval", right("Won"), right("Drawn"), right("Lost"), right("Opponents")],
+    entries.map((one, index) => [named(one), ...standing(one.row), ...scored(estimates[index], scale, 0),
+      ...["wins", "draws", "losses", "opponents"].map((name) => right(one.row[name] ?? "–"))]));
+}
+
+function duels(entries, board) {
+  const met = new Map();
+  for (const one of board.crosstable) {
+    met.set(`${one.row} ${one.column}`, one);
+    if (!met.has(`${one.column} ${one.row}`)) {
+      met.set(`${one.column} ${one.row}`, { ...one, wins: one.losses, losses: one.wins });
+    }
+  }
+  return cross(entries, "Duels", (row, column) => {
+    const one = met.get(`${row.id} ${column.id}`);
+    if (!one) return { words: "–", below: "not met" };
+    const points = 2 * one.wins + one.draws;
+    const all = one.wins + one.draws + one.losses;
+    return { words: `${points} of ${2 * all}`, below: `${one.wins} won, ${one.draws} drawn, ${one.losses} lost`, better: Math.sign(points - all) };
+  });
+}
+
+function matrix(played, lower) {
+  const sign = lower ? -1 : 1;
+  const worth = new Map(played.map((one) => [one, one.values.map((value) => sign * value)]));
+  return cross(played, "Probability of improvement", (row, column) => {
+    const { p, low, high } = improvement(worth.get(row), worth.get(column));
+    const better = low > HALF ? 1 : high < HALF ? -1 : 0;
+    return { words: number(p, 2), below: span(low, high, 2), better };
+  });
+}
+
+/** Everybody against everybody; a cell says its words, and by colour and to readers which side is better. */
+function cross(entries, label, cell) {
+  const said = { 1: "the row is better", "-1": "the column is better" };
+  const body = entries.map((row) => el("tr", {}, named(row),
+    ...entries.map((column) => {
+      if (row === column) return el("td", { class: "pr-self" }, el("span", { class: "pr-unseen" }, "itself"));
+      const { words, below, better = 0 } = cell(row, column);
+      const kind = better > 0 ? " pr-met-won" : better < 0 ? " pr-met-lost" : "";
+      return el("td", { class: `pr-met pr-against${kind}` }, el("b", {}, words), el("span", { class: "pr-interval" }, below),
+        better ? el("span", { class: "pr-unseen" }, `: ${said[better]}`) : null);
+    })));
+  const head = el("tr", {}, el("th", { scope: "col" }, "Row against column"),
+    ...entries.map((one) => el("th", { scope: "col", class: `pr-over pr-series-${one.colour}` }, swatch(), el("bdi", {}, one.name))));
+  return scroll(label, el("table", { class: "pr-board pr-cross" }, el("thead", {}, head), el("tbody", {}, ...body)), " pr-fit");
+}
+
+function overall(entries) {
+  const known = entries.filter((one) => one.overall?.estimate);
+  if (!known.length) return [];
+  const scale = scaleOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
+  const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))];
+  return [section("Across all tasks",
+    table("Across all tasks", ["Entry", "Place", "Ranks", right("Overall"), "95 % interval", ...tasks.map((task) => right(task))],
+      known.map((one) => [named(one), ...standing(one.overall), ...scored(one.overall.estimate, scale, 3),
+        ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
+    note("The random agent has 0 and the reference 1; a task without a score counts 0."))];
+}
+
+function summary(played, decimals) {
+  const shares = [["Least", 0], ["Lower quartile", 0.25], ["Median", 0.5], ["Upper quartile", 0.75], ["Greatest", 1]];
+  return table("Episodes in numbers", ["Entry", right("Mean"), ...shares.map(([word]) => right(word)), right("Episodes")],
+    played.map((one) => [named(one), right(number(mean(one.values), Math.max(decimals, 1))),
+      ...shares.map(([, q]) => right(number(quantile(one.values, q), decimals))), right(one.values.length)]));
+}
+
+function estimateOf(row) {
+  return row?.estimate ? [row.estimate.score, row.estimate.low, row.estimate.high] : [];
+}
+
+/** The cells of a place and of the places the data allows. */
+function standing(row) {
+  const known = typeof row?.place === "number";
+  return [
+    el("td", { class: "pr-place" }, known ? el("span", { class: "pr-number" }, row.place) : "–"),
+    el("td", { class: "pr-ranks" }, known ? ranks(row.rank_low, row.rank_high) : "–"),
+  ];
+}
+
+/** Why there is no score. */
+function wordFor({ state, verdict }) {
+  if (state === "failed") return verdict;
+  return state === undefined || state === "entered" ? "not entered" : state;
+}
+
+function scored(estimate, scale, decimals, state = "no rating") {
+  if (typeof estimate?.score !== "number") {
+    return [el("td", { class: "pr-value" }, "–"), el("td", { class: "pr-by" }, state)];
+  }
+  return [
+    el("td", { class: "pr-value" }, el("b", {}, number(estimate.score, decimals)), " ",
+      el("span", { class: "pr-interval" }, span(estimate.low, estimate.high, decimals))),
+    el("td", { class: "pr-picture" }, bar(estimate, scale, decimals)),
+  ];
+}
+
+function named(one) {
+  return el("th", { scope: "row", class: `pr-who pr-rowhead pr-series-${one.colour}` }, swatch(),
+    el("a", { class: "pr-agent", href: agentPage(one.id), title: one.id }, el("bdi", { class: "pr-clamp" }, one.name)));
+}
+
+function legend(entries) {
+  return el("ul", { class: "pr-legend" },
+    ...entries.map((one) => el("li", { class: `pr-series-${one.colour}` }, swatch(), el("bdi", {}, one.name))));
+}
+
+function swatch() {
+  return el("span", { class: "pr-swatch", "aria-hidden": "true" });
+}
+
+function right(words) {
+  return { right: String(words) };
+}
+
+/** Strings become cells, `right` ones on the right; made cells stay as they are. */
+function cellOf(tag, value, attributes = {}) {
+  if (value instanceof Node) return value;
+  const words = value.right ?? value;
+  return el(tag, { ...attributes, ...(value.right === undefined ? {} : { class: "pr-right" }) }, words);
+}
+
+function table(label, head, rows) {
+  return scroll(label, el("table", { class: "pr-board" },
+    el("thead", {}, el("tr", {}, ...head.map((one) => cellOf("th", one, { scope: "col" })))),
+    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((one) => cellOf("td", one)))))));
+}
+
+function scroll(label, inner, more = "") {
+  return el("div", { class: `pr-scroll${more}`, role: "region", "aria-label": label, tabindex: "0" }, inner);
+}
+
+function section(title, ...children) {
+  return el("section", {}, el("h2", {}, title), ...children);
+}
+
+function note(words) {
+  return el("p", { class: "pr-note" }, words);
+}

@@ -1,0 +1,133 @@
+/** The compare page: what is chosen stands in the address, and everything below follows from it. */
+
+import { el } from "./dom.js";
+import { agentPage, entriesOf, firstTask, gameOf, load } from "./compare-data.js";
+import { gameSections, sections } from "./compare-view.js";
+
+/** As many as there are colours. */
+const MOST = 8;
+/** Entries that the list offers at once. */
+const OFFERED = 40;
+
+const form = document.getElementById("pr-compare-form");
+if (form) begin(form);
+
+/** What stands on the page, and what its reader does with it. */
+function begin(shown) {
+  const by = (name) => document.getElementById(`pr-compare${name}`);
+  const [task, input, list, said, chosen, place] = ["-task", "-entry", "-entries", "-said", "-chosen", ""].map(by);
+  let entries = [];
+  let picked = [];
+  let turn = 0;
+
+  const option = () => task.selectedOptions[0];
+  const say = (words) => {
+    said.textContent = words;
+  };
+
+  async function fromAddress() {
+    const asked = new URLSearchParams(location.search);
+    picked = [...new Set((asked.get("agents") ?? "").split(",").filter((name) => /^[^/\s]{1,60}\/[^/\s]{1,60}$/.test(name)))];
+    picked = picked.slice(0, MOST);
+    const wanted = asked.get("task") ?? (picked.length ? await firstTask(picked[0]) : null);
+    const known = [...task.options].find((one) => one.value === wanted);
+    (known ?? task.options[0]).selected = true;
+    if (asked.has("task") && !known) say("There is no such task on this board.");
+    show();
+  }
+
+  function toAddress() {
+    const words = new URLSearchParams({ task: task.value, agents: picked.join(",") }).toString();
+    history.pushState(null, "", `?${words.replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%3A", ":")}`);
+    show();
+  }
+
+  async function show() {
+    turn += 1;
+    const mine = turn;
+    const data = { ...option().dataset, task: task.value, title: option().textContent };
+    chips();
+    place.hidden = !picked.length;
+    const [offered, found] = await Promise.all([entriesOf(data), Promise.all(picked.map((name) => load(name, data)))]);
+    if (mine !== turn) return;
+    entries = offered;
+    offer();
+    const game = data.kind === "game" ? await gameOf(data) : null;
+    if (mine !== turn) return;
+    const known = found.map((one, index) => ({ ...one, colour: index })).filter((one) => one.name);
+    const missing = found.filter((one) => !one.name).map((one) => one.id);
+    chips(found);
+    if (missing.length) say(`Nobody is called ${missing.join(", ")} here.`);
+    else if (!entries.length) say("Nobody has a place on this task yet.");
+    else if (picked.length === 1) say("Add another entry to compare it with.");
+    place.replaceChildren(...(game ? gameSections(known, data, game) : sections(known, data)));
+  }
+
+  function chips(found = []) {
+    chosen.replaceChildren(
+      ...picked.map((id, index) => {
+        const name = found[index]?.name ?? entries.find((one) => one.id === id)?.name ?? id;
+        const away = el("button", { type: "button", class: "pr-away", "aria-label": `Leave out ${name}` }, "×");
+        away.addEventListener("click", () => {
+          picked = picked.filter((one) => one !== id);
+          say(`${name} is left out.`);
+          toAddress();
+          input.focus();
+        });
+        return el("li", { class: `pr-series-${index}` },
+          el("span", { class: "pr-swatch", "aria-hidden": "true" }),
+          el("a", { href: agentPage(id), title: id }, el("bdi", {}, name)),
+          away);
+      }),
+    );
+  }
+
+  /** Those whose name, login or agent holds what is typed; the first ones on the board where nothing is. */
+  function matching() {
+    const typed = input.value.trim().toLocaleLowerCase();
+    return entries.filter((one) => !picked.includes(one.id) && one.search.includes(typed));
+  }
+
+  function offer() {
+    list.replaceChildren(
+      ...matching()
+        .slice(0, OFFERED)
+        .map((one) => el("option", { value: one.id }, one.place ? `${one.name} (place ${one.place})` : one.name)),
+    );
+  }
+
+  function add(id) {
+    if (picked.length >= MOST) {
+      say(`${MOST} entries are as many as can be told apart; leave one out first.`);
+      return;
+    }
+    input.value = "";
+    picked = [...picked, id];
+    say("");
+    toAddress();
+  }
+
+  shown.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const typed = input.value.trim().toLocaleLowerCase();
+    const fits = matching();
+    const exact = fits.find((one) => one.id.toLocaleLowerCase() === typed);
+    if (exact ?? (typed && fits[0])) add((exact ?? fits[0]).id);
+    else say(typed ? `Nobody else on this task fits “${input.value.trim()}”.` : "Type a name, a login or login/agent.");
+  });
+  input.addEventListener("input", () => {
+    const exact = entries.find((one) => one.id === input.value && !picked.includes(one.id));
+    // A browser that takes from its list says so only by the whole value standing there at once.
+    if (exact && list.querySelector(`option[value="${CSS.escape(exact.id)}"]`) && !isPrefix(exact.id)) add(exact.id);
+    else offer();
+  });
+  const isPrefix = (id) => entries.some((one) => one.id !== id && one.id.startsWith(id) && !picked.includes(one.id));
+  task.addEventListener("change", () => {
+    say("");
+    toAddress();
+  });
+  window.addEventListener("popstate", () => fromAddress());
+  document.querySelector(".pr-without-script")?.remove();
+  shown.hidden = false;
+  fromAddress();
+}

@@ -1,0 +1,71 @@
+/** Making elements without ever reading text as markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+const ROOT = new URL("../../", import.meta.url);
+
+/**
+ * An HTML element.
+ *
+ * @param {string} tag
+ * @param {Object<string, unknown>} [attributes] false, null and undefined leave one out, true leaves it without a value; a
+ *   function under `onclick` and the like is listened with
+ * @param {...(Node|string|number|null|undefined|false|Array)} children text becomes text nodes; nothing is skipped
+ * @returns {HTMLElement}
+ */
+export function el(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/**
+ * An SVG element; otherwise as `el`.
+ *
+ * @param {string} tag
+ * @param {Object<string, unknown>} [attributes]
+ * @param {...(Node|string|number|null|undefined|false|Array)} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/**
+ * The root of the site, wherever it lies: this file is at assets/js/ below it.
+ *
+ * @returns {URL} ends with a slash
+ */
+export function root() {
+  return new URL(ROOT);
+}
+
+/**
+ * An address that may be linked to: one below this site, or one with http or https.
+ *
+ * @param {string} address
+ * @returns {string|null} null for any other kind, which must stay text
+ */
+export function safe(address) {
+  try {
+    const found = new URL(address, ROOT);
+    return ["http:", "https:"].includes(found.protocol) ? found.href : null;
+  } catch {
+    return null;
+  }
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === "function" && name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) append(element, child);
+    else if (child instanceof Node) element.append(child);
+    else if (child !== null && child !== undefined && child !== false) element.append(String(child));
+  }
+}

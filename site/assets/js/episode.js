@@ -1,0 +1,232 @@
+/**
+ * Episodes as moving pictures. All frames of an episode are one picture, row by row; a window of one frame's size shows
+ * one of them. Pages load this file for its players; the compare page makes figures of its own with `create` and plays
+ * several in step with `together`.
+ */
+import { el, root, svg } from "./dom.js";
+
+const FRAMES_A_SECOND = 12;
+/** How many moments several episodes in step are played in. */
+const MOMENTS = 60;
+const ICONS = {
+  play: "M4 2 14 8 4 14Z",
+  pause: "M3 2h4v12H3ZM9 2h4v12H9Z",
+  back: "M13 2v12L6 8ZM3 2h2.5v12H3Z",
+  forward: "M3 2v12l7-6ZM10.5 2H13v12h-2.5Z",
+};
+const STILL = "pullrank-still";
+
+/** The window of a figure: which frame it shows, and after how many steps that was taken. */
+class Screen {
+  constructor(figure) {
+    const { columns, frames, steps } = figure.dataset;
+    this.columns = Math.max(1, Number(columns));
+    this.steps = steps.split(",").map(Number).slice(0, Number(frames));
+    this.rows = Math.ceil(this.steps.length / this.columns);
+    this.image = figure.querySelector(".pr-screen img");
+    this.label = this.image.alt.replace(": its first picture", "");
+  }
+
+  show(index) {
+    const row = Math.floor(index / this.columns);
+    const column = index % this.columns;
+    this.image.style.transform = `translateX(${(-100 * column) / this.columns}%)`;
+    this.image.parentElement.style.transform = `translateY(${(-100 * row) / this.rows}%)`;
+  }
+
+  /** The last frame that was taken by then. */
+  showAt(step) {
+    let index = 0;
+    while (index + 1 < this.steps.length && this.steps[index + 1] <= step) index += 1;
+    this.show(index);
+  }
+}
+
+/** Play, step and slide through moments; knows nothing of pictures. */
+class Bar {
+  constructor(moments, label, show) {
+    this.moments = moments;
+    this.show = show;
+    this.at = 0;
+    this.request = null;
+    this.play = this.button("play", "Play", () => this.toggle());
+    this.back = this.button("back", "Step back", () => this.step(-1));
+    this.forward = this.button("forward", "Step forward", () => this.step(1));
+    this.slider = el("input", {
+      type: "range", class: "pr-track", min: 0, max: moments.length - 1, step: 1, value: 0, "aria-label": `Step of ${label}`,
+      oninput: () => this.go(Number(this.slider.value)),
+    });
+    this.said = el("span", { class: "pr-step", "aria-hidden": "true" });
+    this.element = el("div", { class: "pr-player", role: "group", "aria-label": `Player of ${label}` },
+      this.play, this.back, this.forward, this.slider, this.said);
+    this.set(0);
+  }
+
+  get last() { return this.moments.length - 1; }
+
+  button(icon, label, onclick) {
+    return el("button", { type: "button", class: "pr-key", "aria-label": label, title: label, onclick },
+      svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: ICONS[icon] })));
+  }
+
+  /** To a moment that a reader asked for: whatever plays, stops. */
+  go(index) {
+    this.pause();
+    this.set(index);
+  }
+
+  step(by) { this.go(this.at + by); }
+
+  set(index) {
+    this.at = Math.max(0, Math.min(this.last, index));
+    this.slider.value = this.at;
+    this.slider.setAttribute("aria-valuetext", `step ${this.moments[this.at]} of ${this.moments[this.last]}`);
+    this.said.textContent = `${this.moments[this.at]} / ${this.moments[this.last]}`;
+    this.show(this.at);
+  }
+
+  toggle() {
+    if (this.request === null) this.run();
+    else this.pause();
+  }
+
+  run() {
+    if (this.at === this.last) this.set(0);
+    this.dress("pause", "Pause");
+    const from = this.at;
+    let begun = null;
+    const tick = (now) => {
+      begun ??= now;
+      const index = from + Math.floor(((now - begun) / 1000) * FRAMES_A_SECOND);
+      if (index !== this.at) this.set(index);
+      this.request = requestAnimationFrame(tick);
+      if (this.at === this.last) this.pause();
+    };
+    this.request = requestAnimationFrame(tick);
+  }
+
+  pause() {
+    if (this.request === null) return;
+    cancelAnimationFrame(this.request);
+    this.request = null;
+    this.dress("play", "Play");
+  }
+
+  dress(icon, label) {
+    this.play.querySelector("path").setAttribute("d", ICONS[icon]);
+    this.play.setAttribute("aria-label", label);
+    this.play.title = label;
+  }
+
+  /** Keys of whatever holds the bar; a slider and a button know their own. */
+  press(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const slides = event.target === this.slider;
+    const presses = event.target instanceof HTMLButtonElement;
+    const keys = {
+      " ": !presses && (() => this.toggle()),
+      k: () => this.toggle(),
+      ArrowLeft: !slides && (() => this.step(-1)),
+      ArrowRight: !slides && (() => this.step(1)),
+      Home: !slides && (() => this.go(0)),
+      End: !slides && (() => this.go(this.last)),
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+}
+
+/**
+ * Make a player of a figure: play and pause, step, slide; the same by Space or K, arrows, Home and End.
+ *
+ * @param {HTMLElement} figure `<figure class="pr-episode">` as the site's pages have them, or one of `create`
+ * @returns {HTMLElement} the figure
+ */
+export function mount(figure) {
+  if (figure.querySelector(".pr-player")) return figure;
+  const screen = new Screen(figure);
+  const bar = new Bar(screen.steps, `${screen.label}`, (index) => screen.show(index));
+  screen.image.alt = screen.label;
+  figure.querySelector(".pr-screen").after(bar.element);
+  figure.addEventListener("keydown", (event) => bar.press(event));
+  return figure;
+}
+
+/**
+ * A figure of an episode as the documents below `api/` describe it; a still picture until it is given to `mount` or
+ * `together`.
+ *
+ * @param {{which: string, number: number, total: number, length: number, file: string, columns: number, width: number,
+ *   height: number, steps: number[]}} episode
+ * @param {{name?: string, said?: string}} [options] whose it is, shown above it; what stands below it
+ * @returns {HTMLElement}
+ */
+export function create(episode, { name = "", said = "" } = {}) {
+  const file = /episodes\/[0-9a-f]+-[a-z]+\.webp$/.exec(episode.file);
+  if (!file) throw new TypeError("no picture of this site");
+  const source = new URL(file[0], root());
+  const { columns, width, height, steps } = episode;
+  const rows = Math.ceil(steps.length / columns);
+  const image = el("img", {
+    src: source.href, alt: `${name ? `${name}, ` : ""}${episode.which} episode: its first picture`,
+    width: columns * width, height: rows * height, loading: "lazy",
+  });
+  const screen = el("span", { class: "pr-screen" }, el("span", {}, image));
+  screen.style.setProperty("--pr-columns", String(Number(columns)));
+  screen.style.setProperty("--pr-rows", String(rows));
+  screen.style.aspectRatio = `${Number(width)} / ${Number(height)}`;
+  const facts = { columns, frames: steps.length, width, height, steps: steps.join(",") };
+  const figure = el("figure", { class: "pr-episode" }, screen,
+    el("figcaption", {}, name ? el("b", {}, el("bdi", {}, name)) : null, " ", el("span", {}, said)));
+  Object.assign(figure.dataset, facts);
+  return figure;
+}
+
+/**
+ * One player for several figures: all show the same step of their episodes, and one that ends earlier holds its last.
+ *
+ * @param {HTMLElement[]} figures of `create`, or of the site's pages, that are not players of their own
+ * @param {{label?: string}} [options] what is played, for who does not see it
+ * @returns {HTMLElement} the player, to be put beside them
+ */
+export function together(figures, { label = "all episodes in step" } = {}) {
+  const screens = figures.map((figure) => new Screen(figure));
+  for (const screen of screens) screen.image.alt = screen.label;
+  const most = Math.max(0, ...screens.map((screen) => screen.steps.at(-1)));
+  const count = Math.min(MOMENTS, most);
+  const moments = Array.from({ length: count + 1 }, (_, i) => (count ? Math.round((most * i) / count) : 0));
+  const bar = new Bar(moments, label, (index) => screens.forEach((screen) => screen.showAt(moments[index])));
+  for (const holder of [bar.element, ...figures]) holder.addEventListener("keydown", (event) => bar.press(event));
+  bar.element.classList.add("pr-together");
+  return bar.element;
+}
+
+/** Where small pictures move by themselves, a reader can stop them, and finds them still the next time. */
+function stopping() {
+  const first = document.querySelector(".pr-moving");
+  if (!first) return;
+  const button = el("button", { type: "button", class: "pr-still-key", onclick: () => hold(!isStill()) });
+  const isStill = () => "still" in document.documentElement.dataset;
+  const hold = (still) => {
+    if (still) document.documentElement.dataset.still = "";
+    else delete document.documentElement.dataset.still;
+    button.textContent = still ? "Let the pictures move" : "Hold the pictures still";
+    try {
+      localStorage.setItem(STILL, still ? "1" : "");
+    } catch {
+      // A reader may forbid storage.
+    }
+  };
+  let kept = "";
+  try {
+    kept = localStorage.getItem(STILL) ?? "";
+  } catch {
+    // As above.
+  }
+  (first.closest(".pr-cards") ?? first).before(button);
+  hold(kept === "1");
+}
+
+for (const figure of document.querySelectorAll("figure.pr-episode[data-steps]")) mount(figure);
+stopping();

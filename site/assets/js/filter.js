@@ -1,0 +1,84 @@
+/** The controls above a board: search, filters, columns, the switch for what failed, and files of what is shown. */
+
+import { el } from "./dom.js";
+import { narrowed } from "./view.js";
+
+const FIELDS = [
+  ["agent", "Agent", { type: "search" }],
+  ["author", "Author", { type: "search" }],
+  ["algorithm", "Algorithm", { type: "search" }],
+  ["min", "Score from", { type: "number", step: "any" }],
+  ["max", "Score to", { type: "number", step: "any" }],
+  ["from", "Date from", { type: "date" }],
+  ["to", "Date to", { type: "date" }],
+];
+const KINDS = ["policy", "script", "image"];
+
+/**
+ * Controls that say what changed.
+ *
+ * @param {{id: string, label: string, usual: boolean}[]} heads the columns there are
+ * @param {{isGame: boolean, unranked: number}} board
+ * @param {(patch: object, typed: string) => void} change what is to be seen now; `typed` names the field that is typed in
+ * @param {(form: "csv"|"json") => void} save
+ * @returns {{element: HTMLElement, show: (view: import("./view.js").View) => void, say: (text: string) => void}}
+ */
+export function controls(heads, board, change, save) {
+  const inputs = new Map();
+  const field = (name, label, attributes) => {
+    const input = el("input", { ...attributes, name, autocomplete: "off", oninput: () => change({ [name]: input.value }, name) });
+    inputs.set(name, input);
+    return el("label", {}, el("span", {}, label), input);
+  };
+  const flip = (name, label) => {
+    const input = el("input", { type: "checkbox", name, onchange: () => change({ [name]: input.checked }, "") });
+    inputs.set(name, input);
+    return el("label", { class: "pr-switch" }, input, label);
+  };
+  const kind = el("select", { name: "kind", onchange: () => change({ kind: kind.value }, "") },
+    el("option", { value: "" }, "any"), KINDS.map((one) => el("option", { value: one }, one)));
+  inputs.set("kind", kind);
+  const boxes = heads.map((head) => ({ id: head.id, usual: head.usual, box: el("input", { type: "checkbox", onchange: columns }), label: head.label }));
+  function columns() {
+    const chosen = boxes.filter((one) => one.box.checked).map((one) => one.id);
+    const usual = boxes.filter((one) => one.usual).map((one) => one.id);
+    // Without any column there is nothing to see, and no box to bring one back by.
+    change({ columns: !chosen.length || chosen.join() === usual.join() ? [] : chosen }, "");
+  }
+  const filters = el("summary", {}, "Filters");
+  const status = el("p", { class: "pr-note pr-found", role: "status" });
+  const clear = el("button", { type: "button", class: "pr-button", onclick: () => change(nothing(), "") }, "Clear filters");
+  const fields = board.isGame ? FIELDS.filter(([name]) => name !== "algorithm") : FIELDS;
+  const element = el("div", { class: "pr-controls", role: "group", "aria-label": "What the table shows" },
+    field("find", "Find", { type: "search", placeholder: "agent, author, algorithm" }),
+    el("details", { class: "pr-tool" }, filters, el("div", { class: "pr-fields" },
+      fields.map(([name, label, attributes]) => field(name, label, attributes)),
+      !board.isGame && el("label", {}, el("span", {}, "Kind"), kind), flip("verified", "verified by the host"), clear)),
+    el("details", { class: "pr-tool" }, el("summary", {}, "Columns"), el("div", { class: "pr-fields" },
+      boxes.map((one) => el("label", { class: "pr-switch" }, one.box, one.label)))),
+    board.unranked > 0 && flip("failed", `Failed and withdrawn (${board.unranked})`),
+    el("span", { class: "pr-files" },
+      el("button", { type: "button", class: "pr-button", title: "what the table shows, as a file", onclick: () => save("csv") }, "Save as CSV"),
+      el("button", { type: "button", class: "pr-button", title: "what the table shows, as a file", onclick: () => save("json") }, "Save as JSON")));
+  return {
+    element: el("div", {}, element, status),
+    show: (view) => {
+      for (const [name, input] of inputs) {
+        if (input.type === "checkbox") input.checked = view[name];
+        // What is being typed keeps its cursor.
+        else if (input.value !== view[name]) input.value = view[name];
+      }
+      for (const one of boxes) one.box.checked = view.columns.length ? view.columns.includes(one.id) : one.usual;
+      const count = narrowed(view);
+      filters.textContent = count ? `Filters (${count})` : "Filters";
+      clear.disabled = !count && !view.find;
+    },
+    say: (text) => {
+      if (status.textContent !== text) status.textContent = text;
+    },
+  };
+}
+
+function nothing() {
+  return { find: "", agent: "", author: "", algorithm: "", min: "", max: "", from: "", to: "", kind: "", verified: false };
+}

@@ -1,0 +1,214 @@
+/** A submission as the form has it: what is wrong with it, in the words of `pullrank check`, and the files it becomes. */
+
+/** GitHub's pages take addresses up to about 8 KiB; longer ones end in an error page. */
+export const LONGEST = 8000;
+const LINE = 60;
+const TEXT = 2000;
+const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-'";
+const LOGIN_RULE = "a GitHub login: letters, digits and single hyphens, at most 39 characters";
+/** What the file of an agent must define, by its adapter; scripts/commands/check.py has the same. */
+const DEFINES = {
+  "": ["Agent", "defines no class Agent; write 'class Agent' with a method act(self, observation)"],
+  "rl-arena": ["Player", "defines no class Player; rl-arena's players are a class of that name with start, step and end"],
+};
+/** Words that YAML takes for something else than text. */
+const NOT_TEXT = /^(true|false|yes|no|on|off|null|y|n|~)$/i;
+
+/**
+ * @typedef {{login: string, agent: string, name: string, algorithm: string, kind: string, adapter: string, image: string,
+ *   tasks: string[], all: boolean, description: string, license: string, authors: string, terms: boolean,
+ *   meta: Object<string, string|boolean>, source: string}} Draft what stands in the form
+ */
+
+/**
+ * The file that holds the agent.
+ *
+ * @param {Draft} draft
+ * @returns {string|null} null for an image, which lies elsewhere
+ */
+export function sourceName(draft) {
+  if (draft.kind === "image") return null;
+  return draft.kind === "script" ? "submission.py" : "agent.py";
+}
+
+/**
+ * What is wrong, each with the field it is about.
+ *
+ * @param {Draft} draft
+ * @param {object} rules the document `submit/form.json`
+ * @returns {{field: string, words: string}[]}
+ */
+export function faults(draft, rules) {
+  const found = [];
+  const add = (field, words) => words && found.push({ field, words });
+  const matches = (pattern, text) => new RegExp(`^(?:${pattern})$`, "u").test(text);
+  add("login", matches(rules.patterns.login, draft.login) ? "" : `must be ${LOGIN_RULE}`);
+  if (draft.login.toLowerCase() === "local") {
+    add("login", "the login local stands for the example agents; submit under another account");
+  }
+  if (rules.bans.some((login) => login.toLowerCase() === draft.login.toLowerCase())) {
+    add("login", "may not take part on this board; its rules say why");
+  }
+  add("agent", matches(rules.patterns.agent, draft.agent) ? "" : `must be ${NAME_RULE}`);
+  add("name", lineFault(draft.name, rules));
+  add("algorithm", lineFault(draft.algorithm, rules));
+  for (const field of ["license", "authors"]) {
+    for (const one of field === "authors" ? people(draft) : [draft[field]]) add(field, one && lineFault(one, rules));
+  }
+  if (people(draft).length > 20) add("authors", "up to 20 names");
+  add("description", textFault(draft.description, rules));
+  if (!draft.all && !draft.tasks.length) add("tasks", "'tasks' is an empty list; name a task or write 'all'");
+  if (draft.all && !rules.tasks.some((task) => fits(draft, task))) add("kind", `this board has no task for the kind ${draft.kind}`);
+  if (draft.kind === "image") {
+    const named = /^[a-z0-9.-]+(:\d+)?\/\S+@sha256:[0-9a-f]{64}$/.test(draft.image);
+    add("image", named && !/@sha256:0{64}$/.test(draft.image) ? "" : "must be an image with its digest: host/name@sha256:<64 digits>, such as ghcr.io/alice/agent@sha256:0123…");
+  } else {
+    for (const words of sourceFaults(draft, rules)) add("source", words);
+  }
+  if (rules.terms && !draft.terms) add("terms", "must be accepted to take part");
+  for (const field of rules.fields) {
+    const answer = draft.meta[field.name];
+    if (field.required && (answer === undefined || answer === "")) add(`meta-${field.name}`, "must be answered");
+    else if (typeof answer === "string" && answer) add(`meta-${field.name}`, textFault(answer, rules));
+  }
+  return found;
+}
+
+/**
+ * Whether an agent of this kind is measured on a task.
+ *
+ * @param {Draft} draft
+ * @param {{kind: string}} task
+ * @returns {boolean}
+ */
+export function fits(draft, task) {
+  return (draft.kind === "script") === (task.kind === "script");
+}
+
+/** A rough look at Python: what every reader of the file would trip over. `pullrank check` parses it for good. */
+function sourceFaults(draft, rules) {
+  const name = sourceName(draft);
+  const source = draft.source;
+  if (!source.trim()) return [`${name}: the entry file does not exist; write it, or choose a file`];
+  if (new TextEncoder().encode(source).length > rules.kib * 1024) {
+    return [`the folder holds more than ${rules.kib} KiB; shrink or quantise weights`];
+  }
+  if (source.includes("\0")) return [`${name}: holds a zero byte, so it is not Python source; commit the .py file`];
+  if (source.includes("\ufffd")) return [`${name}: is not UTF-8 text; save the source as UTF-8`];
+  const code = withoutTexts(source);
+  const found = [];
+  if (code.open) found.push(`${name}:${code.open}: a text begins here and does not end; correct the syntax`);
+  const bracket = unbalanced(code.text);
+  if (bracket && !code.open) found.push(`${name}:${bracket.line}: ${bracket.words}; correct the syntax`);
+  const mixed = source.split("\n").findIndex((line) => /^ +\t|^\t+ /.test(line));
+  if (mixed >= 0) found.push(`${name}:${mixed + 1}: indents with tabs and spaces; use one of them`);
+  if (draft.kind === "policy" && draft.adapter in DEFINES) {
+    const [wanted, missing] = DEFINES[draft.adapter];
+    const defined = new RegExp(`^(class\\s+${wanted}\\b|${wanted}\\s*=|(from\\s.+)?import\\s.*\\b${wanted}\\b)`, "m");
+    if (!defined.test(code.text)) found.push(`${name}:1: ${missing}`);
+    else if (!draft.adapter && /^class\s+Agent\s*(\(\s*\))?\s*:/m.test(code.text) && !/\bdef\s+act(_batch)?\s*\(/.test(code.text)) {
+      found.push(`${name}:1: class Agent has no method act(self, observation); write it`);
+    }
+  }
+  return found;
+}
+
+/** The source with comments and the insides of texts blanked, line by line as it was; where a text is open, its line. */
+function withoutTexts(source) {
+  const token = /#[^\n]*|("""|''')(?:\\[\s\S]|(?!\1)[\s\S])*(\1|$)|"(?:\\[\s\S]|[^"\\\n])*("|\n|$)|'(?:\\[\s\S]|[^'\\\n])*('|\n|$)/g;
+  let open = 0;
+  const text = source.replace(token, (whole, triple, tripleEnd, double, single, at) => {
+    const ended = whole.startsWith("#") || (triple ? tripleEnd === triple && whole.length >= 6 : whole[0] === whole[whole.length - 1] && whole.length > 1);
+    if (!ended && !open) open = source.slice(0, at).split("\n").length;
+    return whole.replace(/[^\n]/g, " ");
+  });
+  return { text, open };
+}
+
+function unbalanced(code) {
+  const pairs = { ")": "(", "]": "[", "}": "{" };
+  const open = [];
+  let line = 1;
+  for (const sign of code) {
+    if (sign === "\n") line += 1;
+    else if ("([{".includes(sign)) open.push({ sign, line });
+    else if (sign in pairs && open.pop()?.sign !== pairs[sign]) return { line, words: `unmatched '${sign}'` };
+  }
+  return open.length ? { line: open[open.length - 1].line, words: `'${open[open.length - 1].sign}' was never closed` } : null;
+}
+
+function lineFault(text, rules) {
+  if (/[\n\t]/.test(text)) return "must be a single line";
+  if (!text || text !== text.trim()) return "must not be empty or begin or end with a space";
+  if ([...text].length > LINE) return `has ${[...text].length} characters, at most ${LINE} are allowed; shorten it`;
+  return invisibleFault(text, rules);
+}
+
+function textFault(text, rules) {
+  if ([...text].length > TEXT) return `has ${[...text].length} characters, at most ${TEXT} are allowed; shorten it`;
+  return invisibleFault(text, rules);
+}
+
+function invisibleFault(text, rules) {
+  const found = new RegExp(rules.patterns.invisible, "u").exec(text);
+  if (!found) return "";
+  const code = found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return `holds the invisible character U+${code}; remove it`;
+}
+
+function people(draft) {
+  return draft.authors.split(",").map((one) => one.trim()).filter(Boolean);
+}
+
+/**
+ * submission.yml. Whatever YAML could take for something else stands in double quotes, which are JSON's.
+ *
+ * @param {Draft} draft
+ * @param {object} rules
+ * @returns {string}
+ */
+export function manifest(draft, rules) {
+  const list = (values) => `[${values.map(scalar).join(", ")}]`;
+  const lines = [`name: ${scalar(draft.name)}`, `algorithm: ${scalar(draft.algorithm)}`, `kind: ${draft.kind}`];
+  lines.push(`entry: ${scalar(draft.kind === "image" ? draft.image : sourceName(draft))}`);
+  if (draft.kind === "policy" && draft.adapter) lines.push(`adapter: ${draft.adapter}`);
+  lines.push(`tasks: ${draft.all ? "all" : list(draft.tasks)}`);
+  const authors = people(draft);
+  if (authors.length) lines.push(`authors: ${list(authors)}`);
+  if (draft.description.trim()) lines.push(`description: ${scalar(draft.description.trim().replaceAll("\r\n", "\n"))}`);
+  if (draft.license) lines.push(`license: ${scalar(draft.license)}`);
+  if (rules.terms) lines.push(`terms: ${draft.terms}`);
+  const meta = Object.entries(draft.meta).filter(([, answer]) => answer !== "");
+  if (meta.length) lines.push("meta:", ...meta.map(([name, answer]) => `  ${scalar(name)}: ${answer === true || answer === false ? answer : scalar(answer)}`));
+  return `${lines.join("\n")}\n`;
+}
+
+function scalar(text) {
+  const plain = /^[A-Za-z][A-Za-z0-9 ._-]*$/.test(text) && !text.endsWith(" ") && !NOT_TEXT.test(text);
+  return plain ? text : JSON.stringify(text);
+}
+
+/**
+ * The folder of an agent in the repository.
+ *
+ * @param {Draft} draft
+ * @returns {string}
+ */
+export function folder(draft) {
+  return `submissions/${draft.login}/${draft.agent}`;
+}
+
+/**
+ * GitHub's page that proposes a new file, filled in.
+ *
+ * @param {string} repository the board's address, or the fork's
+ * @param {string} branch
+ * @param {string} path
+ * @param {string} content
+ * @returns {string|null} null where the address would be too long
+ */
+export function newFile(repository, branch, path, content) {
+  const place = branch.split("/").map(encodeURIComponent).join("/");
+  const address = `${repository}/new/${place}?filename=${encodeURIComponent(path)}&value=${encodeURIComponent(content)}`;
+  return address.length > LONGEST ? null : address;
+}

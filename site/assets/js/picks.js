@@ -1,0 +1,80 @@
+/** Entries picked on a board: how their returns are spread, and for two of them which is likely to do better. */
+
+import { el, root } from "./dom.js";
+import { number } from "./format.js";
+
+/**
+ * The panel of picked entries.
+ *
+ * @param {{task: string, decimals: number}} board
+ * @param {(who: string) => void} drop takes one out again
+ * @returns {{element: HTMLElement, show: (picked: string[], names: Map<string, string>) => Promise<void>}}
+ */
+export function panel(board, drop) {
+  const chips = el("ul", { class: "pr-chips" });
+  const body = el("div", { class: "pr-picked" });
+  const element = el("section", { class: "pr-picks", "aria-label": "Picked entries", hidden: true },
+    el("h3", {}, "Picked"), chips, body);
+  const returns = new Map();
+  let newest = 0;
+
+  async function show(picked, names) {
+    element.hidden = !picked.length;
+    const called = (who) => names.get(who) ?? who;
+    chips.replaceChildren(...picked.map((who, index) => el("li", { class: `pr-series-${index}` }, el("bdi", {}, called(who)), " ",
+      el("button", { type: "button", class: "pr-drop", "aria-label": `Take ${called(who)} out`, onclick: () => drop(who) }, "×"))));
+    const turn = ++newest;
+    if (!picked.length) return body.replaceChildren();
+    for (const who of picked) if (!returns.has(who)) returns.set(who, returnsOf(who, board.task));
+    const found = await Promise.all(picked.map(async (who, index) => ({ name: called(who), colour: index, values: await returns.get(who) })));
+    const [charts, stats] = await Promise.all([import("./charts.js"), import("./stats.js")]);
+    // Whoever picks faster than documents come wants to see the last choice.
+    if (turn === newest) body.replaceChildren(...pictures(found, board, charts, stats), compareLink(board.task, picked));
+  }
+  return { element, show };
+}
+
+/** The returns of an agent on a task; empty where there are none to be had. */
+async function returnsOf(who, task) {
+  try {
+    const [login, agent] = who.split("/").map(encodeURIComponent);
+    const answer = await fetch(new URL(`api/agents/${login}/${agent}.json`, root()));
+    if (!answer.ok) return [];
+    const tasks = Object.values((await answer.json()).tasks ?? {});
+    const values = tasks.find((one) => one.task === task || one.id === task)?.returns ?? [];
+    return values.filter((value) => typeof value === "number");
+  } catch {
+    return [];
+  }
+}
+
+function pictures(found, board, charts, stats) {
+  const known = found.filter((one) => one.values.length);
+  const lost = found.filter((one) => !one.values.length);
+  const parts = [];
+  if (known.length) parts.push(figure(charts.strips(known, { decimals: board.decimals, label: "Returns of each episode" }), "Return of each episode; the box holds the middle half."));
+  if (known.length === 2 && found.length === 2) parts.push(...duel(known, board, charts, stats));
+  if (lost.length) parts.push(el("p", { class: "pr-note" }, "No returns to show of ", lost.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
+  if (found.length === 1) parts.push(el("p", { class: "pr-note" }, "Pick a second one to see which of the two is likely to do better."));
+  return parts;
+}
+
+function duel([one, other], board, charts, stats) {
+  const { p, low, high } = stats.improvement(one.values, other.values);
+  const percent = (share) => `${number(100 * share, 0)} %`;
+  return [
+    figure(charts.profiles([one, other], { decimals: board.decimals }), "Performance profile: the share of episodes with at least that return."),
+    el("p", { class: "pr-improvement" }, "An episode of ", el("bdi", {}, one.name), " has a higher return than one of ", el("bdi", {}, other.name),
+      " with probability ", el("b", {}, percent(p)), ` (95 % interval ${percent(low)} to ${percent(high)}; equal ones count half).`),
+  ];
+}
+
+function figure(picture, words) {
+  return el("figure", { class: "pr-chart" }, picture, el("figcaption", {}, words));
+}
+
+function compareLink(task, picked) {
+  const address = new URL("compare/", root());
+  address.search = `?${new URLSearchParams({ task, agents: picked.join(",") })}`.replaceAll("%2C", ",").replaceAll("%2F", "/");
+  return el("p", {}, el("a", { href: address.href }, "Compare them side by side"));
+}

@@ -1,0 +1,132 @@
+/** Looks a submission up: where it stands on each task, why, and what there is to do. */
+
+import { el, root } from "./dom.js";
+
+const SHOWN = 20;
+/** What each state means, and what comes next. */
+const WORDS = {
+  ranked: ([place]) => (typeof place === "number" ? [`place ${place}`, "Nothing to do: it counts until a newer version of it does."] : ["listed without a place", "It is there for comparison."]),
+  waiting: () => ["waiting", "Nothing to do: the next official run plays it."],
+  failed: ([verdict]) => [`failed: ${verdict}`, TO_DO[verdict] ?? "Its page says why."],
+  "self-reported": () => ["self-reported", "The script said its score itself. Nobody measured it, so it never ranks."],
+  refused: ([why]) => ["refused", why],
+  excluded: ([why]) => ["excluded", why],
+  withdrawn: ([why]) => ["withdrawn", why],
+};
+const TO_DO = {
+  invalid: "Run pullrank check; its page names the file and the line.",
+  crashed: "Read the message and the end of the log on its page, mend it, and open another pull request.",
+  timeout: "Do less per step; load and compute once.",
+  out_of_memory: "Load smaller weights, or keep less history.",
+  protocol_error: "Compare the action’s type, shape and range with the task’s space.",
+  output_limit: "Print less.",
+  internal_error: "Nothing to do: the evaluator failed, and tries again. It is never held against the agent.",
+};
+const GOOD = new Set(["ranked"]);
+const OURS = new Set(["waiting", "self-reported"]);
+
+const form = document.getElementById("pr-status-form");
+if (form) begin();
+
+function begin() {
+  const input = form.querySelector("input");
+  const said = document.getElementById("pr-status-said");
+  const place = document.getElementById("pr-status");
+  const read = once(async () => {
+    const answer = await fetch(new URL("api/status.json", root()));
+    return answer.ok ? answer.json() : null;
+  });
+
+  async function look() {
+    const asked = new URLSearchParams(location.search).get("find")?.trim() ?? "";
+    input.value = asked;
+    if (!asked) {
+      said.textContent = "";
+      place.replaceChildren();
+      return;
+    }
+    const known = await read().catch(() => null);
+    if (!known) {
+      said.textContent = "The list could not be loaded. Try again in a minute.";
+      return;
+    }
+    const found = matching(known.agents, asked);
+    said.textContent = words(found.length);
+    const cards = found.slice(0, SHOWN).map((agent) => card(agent, known.tasks, form.dataset));
+    place.replaceChildren(...(cards.length ? cards : [nobody(asked, form.dataset)]));
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    // Not `q`: the theme's own search takes that one.
+    history.pushState(null, "", `?${new URLSearchParams({ find: input.value.trim() })}`);
+    look();
+  });
+  window.addEventListener("popstate", look);
+  document.querySelector(".pr-without-script")?.remove();
+  form.hidden = false;
+  look();
+}
+
+/** A number is a pull request's; whole logins and names come before parts of them. */
+function matching(agents, asked) {
+  const typed = asked.toLocaleLowerCase();
+  const number = /^#?(\d{1,9})$/.exec(asked) ?? /\/pull\/(\d{1,9})/.exec(asked);
+  const byPull = number ? agents.filter((agent) => agent.pull === Number(number[1])) : [];
+  if (byPull.length) return byPull;
+  const rank = ({ login, agent, name }) => {
+    const names = [`${login}/${agent}`, login, agent, name].map((one) => one.toLocaleLowerCase());
+    if (names.includes(typed)) return 0;
+    return names.some((one) => one.includes(typed)) ? 1 : 2;
+  };
+  const ranked = agents.map((agent) => [rank(agent), agent]).filter(([place]) => place < 2);
+  return ranked.sort(([one], [other]) => one - other).map(([, agent]) => agent);
+}
+
+function words(count) {
+  if (!count) return "Nothing on the board is called so.";
+  const many = count === 1 ? "One submission." : `${count} submissions.`;
+  return count > SHOWN ? `${many} The first ${SHOWN} are shown; type more of the name.` : many;
+}
+
+function card(agent, tasks, { repository }) {
+  const rows = agent.tasks.flatMap((state, index) => (state ? [row(state, tasks[index])] : []));
+  const pull = agent.pull && repository ? el("a", { href: `${repository.replace(/\/$/, "")}/pull/${Number(agent.pull)}` }, `pull request #${agent.pull}`) : null;
+  return el("section", { class: "pr-status-card" },
+    el("h2", {}, el("a", { href: new URL(agent.page, root()).href }, el("bdi", {}, agent.name))),
+    el("p", { class: "pr-by" }, el("bdi", {}, `${agent.login}/${agent.agent}`), pull ? " · " : null, pull),
+    rows.length
+      ? el("div", { class: "pr-scroll", role: "region", "aria-label": `Where ${agent.name} stands`, tabindex: "0" },
+        el("table", { class: "pr-board" },
+          el("thead", {}, el("tr", {}, ...["Task", "State", "Why, and what to do"].map((one) => el("th", { scope: "col" }, one)))),
+          el("tbody", {}, ...rows)))
+      : el("p", { class: "pr-note" }, "It enters no task that this board shows now."));
+}
+
+function row([state, ...more], task) {
+  const [said, next] = (WORDS[state] ?? (() => [state, ""]))(more);
+  const kind = GOOD.has(state) ? "ok" : OURS.has(state) || more[0] === "internal_error" ? "ours" : "bad";
+  return el("tr", {},
+    el("th", { scope: "row", class: "pr-rowhead" }, el("a", { href: new URL(task.page, root()).href }, el("bdi", {}, task.title))),
+    el("td", {}, el("span", { class: `pr-verdict pr-verdict-${kind}` }, said)),
+    el("td", { class: "pr-typed pr-message" }, el("bdi", {}, next)));
+}
+
+function nobody(asked, { repository, submit, states }) {
+  const number = /^#?(\d{1,9})$/.exec(asked);
+  const open = number && repository
+    ? [el("a", { href: `${repository.replace(/\/$/, "")}/pull/${Number(number[1])}` }, `Pull request #${number[1]}`), " says in its comment how it stands. "]
+    : [];
+  return el("div", { class: "pr-empty" },
+    el("p", {}, el("b", {}, "Only what is merged stands on the board.")),
+    el("p", {}, ...open, "An open pull request is played as a preview first; ",
+      el("a", { href: states }, "its comment"), " says what came of it. Not sent yet? ", el("a", { href: submit }, "Submit an agent"), "."));
+}
+
+function once(read) {
+  let asked = null;
+  return () => {
+    asked ??= read();
+    return asked;
+  };
+}

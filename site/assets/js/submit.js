@@ -1,0 +1,177 @@
+/** The form on the submit page: fill in, check, and be led through GitHub's own pages. */
+
+import { el, root } from "./dom.js";
+import { faults, fits, folder, manifest, sourceName } from "./manifest.js";
+import { steps } from "./submit-steps.js";
+
+const place = document.getElementById("pr-submit");
+if (place) begin();
+
+async function begin() {
+  try {
+    const answer = await fetch(new URL("submit/form.json", root()));
+    if (!answer.ok) throw new Error(answer.statusText);
+    fill(await answer.json());
+  } catch {
+    place.replaceChildren(el("p", { class: "pr-notice" }, "The form could not be loaded. The steps below do the same by hand."));
+  }
+}
+
+function fill(rules) {
+  const form = el("form", { class: "pr-form", novalidate: true, "aria-label": "Submit an agent" });
+  const result = el("div", { class: "pr-result", tabindex: "-1" });
+  let isChecked = false;
+  const at = (id) => form.querySelector(`#pr-submit-${CSS.escape(id)}`);
+
+  const texts = rules.adapters.filter((name) => !rules.adapters_of_models.includes(name));
+  const source = el("textarea", { id: "pr-submit-source", rows: 14, spellcheck: "false", autocapitalize: "off", class: "pr-code" });
+  form.append(
+    el("div", { class: "pr-form-grid" },
+      line("login", "Your GitHub login", "The folder is named like it.", { autocomplete: "username", autocapitalize: "off" }),
+      line("agent", "Folder of the agent", "Lower-case letters, digits, “.”, “_” or “-”: angle-rule", { autocapitalize: "off" }),
+      line("name", "Name on the board", "One line of at most 60 characters."),
+      line("algorithm", "Algorithm", "PPO, Q-learning, hand-written rule …"),
+      choice("kind", "Kind", "A policy is asked for actions, a script brings its training, an image is a container.", rules.kinds.map((kind) => [kind, kind])),
+      choice("adapter", "Written for another system", "Only where the agent was written for one of these.",
+        [["", "no"], ...texts.map((name) => [name, name])])),
+    tasksOf(rules),
+    el("div", { id: "pr-submit-file-part" },
+      wrapped("source", "Code of the agent", "Paste it, choose a file, or begin with one that works.", source),
+      el("p", { class: "pr-row" },
+        el("label", { class: "pr-file" }, "Choose a file ", el("input", { type: "file", id: "pr-submit-file", accept: ".py,text/x-python,text/plain" })),
+        el("button", { type: "button", class: "md-button", id: "pr-submit-template" }, "Begin with one that works"))),
+    el("div", { id: "pr-submit-image-part", hidden: true },
+      line("image", "Image with its digest", "ghcr.io/you/agent@sha256:…", { autocapitalize: "off" })),
+    more(rules),
+    el("p", {}, el("button", { type: "submit", class: "md-button md-button--primary" }, "Check it, and go on to GitHub")));
+  place.replaceChildren(form, result);
+
+  function draft() {
+    const all = at("all").checked;
+    return {
+      ...Object.fromEntries(["login", "agent", "name", "algorithm", "kind", "adapter", "image", "description", "license", "authors", "source"]
+        .map((id) => [id, at(id).value])),
+      all,
+      tasks: all ? [] : [...form.querySelectorAll("[data-task]:checked:not(:disabled)")].map((box) => box.dataset.task),
+      terms: at("terms")?.checked ?? false,
+      meta: Object.fromEntries(rules.fields.map((field) => {
+        const input = at(`meta-${field.name}`);
+        return [field.name, input.type === "checkbox" ? input.checked : input.value];
+      })),
+    };
+  }
+
+  function look() {
+    const now = draft();
+    at("file-part").hidden = now.kind === "image";
+    at("image-part").hidden = now.kind !== "image";
+    at("adapter").disabled = now.kind !== "policy";
+    for (const box of form.querySelectorAll("[data-task]")) {
+      const task = rules.tasks.find((one) => one.id === box.dataset.task);
+      box.disabled = now.all || !fits(now, task);
+      box.closest("label").hidden = !fits(now, task);
+    }
+    form.querySelector(".pr-tasks").hidden = now.all;
+    if (isChecked) check(now);
+  }
+
+  function check(now) {
+    const found = faults(now, rules);
+    for (const said of form.querySelectorAll(".pr-fault")) said.textContent = "";
+    for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+    for (const { field, words } of found) {
+      const said = form.querySelector(`#pr-submit-${CSS.escape(field)}-fault`);
+      said.textContent += `${said.textContent ? " " : ""}${words}`;
+      at(field)?.setAttribute("aria-invalid", "true");
+    }
+    return found;
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    isChecked = true;
+    const now = draft();
+    const found = check(now);
+    if (found.length) {
+      result.replaceChildren(el("p", { class: "pr-notice", role: "alert" },
+        found.length === 1 ? "One thing is to be mended first." : `${found.length} things are to be mended first.`));
+      const first = at(found[0].field) ?? at("all");
+      first.closest("details")?.setAttribute("open", "");
+      first.focus();
+      return;
+    }
+    const files = [[sourceName(now), now.source], ["submission.yml", manifest(now, rules)]].filter(([name]) => name);
+    result.replaceChildren(...steps(now, rules, files.map(([name, content]) => ({ name, content, path: `${folder(now)}/${name}` }))));
+    result.focus();
+  });
+  form.addEventListener("input", (event) => {
+    look();
+    if (event.target.id !== "pr-submit-file") result.replaceChildren();
+  });
+  at("file").addEventListener("change", async () => {
+    const [file] = at("file").files;
+    if (!file) return;
+    if (file.size > rules.kib * 1024) {
+      at("source-fault").textContent = `the folder holds more than ${rules.kib} KiB; shrink or quantise weights`;
+      return;
+    }
+    source.value = await file.text();
+    look();
+  });
+  at("template").addEventListener("click", async () => {
+    const name = draft().kind === "script" ? "submission.py" : "agent.py";
+    const answer = await fetch(new URL(`assets/start/${name}`, root()));
+    if (answer.ok) source.value = await answer.text();
+    look();
+  });
+  look();
+}
+
+function wrapped(id, label, hint, control) {
+  control.setAttribute("aria-describedby", `pr-submit-${id}-hint pr-submit-${id}-fault`);
+  return el("div", { class: "pr-field" },
+    el("label", { for: `pr-submit-${id}` }, label), control,
+    el("p", { class: "pr-hint", id: `pr-submit-${id}-hint` }, hint),
+    el("p", { class: "pr-fault", id: `pr-submit-${id}-fault`, role: "status" }));
+}
+
+function line(id, label, hint, attributes = {}) {
+  return wrapped(id, label, hint, el("input", { id: `pr-submit-${id}`, type: "text", spellcheck: "false", autocomplete: "off", ...attributes }));
+}
+
+function choice(id, label, hint, options) {
+  return wrapped(id, label, hint,
+    el("select", { id: `pr-submit-${id}` }, ...options.map(([value, words]) => el("option", { value }, words))));
+}
+
+function ticked(id, words, attributes = {}) {
+  return el("label", { class: "pr-tick-row" }, el("input", { type: "checkbox", id: id ? `pr-submit-${id}` : null, ...attributes }), " ", el("bdi", {}, words));
+}
+
+function tasksOf(rules) {
+  return el("fieldset", { class: "pr-fieldset" }, el("legend", {}, "Tasks"),
+    ticked("all", "all that it fits", { checked: true }),
+    el("div", { class: "pr-tasks" }, ...rules.tasks.map((task) => ticked("", task.title, { "data-task": task.id }))),
+    el("p", { class: "pr-fault", id: "pr-submit-tasks-fault", role: "status" }));
+}
+
+function more(rules) {
+  const asked = rules.fields.map((field) => {
+    const id = `meta-${field.name}`;
+    const label = `${field.name}${field.required ? "" : " (optional)"}`;
+    const hint = field.description ?? "Asked by the hosts of this board.";
+    if (field.kind === "choice") return choice(id, label, hint, [["", "–"], ...field.options.map((one) => [one, one])]);
+    if (field.kind === "boolean") return wrapped(id, label, hint, el("input", { type: "checkbox", id: `pr-submit-${id}`, class: "pr-box" }));
+    return line(id, label, hint);
+  });
+  const terms = rules.terms
+    ? [el("div", { class: "pr-field" }, ticked("terms", `I accept the terms of this board: ${rules.terms}`),
+      el("p", { class: "pr-fault", id: "pr-submit-terms-fault", role: "status" }))]
+    : [];
+  return el("div", {}, ...terms, ...asked,
+    el("details", { class: "pr-more" }, el("summary", {}, "Description, authors, licence"),
+      wrapped("description", "Description", "A few sentences for the agent’s page; plain text.", el("textarea", { id: "pr-submit-description", rows: 3 })),
+      el("div", { class: "pr-form-grid" },
+        line("authors", "Authors", "Besides your login, with commas between them."),
+        line("license", "Licence of the code", "MIT, Apache-2.0 …"))));
+}

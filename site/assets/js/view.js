@@ -1,0 +1,70 @@
+/** What a reader chose to see of a table, and how an address says it, so that a view can be shared. */
+
+const TEXTS = ["find", "agent", "author", "algorithm", "min", "max", "from", "to", "kind"];
+const SWITCHES = ["verified", "failed"];
+const LISTS = ["columns", "pick"];
+/** So many entries can be picked at once: charts have no more colours. */
+export const PICKS = 8;
+
+/**
+ * @typedef {object} View
+ * @property {string} sort a column's name, with a minus before it for descending; empty for the board's own order
+ * @property {string} find looked for in name, agent, author and algorithm
+ * @property {string} agent
+ * @property {string} author
+ * @property {string} algorithm
+ * @property {string} min the least score
+ * @property {string} max the greatest score
+ * @property {string} from the first day
+ * @property {string} to the last day
+ * @property {string} kind
+ * @property {boolean} verified only those that a host vouches for
+ * @property {boolean} failed also those without a place
+ * @property {string[]} columns which are shown; empty for the usual ones
+ * @property {string[]} pick `login/agent` of those that are compared
+ * @property {number} page from 1
+ */
+
+/**
+ * The view that an address asks for; what makes no sense is left out.
+ *
+ * @param {string} search
+ * @returns {View}
+ */
+export function fromAddress(search) {
+  const given = new URLSearchParams(search);
+  const view = { sort: given.get("sort") ?? "", page: Math.max(1, Math.floor(Number(given.get("page"))) || 1) };
+  for (const name of TEXTS) view[name] = given.get(name) ?? "";
+  for (const name of SWITCHES) view[name] = given.get(name) === "1";
+  for (const name of LISTS) view[name] = [...new Set((given.get(name) ?? "").split(",").filter(Boolean))];
+  view.pick = view.pick.slice(0, PICKS);
+  return view;
+}
+
+/**
+ * The query that says a view; empty for the board as it is.
+ *
+ * @param {View} view
+ * @returns {string}
+ */
+export function toAddress(view) {
+  const said = new URLSearchParams();
+  if (view.sort) said.set("sort", view.sort);
+  for (const name of TEXTS) if (view[name]) said.set(name, view[name]);
+  for (const name of SWITCHES) if (view[name]) said.set(name, "1");
+  for (const name of LISTS) if (view[name].length) said.set(name, view[name].join(","));
+  if (view.page > 1) said.set("page", String(view.page));
+  // Commas, slashes and colons may stand in a query as they are, and people read them more easily.
+  const query = said.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
+  return query && `?${query}`;
+}
+
+/**
+ * How many filters narrow a view.
+ *
+ * @param {View} view
+ * @returns {number}
+ */
+export function narrowed(view) {
+  return TEXTS.filter((name) => name !== "find" && view[name]).length + Number(view.verified);
+}

@@ -1,0 +1,206 @@
+"""History is told from the dates of results, and ends where the board is."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.model.metric import Metric
+from evaluator.model.moderation import Exclusion, Moderation
+from leaderboard.board import standings
+from leaderboard.game_standings import Moment
+from leaderboard.history import Best, events, progress, standing
+from leaderboard.history_figures import progress_picture, standing_picture, ticks
+from tests.leaderboard import make
+from tests.leaderboard_pages import game_samples, samples
+
+TASK = make.task()
+ALICE, BOB, CAROL = (make.entry(name) for name in ("alice", "bob", "carol"))
+FIRST, SECOND, THIRD, FOURTH = (f"2026-01-0{day}T12:00:00Z" for day in range(1, 5))
+
+
+def board(entries, results, *, official=True, moderation=None, task=TASK):
+    return standings(make.challenge(task), entries, results, official=official, moderation=moderation)
+
+
+def records(found, results):
+    return progress(found.tasks[0], results, season="1", official=True)
+
+
+def tracks(found, results):
+    return {t.entry.login: t.places for t in standing(found.tasks[0], results, season="1", official=True)}
+
+
+def test_the_best_score_over_time_only_rises():
+    results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [0.5], at=SECOND), make.result(CAROL, [2.0], at=THIRD)]
+    found = records(board([ALICE, BOB, CAROL], results), results)
+
+    assert found == (
+        Best(login="alice", agent="agent", at=FIRST, score=1.0),
+        Best(login="carol", agent="agent", at=THIRD, score=2.0),
+    )
+
+
+def test_where_lower_is_better_the_best_only_falls():
+    task = make.task(anchors=None, metrics=(Metric(name="Length", kind="mean_length", direction="lower"),))
+    results = [
+        make.result(who, [0.0], on=task, at=at, lengths=[length])
+        for who, at, length in [(ALICE, FIRST, 5), (BOB, SECOND, 9), (CAROL, THIRD, 2)]
+    ]
+    found = board([ALICE, BOB, CAROL], results, task=task)
+
+    assert [one.score for one in records(found, results)] == [5.0, 2.0]
+    assert tracks(found, results)["alice"] == ((FIRST, 1), (THIRD, 2))
+
+
+def test_an_equal_score_is_no_record():
+    results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [1.0], at=SECOND)]
+
+    assert len(records(board([ALICE, BOB], results), results)) == 1
+
+
+def test_who_was_withdrawn_keeps_a_record_and_who_is_excluded_has_none():
+    results = [make.result(ALICE, [9.0], at=FIRST), make.result(BOB, [5.0], at=SECOND), make.result(CAROL, [7.0], at=THIRD)]
+    out = Exclusion(login="alice", since="2026-01-01", who="host", why="copied", link="https://example.org")
+    found = board([ALICE, BOB], results, moderation=Moderation(exclusions=(out,)))
+
+    assert [one.login for one in records(found, results)] == ["bob", "carol"]
+    assert tracks(found, results) == {"bob": ((SECOND, 1),)}
+
+
+def test_a_baseline_sets_no_record_and_takes_no_place():
+    base = replace(ALICE, baseline=True)
+    results = [make.result(base, [9.0], at=FIRST), make.result(BOB, [1.0], at=SECOND)]
+    found = board([base, BOB], results)
+
+    assert [one.login for one in records(found, results)] == ["bob"]
+    assert tracks(found, results) == {"bob": ((SECOND, 1),)}
+
+
+def test_places_change_when_others_come_and_when_a_new_version_is_measured():
+    better = make.entry("alice", version="2")
+    results = [
+        make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(better, [3.0], at=THIRD)
+    ]  # fmt: skip
+    found = board([better, BOB], results)
+
+    assert tracks(found, results) == {"alice": ((FIRST, 1), (SECOND, 2), (THIRD, 1)), "bob": ((SECOND, 1), (THIRD, 2))}
+
+
+def test_a_version_that_failed_has_no_place_but_a_failure_of_ours_says_nothing():
+    broken, again = make.entry("alice", version="2"), make.entry("alice", version="3")
+    results = [
+        make.result(ALICE, [1.0], at=FIRST),
+        make.result(ALICE, at=SECOND, verdict="internal_error"),
+        make.result(broken, at=THIRD),
+        make.result(again, [2.0], at=FOURTH),
+    ]
+
+    assert tracks(board([again], results), results) == {"alice": ((FIRST, 1), (THIRD, None), (FOURTH, 1))}
+
+
+def test_other_seasons_settings_and_previews_do_not_count():
+    results = [
+        make.result(ALICE, [1.0], at=FIRST),
+        make.result(BOB, [9.0], at=SECOND, season="0"),
+        make.result(BOB, [9.0], at=SECOND, task_digest="0" * 64),
+        make.result(BOB, [9.0], at=SECOND, **{"class": "preview"}),
+    ]
+    found = board([ALICE, BOB], results)
+
+    assert [one.login for one in records(found, results)] == ["alice"]
+    assert [event.entry.login for event in events(found, results, 9)] == ["alice"]
+
+
+def test_places_end_where_the_board_is_even_when_an_earlier_version_came_back():
+    worse = make.entry("alice", version="2")
+    results = [make.result(ALICE, [3.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(worse, [1.0], at=THIRD)]
+
+    assert tracks(board([ALICE, BOB], results), results)["alice"][-1] == (THIRD, 1)
+
+
+def test_events_tell_the_place_and_the_one_before_newest_first():
+    better = make.entry("alice", version="2")
+    results = [
+        make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(better, [3.0], at=THIRD)
+    ]  # fmt: skip
+    found = events(board([better, BOB], results), results, 2)
+
+    assert [(e.entry.login, e.at, e.score, e.place, e.place_before) for e in found] == [
+        ("alice", THIRD, 3.0, 1, 2),
+        ("bob", SECOND, 2.0, 1, None),
+    ]
+
+
+def test_an_entry_without_a_score_now_has_no_events():
+    results = [make.result(ALICE, [1.0], at=FIRST)]
+
+    assert events(board([make.entry("alice", version="2")], results), results, 9) == ()
+
+
+def test_a_player_is_news_when_it_is_rated_first():
+    one, two = samples.entry("a", "alice"), samples.entry("b", "bob")
+    moments = (
+        Moment(day="2025-12-30", elo={one.name: 0.0}),
+        Moment(day="2026-01-01", elo={one.name: 10.0, two.name: 50.0}),
+    )
+    game = game_samples.board(game_samples.TICTACTOE, [one, two], history=moments)
+    found = events(replace(samples.empty(), games=(game,)), [], 9)
+
+    assert [(e.entry.login, e.at, e.score, e.place) for e in found] == [
+        ("bob", samples.NOON, 50.0, 1),
+        ("alice", "2025-12-30T00:00:00Z", 0.0, 1),
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(1, 28)), min_size=1, max_size=14))
+def test_the_last_places_are_those_of_the_board(told):
+    versions = {}
+    results = []
+    for who, score, day in sorted(told, key=lambda one: one[2]):
+        entry = make.entry(f"user-{who}", version=str(day))
+        versions[who] = entry
+        at = f"2026-01-{day:02}T00:00:{len(results):02}Z"
+        results.append(make.result(entry, [float(score)] if score else (), at=at))
+    found = board(versions.values(), results)
+    ends = {login: places[-1][1] for login, places in tracks(found, results).items()}
+
+    assert ends == {row.entry.login: row.place for row in found.tasks[0].rows[:8]}
+    assert all(event.place >= 1 for event in events(found, results, 99))
+
+
+def test_pictures_hold_every_step():
+    results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND)]
+    found = board([ALICE, BOB], results)
+    ends = (FIRST, SECOND)
+    best = progress_picture(records(found, results), ends, 1)
+    places = standing_picture(standing(found.tasks[0], results, season="1", official=True), ends)
+
+    assert "from 1.0 to 2.0" in best.replace("&#46;", ".")
+    assert best.count("<path") == 1
+    assert places.count("<path") == 2
+
+
+def test_a_gap_parts_a_line():
+    broken, again = make.entry("alice", version="2"), make.entry("alice", version="3")
+    results = [make.result(ALICE, [1.0], at=FIRST), make.result(broken, at=SECOND), make.result(again, [1.0], at=THIRD)]
+    shown = standing(board([again], results).tasks[0], results, season="1", official=True)
+
+    assert standing_picture(shown, (FIRST, FOURTH)).count("<path") == 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"), [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (-200, -100, [-200, -180, -160, -140, -120, -100])]
+)
+def test_ticks_are_round(low, high, found):
+    assert ticks(low, high) == pytest.approx(found)
+
+
+def test_many_places_have_few_marks():
+    entries = [make.entry(f"user-{i:02}") for i in range(30)]
+    results = [make.result(who, [float(i)], at=f"2026-01-01T00:00:{i:02}Z") for i, who in enumerate(entries)]
+    shown = standing(board(entries, results).tasks[0], results, season="1", official=True)
+    first = [replace(shown[0], places=(*shown[0].places, (SECOND, 30)))]
+
+    assert standing_picture(first, (FIRST, SECOND)).count("<text") <= 10

@@ -1,0 +1,67 @@
+"""Badges: place and score for those who rank, a word for all others, legible, and never in another's way."""
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from evaluator.model.challenge import Task
+from leaderboard.api.badges import Badge, svg
+from tests.leaderboard_api.boards import documents, scripts
+from tests.leaderboard_pages import game_samples, samples
+
+
+def said(found, path):
+    badge = json.loads(found[f"badges/{path}.json"])
+    return badge["label"], badge["message"]
+
+
+def test_a_badge_says_place_and_score():
+    found = documents(samples.crowded())
+
+    assert said(found, "user0/rule-0/MountainCar-v0") == ("MountainCar-v0", "#2 of 6 · −105.0")
+    assert said(found, "local/random/MountainCar-v0") == ("MountainCar-v0", "baseline · −200.0")
+    assert said(found, "user2/rule-2/CartPole-v1") == ("CartPole", "crashed")
+    assert said(found, "user3/rule-3/CartPole-v1") == ("CartPole", "waiting")
+    assert said(found, "user0/rule-0/overall") == ("Sample board", "#2 of 6 · 0.70")
+    assert said(found, "local/random/overall") == ("Sample board", "no score yet")
+
+
+def test_games_and_claims_have_words_of_their_own():
+    found = documents(game_samples.full())
+
+    assert said(found, "alice/minimax/connect_four")[1] == "#1 of 3 · Elo 412"
+    assert said(found, "mallory/cheat/connect_four")[1] == "refused"
+    assert said(documents(scripts()), "yan/claims/Script-v0")[1] == "self-reported"
+
+
+def test_a_task_called_overall_gives_way():
+    task = Task(id="Overall")
+    who = samples.entry()
+    found = documents(samples.board(samples.task_board(task, [samples.row(who, task, 1, 1.0)])))
+
+    assert said(found, "alice/angle-rule/_Overall")[0] == "Overall"
+    assert said(found, "alice/angle-rule/overall")[0] == "Sample board"
+
+
+def luminance(color):
+    parts = [int(color[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    red, green, blue = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("board", [samples.crowded(), samples.failed(), scripts(), game_samples.full()])
+def test_white_text_has_contrast_enough(board):
+    badges = [content for path, content in documents(board).items() if re.fullmatch("badges/.*json", path)]
+    colors = {json.loads(content)["color"] for content in badges}
+
+    assert colors
+    assert min(1.05 / (luminance(color) + 0.05) for color in colors) >= 4.5
+
+
+def test_a_picture_is_as_wide_as_its_words_and_can_be_read_aloud():
+    narrow, wide = (ET.fromstring(svg(Badge(label=said, message="1", color="333333"))) for said in ("i", "W" * 60))
+
+    assert int(narrow.get("width")) < 40 < 500 < int(wide.get("width"))
+    assert wide.get("aria-label") == "W" * 60 + ": 1"

@@ -1,0 +1,57 @@
+"""Feeds: both forms say the same events, with addresses that lead to pages."""
+
+import json
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+from tests.leaderboard_api.boards import CONTEXT, SITE, departed, documents
+from tests.leaderboard_pages import game_samples, samples
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def entries(content):
+    return ET.fromstring(content).findall(f"{ATOM}entry")
+
+
+def test_both_forms_say_the_same():
+    found = documents(samples.crowded(), departed())
+
+    for name in ("board", "CartPole-v1", "ALE%2FPong-v5"):
+        atom, feed = entries(found[f"feeds/{name}.atom"]), json.loads(found[f"feeds/{name}.json"])
+        assert [one.findtext(f"{ATOM}id") for one in atom] == [one["id"] for one in feed["items"]]
+        assert [one.findtext(f"{ATOM}title") for one in atom] == [one["title"] for one in feed["items"]]
+
+
+def test_every_entry_has_an_id_of_its_own_a_moment_and_an_address():
+    found = documents(game_samples.full())
+    feed = json.loads(found["feeds/board.json"])
+
+    assert feed["items"]
+    assert len({one["id"] for one in feed["items"]}) == len(feed["items"])
+    assert all(one["url"].startswith(SITE + "agents/") for one in feed["items"])
+    for one in entries(found["feeds/board.atom"]):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", one.findtext(f"{ATOM}updated"))
+
+
+def test_ids_stay_when_the_site_moves():
+    here, there = documents(samples.one()), documents(samples.one(), replace(CONTEXT, site_url="https://other.example/"))
+
+    ids = [[one["id"] for one in json.loads(found["feeds/board.json"])["items"]] for found in (here, there)]
+    assert ids[0] == ids[1] != []
+
+
+def test_an_empty_board_has_an_empty_feed():
+    found = documents(samples.empty())
+
+    assert entries(found["feeds/board.atom"]) == []
+    assert ET.fromstring(found["feeds/board.atom"]).findtext(f"{ATOM}updated") == "2026-01-02T03:04:00Z"
+
+
+def test_without_an_address_links_are_relative_and_json_has_none():
+    found = documents(samples.one(), replace(CONTEXT, site_url=""))
+
+    links = [link.get("href") for link in ET.fromstring(found["feeds/CartPole-v1.atom"]).iter(f"{ATOM}link")]
+    assert links == ["../feeds/CartPole-v1.atom", "../tasks/CartPole-v1/", "../agents/alice/angle-rule/"]
+    assert "url" not in json.loads(found["feeds/board.json"])["items"][0]

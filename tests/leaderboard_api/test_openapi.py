@@ -1,0 +1,55 @@
+"""Every document is what the description says, and the description is one."""
+
+import json
+import re
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from evaluator.model import canonical
+from tests.leaderboard_api.boards import all_boards, documents
+
+BOARDS = all_boards()
+
+
+def description(found):
+    return json.loads(found["api/openapi.json"])
+
+
+@pytest.fixture(scope="module", params=BOARDS)
+def found(request):
+    return documents(*BOARDS[request.param])
+
+
+def test_the_description_is_valid_openapi(found):
+    validate(description(found))
+
+
+def test_every_document_has_a_path_and_keeps_its_schema(found):
+    told = description(found)
+    patterns = {re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path.lstrip("/")))): path for path in told["paths"]}
+    for path, content in found.items():
+        fits = sorted((p for pattern, p in patterns.items() if pattern.fullmatch(path)), key=lambda p: p.count("{"))
+        assert fits, path
+        answer = told["paths"][fits[0]]["get"]["responses"]["200"]["content"]
+        if path.endswith(".json") and (schema := answer["application/json"].get("schema")):
+            whole = {**schema, "components": told["components"]}
+            faults = list(Draft202012Validator(whole).iter_errors(canonical.parse_strict(content)))
+            assert not faults, (path, faults[0].message, list(faults[0].absolute_path))
+
+
+def test_nothing_is_written_twice_and_no_path_leaves_the_site(found):
+    assert all(not path.startswith("/") and ".." not in path.split("/") for path in found)
+    board, context = BOARDS["crowded"]
+    from leaderboard.api.site import files
+
+    paths = [path for path, _ in files(board, context)]
+    assert len(paths) == len({path.casefold() for path in paths})
+
+
+def test_json_has_no_spaces_and_is_utf_8(found):
+    for path, content in found.items():
+        text = content.decode()
+        if path.endswith(".json"):
+            assert text == json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) or "returns" in text

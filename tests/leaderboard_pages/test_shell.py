@@ -1,0 +1,43 @@
+"""The frame that all agents' pages are stamped from."""
+
+import pytest
+
+from leaderboard import sitemap
+from leaderboard.shell import Shell, ShellError, Stamped, cut
+
+FRAME = """<html>
+  <title>@@title@@</title>
+
+    <svg xmlns="http://www.w3.org/2000/svg"></svg>
+  <p>@@title@@ @@description@@ @@address@@ @@card@@</p>
+@@content@@
+</html>"""
+PAGE = Stamped(title="t", description="d", address="a/", card="c.png", content="<p>@@title@@</p>")
+
+
+def test_every_mark_is_filled_and_what_is_put_in_is_not_read_again() -> None:
+    expected = "<html>\n<title>t</title>\n<svg></svg>\n<p>t d a/ c.png</p>\n<p>@@title@@</p>\n</html>"
+
+    assert cut(FRAME).page(PAGE) == expected
+
+
+@pytest.mark.parametrize("frame", ["<p>no content</p>", "@@content@@ @@content@@", "@@content@@ @@other@@"])
+def test_a_frame_that_can_not_be_used_is_refused(frame: str) -> None:
+    with pytest.raises(ShellError, match=r"has to hold @@content@@ once"):
+        cut(frame)
+
+
+def test_a_frame_has_one_text_more_than_marks() -> None:
+    assert cut("<p>@@content@@</p>") == Shell(texts=("<p>", "</p>"), marks=("content",))
+
+
+def test_a_large_site_has_a_list_of_lists() -> None:
+    files = dict(sitemap.files("https://b.example/", ["", "a&b/", "c/"], most=2))
+
+    assert list(files) == ["robots.txt", "sitemap-1.xml", "sitemap-2.xml", "sitemap.xml"]
+    assert "<loc>https://b.example/a&amp;b/</loc>" in files["sitemap-1.xml"]
+    assert "<sitemap><loc>https://b.example/sitemap-2.xml</loc></sitemap>" in files["sitemap.xml"]
+
+
+def test_a_site_without_pages_has_an_empty_list() -> None:
+    assert "<urlset" in dict(sitemap.files("https://b.example/", []))["sitemap.xml"]

@@ -33,7 +33,14 @@ function begin(shown) {
     const known = [...task.options].find((one) => one.value === wanted);
     (known ?? task.options[0]).selected = true;
     if (asked.has("task") && !known) say("There is no such task on this board.");
+    if (!asked.has("agents")) await firstTwo();
     show();
+  }
+
+  /** Something to see for who comes without a choice: the first two of the board. */
+  async function firstTwo() {
+    const found = await entriesOf({ ...option().dataset, task: task.value, title: option().textContent });
+    picked = found.slice(0, 2).map((one) => one.id);
   }
 
   function toAddress() {

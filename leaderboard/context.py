@@ -31,6 +31,8 @@ class PageContext:
     """Everything recorded that may be shown, of earlier versions too: what history is made of."""
     pulls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """By login without capitals and agent: the pull request that brought the present version."""
+    reproduced: frozenset[str] = frozenset()
+    """Keys of results that came out again when they were measured again."""
     now: datetime | None = None
     """The moment, for what phases say of themselves; they say only their dates when left out."""
     hidden: tuple[Task, ...] = ()

@@ -15,8 +15,10 @@ from leaderboard.api import site as documents
 from leaderboard.departed import departed
 from leaderboard.markdown import escape
 from leaderboard.pages import PageContext, render
+from leaderboard.reproduced import reproduced
 from leaderboard.standings import Standings
 from scripts.board import Board
+from scripts.bot.pulls import pulls
 from scripts.cards import card_pictures
 from scripts.commands.rank import compute
 from scripts.console import OUR_FAULT, CommandError, people
@@ -50,6 +52,8 @@ def gather(board: Board, *, official: bool) -> tuple[Standings, PageContext]:
         departed=departed(seen.entries, seen.results, seen.moderation, board.challenge.season),
         frames=frames(table, board.root / "build" / "frames"),
         episodes=drawn(board, table),
+        pulls=pulls(board.root),
+        reproduced=reproduced(whole.results),
         now=now,
         hidden=hidden(board.challenge, now) if official else (),
     )
@@ -106,11 +110,6 @@ def _folders_with_pages(folder: Path, address: str) -> Iterator[str]:
                 yield from _folders_with_pages(Path(entry.path), f"{address}{entry.name}/")
             elif entry.name == "index.html":
                 yield address
-
-
-def _in_html(title: str) -> str:
-    """The theme prints the site's name as it is, in text and in attributes."""
-    return title.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def _run_mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> None:

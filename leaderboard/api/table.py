@@ -1,6 +1,6 @@
 """A board as a table of bare values: what the sorting and filtering table of a page is fed with."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from evaluator.model.challenge import Task
@@ -29,13 +29,13 @@ METRIC = "metric:"
 def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     """The table of each task and game."""
     for board in facts.standings.tasks:
-        yield text.task_file(board.task.id, "table.json"), text.dumps(table(board))
+        yield text.task_file(board.task.id, "table.json"), text.dumps(table(board, facts.context.reproduced))
     for game in facts.standings.games:
         yield text.task_file(game.task.id, "table.json"), text.dumps(game_table(game, facts.standings))
 
 
-def table(board: TaskBoard) -> Document:
-    """A task's."""
+def table(board: TaskBoard, reproduced: Collection[str] = ()) -> Document:
+    """A task's; `reproduced` are the keys of results that came out again."""
     task = board.task
     further = [f"{METRIC}{metric.name}" for metric in metrics_of(task)[1:]]
     columns = [*_FIRST, *further, *_SOLO]
@@ -45,7 +45,7 @@ def table(board: TaskBoard) -> Document:
     return {
         "task": task.id,
         "columns": columns,
-        "rows": [_row(row, task.counted) for row in board.rows],
+        "rows": [_row(row, task.counted, row.result.key in reproduced) for row in board.rows],
         "failures": [[found.get(name) for name in columns] for found in _gone(board)],
         "decimals": ranking.decimals,
         "direction": ranking.direction.value,
@@ -88,7 +88,7 @@ def _rating(task: Task) -> Document:
     }  # fmt: skip
 
 
-def _row(row: Row, counted: int) -> list[Any]:
+def _row(row: Row, counted: int, is_reproduced: bool) -> list[Any]:
     entry, result, estimate = row.entry, row.result, row.estimate
     manifest = entry.submission
     return [
@@ -97,7 +97,7 @@ def _row(row: Row, counted: int) -> list[Any]:
         known(estimate.score), known(estimate.low), known(estimate.high), *map(known, row.others),
         counted if result.sealed else len(result.returns), row.attempts,
         result.cost.cpu_seconds, result.cost.peak_memory_bytes, manifest.kind.value,
-        format.day(result.provenance.evaluated_at), flags(entry), Verdict.OK.value, "",
+        format.day(result.provenance.evaluated_at), [*flags(entry), *["reproduced"] * is_reproduced], Verdict.OK.value, "",
     ]  # fmt: skip
 
 

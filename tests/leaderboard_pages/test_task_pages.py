@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard import format, task_pages
+from leaderboard.api.table import table
 from leaderboard.figures import Scale
 from leaderboard.pages import render
 from tests.leaderboard_pages import game_samples, samples
@@ -129,3 +130,13 @@ CASES = st.lists(st.tuples(st.floats(-1e23, 1e23) | HALVES, st.integers(0, 6)), 
 @given(CASES)
 def test_the_script_writes_numbers_as_the_pages_do(cases):
     assert in_browser(cases) == [format.number(value, decimals) for value, decimals in cases]
+
+
+def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
+    board = samples.board(samples.task_board(samples.POLE, crowd(2)))
+    key = board.tasks[0].rows[1].result.key
+    marked = replace(samples.CONTEXT, reproduced=frozenset([key]))
+
+    assert "agent-1 reproduced" in words(page(board, marked))
+    assert "reproduced" not in page(board)
+    assert [row[-3] for row in table(board.tasks[0], {key})["rows"]] == [[], ["reproduced"]]

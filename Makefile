@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKFLOWS := tests/workflows
-NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs)
+PAGES := tests/browser
+NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs $(PAGES)/node_modules/.package-lock.json)
 
 .PHONY: demo test lint bench dev site probe runtime image recorded mujoco atari chess lock clean
 
@@ -62,6 +63,11 @@ $(WORKFLOWS)/node_modules/.engine.cjs: $(WORKFLOWS)/package-lock.json $(WORKFLOW
 	@npm ci --prefix $(WORKFLOWS) --ignore-scripts --no-audit --no-fund --silent && \
 	$(WORKFLOWS)/node_modules/.bin/esbuild $(WORKFLOWS)/engine.mjs --bundle --platform=node --format=cjs --log-level=warning --outfile=$@ || \
 	echo "npm cannot install what the tests of the workflows need; they will say so."
+
+# axe-core and html-validate, for the tests of the pages.
+$(PAGES)/node_modules/.package-lock.json: $(PAGES)/package-lock.json
+	@npm ci --prefix $(PAGES) --ignore-scripts --no-audit --no-fund --silent && touch $@ || \
+	echo "npm cannot install what the tests of the pages need; they will say so."
 
 # Environments that need more: one word installs them and shows that they run.
 mujoco atari chess: %: $(VENV)/%.done

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import channel_bench, game_bench, rank_bench, ratings_bench, remote_bench, start_bench
+from bench import channel_bench, game_bench, rank_bench, ratings_bench, remote_bench, site_bench, start_bench
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import EngineError
 from evaluator.host.pins import run_pinned
@@ -29,6 +29,12 @@ GOALS = {
     "duel, memoryless / kaggle": 30,
     "rate 2,000 players, 1,000,000 matches, 10,000 pairings, seconds": 10,
     "rate 2,000 players, 1,000,000 matches, 1,000,000 pairings, seconds": 10,
+    "site of 10,000 agents × 8 tasks, seconds": 60,
+    "site of 10,000 agents × 8 tasks, MiB of memory": 1024,
+    "site of 10,000 agents × 8 tasks, MiB of site": 476,
+    "site of 10,000 agents × 8 tasks, kB gzipped of a task's page": 200,
+    "site of 10,000 agents × 8 tasks, ms to sort": 100,
+    "site, time per agent, 10,000 / 1,000": 1.3,
 }
 
 
@@ -68,7 +74,7 @@ def main() -> None:
     if "docker" not in found:
         sys.exit("The benchmark times the container; start an engine first.")
     figures = channel_bench.run(found) | game_bench.run(found) | remote_bench.run(found)
-    figures |= start_bench.run() | _ranking() | _rating()
+    figures |= start_bench.run() | _ranking() | _rating() | site_bench.run()
     table = Table("figure", "median", "min", "max", "goal", title="Ratios are to the bare loop of the same round")
     for name, figure in figures.items():
         form = "{:,.0f}" if figure["median"] > 100 else "{:.2f}"

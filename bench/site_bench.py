@@ -4,7 +4,11 @@ Everything from the store to build/site, in a process of its own: read, rank, pa
 are rendered once per trace and kept.
 """
 
+import contextlib
+import functools
+import gzip
 import hashlib
+import http.server
 import itertools
 import json
 import os
@@ -12,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from playwright.sync_api import Response, sync_playwright
 
 from bench import rank_bench
 from evaluator.host.folder import read_folder
@@ -30,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 SIZES = (100, 1_000, 10_000)
 SEED = 1
 MIB = 1 << 20
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def write_board(place: Path, count: int) -> None:
@@ -115,6 +122,50 @@ def _memory(pid: int) -> int:
     return next((int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:")), 0)
 
 
+def page_figures(site: Path) -> dict[str, float]:
+    """What a task's page loads before anybody touches it, gzipped file by file; and how long its table takes to sort."""
+    with _served(site) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        loaded: list[Response] = []
+        page.on("response", loaded.append)
+        page.goto(f"{address}tasks/task-0/", wait_until="networkidle")
+        before = sum(len(gzip.compress(response.body(), 6)) for response in list(loaded))
+        heads = page.locator("table.pr-board thead button")
+        heads.first.click()
+        page.wait_for_load_state("networkidle")
+        times = sorted(page.evaluate(_SORT, index) for index in range(heads.count()) for _ in range(3))
+        browser.close()
+    return {
+        "kB gzipped of a task's page": before / 1000,
+        "ms to sort": times[len(times) // 2],
+        "ms to sort at most": times[-1],
+    }
+
+
+# From a click on a column's head to the next frame with other rows.
+_SORT = """index => new Promise((resolve) => {
+  const head = document.querySelectorAll("table.pr-board thead button")[index];
+  const begun = performance.now();
+  head.click();
+  requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begun)));
+})"""
+
+
+@contextlib.contextmanager
+def _served(site: Path) -> Iterator[str]:
+    handler = functools.partial(_Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: Any) -> None:
+        """Nothing."""
+
+
 def run(sizes: tuple[int, ...] = SIZES, keep: Path | None = None) -> dict[str, dict[str, float]]:
     """Figures for boards of growing size, one run each; `keep` holds the boards afterwards."""
     figures: dict[str, float] = {}
@@ -124,7 +175,10 @@ def run(sizes: tuple[int, ...] = SIZES, keep: Path | None = None) -> dict[str, d
             board = place / str(count)
             if not board.exists():
                 write_board(board, count)
-            for name, value in build(board).items():
+            found = build(board)
+            if CHROMIUM:
+                found |= page_figures(board / "build" / "site")
+            for name, value in found.items():
                 figures[f"site of {count:,} agents × 8 tasks, {name}"] = value
         for small, large in itertools.pairwise(sizes):
             times = [figures[f"site of {n:,} agents × 8 tasks, seconds"] / n for n in (small, large)]

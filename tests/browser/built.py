@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from scripts.board import Board
 from scripts.site import gather, make
 
 URL = "https://board.example/board/"
+# Looks at a page, 40 ms apart, that find it waiting for nothing.
+QUIET = 3
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,52 @@ def serve(place: Path, fill: Callable[[Path], Board]) -> Iterator[Site]:
     yield Site(board, folder, f"http://127.0.0.1:{server.server_port}/board/")
     server.shutdown()
     server.server_close()
+
+
+class Tab:
+    """One tab for many pages: what it was told, what it asked for, and when a page has come to rest."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self._waiting: set[Any] = set()
+        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("dialog", self._dialog)
+        page.on("request", self._request)
+        page.on("requestfinished", lambda request: self._waiting.discard(request))
+        page.on("requestfailed", self._failed)
+
+    def visit(self, address: str) -> Any:
+        """Open a page, and wait until it has all it asks for."""
+        self.page.goto("about:blank")
+        self.said.clear()
+        self.asked.clear()
+        self._waiting.clear()
+        self.page.goto(address, wait_until="load")
+        quiet = 0
+        while quiet < QUIET:
+            self.page.wait_for_timeout(40)
+            quiet = 0 if self._waiting else quiet + 1
+        return self.page
+
+    def elsewhere(self, root: str) -> list[str]:
+        """What was asked of others than the site at this address."""
+        return [url for url in self.asked if not url.startswith((root, "data:", "blob:", "about:"))]
+
+    def _dialog(self, dialog: Any) -> None:
+        self.said.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _request(self, request: Any) -> None:
+        self.asked.append(request.url)
+        if request.url.startswith("http"):
+            self._waiting.add(request)
+
+    def _failed(self, request: Any) -> None:
+        self._waiting.discard(request)
+        self.said.append(f"failed: {request.url} {request.failure}")
 
 
 def on_disk(address: str) -> str:

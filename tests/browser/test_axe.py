@@ -1,8 +1,11 @@
 """Pages for everybody: axe-core finds nothing on any kind of page, light, dark and narrow."""
 
-import pytest
+import contextlib
 
-from tests.browser.built import EMPTY, KINDS
+import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from tests.browser.built import EMPTY, KINDS, Tab
 from tests.browser.node import needed
 
 FOUND = """options => axe.run(document, {resultTypes: ["violations"], ...options}).then(found => found.violations.flatMap(
@@ -12,6 +15,9 @@ FOUND = """options => axe.run(document, {resultTypes: ["violations"], ...options
 COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 DARKEN = "() => document.body.dataset.mdColorScheme && (document.body.dataset.mdColorScheme = 'slate')"
 STILL = "*, ::before, ::after { transition: none !important; animation: none !important }"
+# The theme lets code that has come to scroll be reached, a moment later.
+REACHED = """() => [...document.querySelectorAll("pre > code, .md-typeset__scrollwrap")].every(
+  (one) => one.scrollWidth <= one.clientWidth || one.tabIndex >= 0)"""
 WIDE, NARROW = {"width": 1200, "height": 1000}, {"width": 360, "height": 800}
 
 
@@ -20,12 +26,12 @@ def look(chromium):
     """Visits a page in one tab for all; says what is wrong with it in light, narrow, and dark."""
     axe = (needed("axe-core") / "axe.min.js").read_text("utf-8")
     context = chromium.new_context(viewport=WIDE, reduced_motion="reduce", bypass_csp=True)
-    page = context.new_page()
+    tab = Tab(context.new_page())
 
     def violations(address):
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size(WIDE)
-        page.goto(address, wait_until="networkidle")
+        tab.page.emulate_media(color_scheme="light")
+        tab.page.set_viewport_size(WIDE)
+        page = tab.visit(address)
         page.add_style_tag(content=STILL)
         page.evaluate(axe)
         found = {"light": page.evaluate(FOUND, {})}
@@ -33,6 +39,8 @@ def look(chromium):
         page.evaluate(DARKEN)
         found["dark"] = page.evaluate(FOUND, COLOURS)
         page.set_viewport_size(NARROW)
+        with contextlib.suppress(PlaywrightTimeout):
+            page.wait_for_function(REACHED, timeout=2000)
         return {**found, "narrow": page.evaluate(FOUND, {})}
 
     yield violations

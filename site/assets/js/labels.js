@@ -1,9 +1,14 @@
-// The theme's script puts a `<nav>` without a name around the button that copies a piece of code: it is no landmark.
+// What the theme's script builds into pages, made fit for those who use a keyboard or a screen reader.
 
-/** Take the landmark away from what is only a button's place. */
-function mended() {
+/** Around the button that copies code it puts a `<nav>` without a name, which is no landmark; tables that scroll can not be reached. */
+function mend() {
   for (const one of document.querySelectorAll("nav.md-code__nav:not([role])")) one.setAttribute("role", "presentation");
+  for (const one of document.querySelectorAll(".md-typeset__scrollwrap")) {
+    if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
+    else one.removeAttribute("tabindex");
+  }
 }
 
-new MutationObserver(mended).observe(document.body, { childList: true, subtree: true });
-mended();
+new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+addEventListener("resize", mend);
+mend();

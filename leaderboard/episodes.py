@@ -56,9 +56,10 @@ def shown(standings: Standings) -> Iterator[tuple[TaskBoard, Row]]:
     """The entries whose episodes are shown: the best of each task that is played alone."""
     for board in standings.tasks:
         rows = [row for row in board.rows if not row.estimate.is_missing and row.result.returns]
-        best = [row for row in rows if row is board.best]
-        for row in rows[:BEST] if not best or best[0] in rows[:BEST] else [*rows[:BEST], *best]:
-            yield board, row
+        shown, best = rows[:BEST], board.best
+        if best is not None and best.result.returns and all(row is not best for row in shown):
+            shown.append(best)
+        yield from ((board, row) for row in shown)
 
 
 def chosen(result: Result, task: Task) -> tuple[tuple[str, int], ...]:

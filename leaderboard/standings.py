@@ -119,8 +119,11 @@ class TaskBoard:
     @property
     def best(self) -> Row | None:
         """The first row that has a score, and if any has one a place of its own."""
-        scored = [row for row in self.rows if not row.estimate.is_missing]
-        return next((row for row in scored if not row.entry.is_aside), scored[0] if scored else None)
+        scored = (row for row in self.rows if not row.estimate.is_missing)
+        first = next(scored, None)
+        if first is None or not first.entry.is_aside:
+            return first
+        return next((row for row in scored if not row.entry.is_aside), first)
 
 
 @dataclass(frozen=True, kw_only=True)

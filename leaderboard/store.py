@@ -41,14 +41,11 @@ class Store:
 
     def files(self) -> Iterator[Path]:
         """Every result file, in order of its path."""
-        return self._found("*/*/*")
+        return _files(str(self.results), 3)
 
     def duel_files(self) -> Iterator[Path]:
         """Every duel's file, in order of its path."""
-        return self._found("*/*")
-
-    def _found(self, folders: str) -> Iterator[Path]:
-        return iter(sorted(p for p in self.results.glob(f"{folders}/*{RESULT}") if not p.name.startswith(".")))
+        return _files(str(self.results), 2)
 
     def read(self, keep: Callable[[Result], Result] = lambda result: result) -> tuple[list[Result], list[Damaged]]:
         """All results, and the files that are none; of each is kept what `keep` makes of it, before the next is read."""
@@ -84,6 +81,20 @@ class Store:
             write_atomically(self.trace_of(path), trace)
         write_atomically(path, result.serialised())
         return path
+
+
+def _files(folder: str, depth: int) -> Iterator[Path]:
+    """The files so many folders below, in order; `glob` takes three times as long for eighty thousand."""
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in found:
+        if depth and entry.is_dir():
+            yield from _files(entry.path, depth - 1)
+        elif not depth and entry.name.endswith(RESULT) and not entry.name.startswith("."):
+            yield Path(entry.path)
 
 
 def _read(files: Iterable[Path], parse: Callable[[bytes], Record]) -> tuple[list[Record], list[Damaged]]:

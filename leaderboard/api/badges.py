@@ -16,7 +16,7 @@ from leaderboard.standings import Failure, OverallRow, Row
 _MEDALS = {1: "8a6500", 2: "5c6670", 3: "8c4a1f"}
 _RANKED, _FAULT, _QUIET = "1a5fb4", "b3261e", "57606a"
 # Digits after the point of an overall score, as on the home page.
-_OVERALL_DIGITS = 2
+_OVERALL_DIGITS = 3
 # Of a letter at 11 pixels, roughly; the text is fitted to what is reckoned here, so that no font can overflow.
 _WIDE, _NARROW, _OTHER = 10.5, 3.8, 6.8
 _AIR = 10

@@ -203,7 +203,7 @@ def test_the_overall_board_says_the_same_everywhere(printed, full_site):
         score, low, high = estimated(row)
 
         assert same(agent["overall"], {key: row[key] for key in agent["overall"]})
-        assert badge.endswith(number(score, 2))
+        assert badge.endswith(number(score, OVERALL))
         if row["place"] is not None:
             assert f"score {number(score, OVERALL)} ({span(low, high, OVERALL)})" in words
             assert badge.startswith(f"#{row['place']} of {count} ")

@@ -24,7 +24,7 @@ def test_a_badge_says_place_and_score():
     assert said(found, "local/random/MountainCar-v0") == ("MountainCar-v0", "baseline · −200.0")
     assert said(found, "user2/rule-2/CartPole-v1") == ("CartPole", "crashed")
     assert said(found, "user3/rule-3/CartPole-v1") == ("CartPole", "waiting")
-    assert said(found, "user0/rule-0/overall") == ("Sample board", "#2 of 6 · 0.70")
+    assert said(found, "user0/rule-0/overall") == ("Sample board", "#2 of 6 · 0.700")
     assert said(found, "local/random/overall") == ("Sample board", "no score yet")
 
 

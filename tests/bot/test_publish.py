@@ -1,5 +1,6 @@
 """Publish believes nothing that a shard hands in, and records what is true exactly once."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -72,13 +73,15 @@ def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Ro
     assert git(origin, "rev-list", "--max-parents=0", RESULTS) != git(origin, "rev-list", "--max-parents=0", "main")
 
 
-def test_the_list_to_attest_names_every_accepted_file(begun: Round) -> None:
+def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
     begun.check()
-    lines = (begun.place / "accepted" / publish.MANIFEST).read_text().splitlines()
-    names = sorted(line.split("  ")[1] for line in lines)
+    accepted = begun.place / "accepted"
+    named = dict(reversed(line.split("  ")) for line in (accepted / publish.MANIFEST).read_text().splitlines())
 
-    assert len(lines) == 8
-    assert all((begun.place / "accepted" / name).is_file() for name in names)
+    assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}
+    assert len(named) == 4
+    assert all(hashlib.sha256((accepted / name).read_bytes()).hexdigest() == found for name, found in named.items())
+    assert all(parse_result((accepted / name).read_bytes()).trace_sha256 for name in named)
 
 
 def test_publishing_again_changes_nothing(begun: Round) -> None:

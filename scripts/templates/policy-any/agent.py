@@ -2,9 +2,7 @@
 
 
 class Agent:
-    """A fresh one is made for every episode and every match. Ask for what you need, by name: any of
-    observation_space, action_space, task_id, seed.
-    """
+    """A fresh one plays every episode. It may ask by name: observation_space, action_space, task_id, seed."""
 
     def __init__(self, action_space, seed):
         self.action_space = action_space

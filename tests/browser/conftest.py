@@ -27,9 +27,9 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium():
-    """The system's Chromium; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_CHROMIUM=1."""
+    """The system's Chromium, closed after this folder; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_CHROMIUM=1."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         if REQUIRED:
@@ -46,7 +46,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         """Nothing."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory):
     """The pages of duels below a folder, as a project's site lies on GitHub Pages; the address of that folder."""
     place = tmp_path_factory.mktemp("browser")
@@ -65,31 +65,31 @@ def site(tmp_path_factory):
     server.server_close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def whole_site(tmp_path_factory):
     """The address of a whole site with a bit of everything."""
     yield from whole.serve(tmp_path_factory.mktemp("whole"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def full_site(tmp_path_factory):
     """A whole site of a board on disk, with everything in it."""
     yield from built.serve(tmp_path_factory.mktemp("full"), disk.full)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def hostile_site(tmp_path_factory):
     """One on which everybody writes something hostile wherever they may."""
     yield from built.serve(tmp_path_factory.mktemp("hostile"), disk.hostile)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tame_site(tmp_path_factory):
     """The hostile board's twin: the same lines, with harmless words."""
     yield from built.serve(tmp_path_factory.mktemp("tame"), lambda place: disk.hostile(place, disk.tame))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def empty_site(tmp_path_factory):
     """One that nobody has entered."""
     yield from built.serve(tmp_path_factory.mktemp("empty"), disk.empty)

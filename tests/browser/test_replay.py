@@ -11,7 +11,7 @@ ALICE_BOB = "tasks/{}/duels/alice+minimax--bob+mcts/"
 FOUR = ALICE_BOB.format("connect_four")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def record():
     """The duel of Connect Four that the site shows."""
     return game_samples.full().games[0].crosstable[("alice", "minimax"), ("bob", "mcts")].duel

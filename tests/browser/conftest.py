@@ -29,7 +29,7 @@ ARGUMENTS = [
 
 @pytest.fixture(scope="package")
 def chromium():
-    """The system's Chromium, closed after this folder; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_CHROMIUM=1."""
+    """The system's Chromium, closed after this folder. Without one: a skip, or an error under PULLRANK_REQUIRE_CHROMIUM."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         if REQUIRED:

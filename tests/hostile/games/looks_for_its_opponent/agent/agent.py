@@ -60,7 +60,7 @@ if os.path.exists("/channel"):
 hello = [d for d in gc.get_objects() if isinstance(d, dict) and "observation_space" in d and "protocol" in d]
 assert hello, "the handshake should be found, so that this test means something"
 for found in hello:
-    assert set(found) == {"protocol", "mode", "task_id", "observation_space", "action_space", "seed"}, set(found)
+    assert set(found) == {"protocol", "mode", "task_id", "observation_space", "action_space", "seed", "clock"}, set(found)
 
 
 class Agent:

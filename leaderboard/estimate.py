@@ -68,14 +68,15 @@ def estimates(returns: Sequence[Sequence[float]], task: Scored) -> Estimates:
     """
     low, high, spread = np.empty((3, len(returns)))
     for rows, drawn in resampled_scores(returns, task):
-        low[rows], high[rows] = np.quantile(drawn, ENDS, axis=1)
+        low[rows], high[rows] = ends(drawn)
         spread[rows] = deviation(drawn)
     score = _points(returns, task.score, None)
     size = sizes(returns, task)
+    least, most = _reach(returns, task.bounds)
     return Estimates(
         score=score,
-        low=np.minimum(low, score),
-        high=np.maximum(high, score),
+        low=np.minimum(np.maximum(low, least), score),
+        high=np.maximum(np.minimum(high, most), score),
         centre=centres(returns, task),
         error=standard_error(spread, size),
         size=size,
@@ -136,6 +137,26 @@ def sizes(returns: Sequence[Sequence[float]], task: Scored) -> Array:
 def centres(returns: Sequence[Sequence[float]], task: Scored) -> Array:
     """The score of each result with the pseudo-episodes counted, shape (results,)."""
     return _points(returns, task.score, task.bounds)
+
+
+def ends(drawn: Array) -> Array:
+    """The 2.5th and the 97.5th percentile of each row, shape (2, rows), to the last bit those of `np.quantile`.
+
+    That one looks for the few values that it needs, which takes five times as long as sorting all of them.
+    """
+    place = np.array(ENDS) * (drawn.shape[1] - 1)
+    below = np.floor(place).astype(np.intp)
+    above, share = np.minimum(below + 1, drawn.shape[1] - 1), (place - below)[:, np.newaxis]
+    ordered = np.sort(drawn, axis=1).T
+    first, last = ordered[below], ordered[above]
+    return np.where(share < 0.5, first + (last - first) * share, last - (last - first) * (1 - share))
+
+
+def _reach(returns: Sequence[Sequence[float]], bounds: Bounds) -> tuple[Array, Array]:
+    """Between which values the means of each result lie, roundings aside."""
+    least, most = bounds or (np.inf, -np.inf)
+    lows, highs = [min(one) for one in returns], [max(one) for one in returns]
+    return np.minimum(lows, least), np.maximum(highs, most)
 
 
 def deviation(drawn: Array) -> Array:

@@ -82,80 +82,84 @@ class _Told:
         return self.result.provenance.evaluated_at
 
 
-def progress(board: TaskBoard, results: Iterable[Result], *, season: str, official: bool) -> tuple[Best, ...]:
-    """Each score that was the best when it was measured, oldest first: of all versions, and of agents that were withdrawn.
+class History:
+    """The history of all boards; what each tells is worked out once, when it is first asked for."""
 
-    Who is excluded, or listed only for comparison, sets no record.
+    def __init__(self, standings: Standings, results: Iterable[Result]) -> None:
+        """Of these boards, from everything recorded: of this season, and official where only that counts."""
+        self._standings = standings
+        self._results: dict[str, list[Result]] = {}
+        for result in results:
+            if result.season == standings.challenge.season and (is_official(result) or not standings.official):
+                self._results.setdefault(result.task, []).append(result)
+        self._told: dict[str, list[_Told]] = {}
 
-    Args:
-        board: the board of the task.
-        results: everything recorded.
-        season: results of another one do not count.
-        official: whether only official results count.
-    """
-    left = {(one.login.casefold(), one.agent) for one in board.withdrawn}
-    found: list[Best] = []
-    least: Key | None = None
-    for one in _told(board.task, _counting(board.task, results, _here(board) | left, season, official=official)):
-        if one.key is None or one.score is None or (least is not None and least <= one.key[:1]):
-            continue
-        least = one.key[:1]
-        found.append(Best(login=one.result.login, agent=one.result.agent, at=one.at, score=one.score))
-    return tuple(found)
+    def progress(self, board: TaskBoard) -> tuple[Best, ...]:
+        """Each score that was the best when it was measured, oldest first: of all versions, and of who was withdrawn.
+
+        Who is excluded, or listed only for comparison, sets no record.
+        """
+        found: list[Best] = []
+        least: Key | None = None
+        for one in self._of(board):
+            if one.key is None or one.score is None or (least is not None and least <= one.key[:1]):
+                continue
+            least = one.key[:1]
+            found.append(Best(login=one.result.login, agent=one.result.agent, at=one.at, score=one.score))
+        return tuple(found)
+
+    def standing(self, board: TaskBoard) -> tuple[Track, ...]:
+        """The places over time of the first entries of a board; they end where the board is."""
+        rows = _placed(board.rows)[:SHOWN]
+        changes: dict[Name, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}
+        last = ""
+        for one, _, place_of in _replayed(self._here(board)):
+            last = one.at
+            for name, own in changes.items():
+                place = place_of(name)
+                if (own[-1][1] if own else None) != place:
+                    own.append((one.at, place))
+        # The version that stands on main is not always the one that was measured last.
+        for row in rows if last else ():
+            own = changes[row.entry.name]
+            if not own or own[-1][1] != row.place:
+                own.append((last, row.place))
+        return tuple(Track(entry=row.entry, places=tuple(changes[row.entry.name])) for row in rows)
+
+    def events(self, limit: int) -> tuple[Event, ...]:
+        """The newest entries and changes of all boards, newest first, so many at most: of those on a board now."""
+        found = [event for board in self._standings.tasks for event in self.events_of(board, limit)]
+        found += [event for game in self._standings.games for event in game_events(game, limit)]
+        return tuple(_newest(found, limit))
+
+    def events_of(self, board: TaskBoard, limit: int) -> tuple[Event, ...]:
+        """The same of one task."""
+        return tuple(_newest(_task_events(board, self._here(board)), limit))
+
+    def _here(self, board: TaskBoard) -> Iterator[_Told]:
+        here = _here(board)
+        return (one for one in self._of(board) if one.name in here)
+
+    def _of(self, board: TaskBoard) -> list[_Told]:
+        """What is told of those who are on the board or left it."""
+        if board.task.id not in self._told:
+            names = _here(board) | {(one.login.casefold(), one.agent) for one in board.withdrawn}
+            counting = _counting(board.task, self._results.get(board.task.id, ()), names)
+            self._told[board.task.id] = _all_told(board, counting)
+        return self._told[board.task.id]
 
 
-def standing(board: TaskBoard, results: Iterable[Result], *, season: str, official: bool) -> tuple[Track, ...]:
-    """The places over time of the first entries of a board; they end where the board is.
-
-    Args:
-        board: the board of the task.
-        results: everything recorded.
-        season: results of another one do not count.
-        official: whether only official results count.
-    """
-    rows = _placed(board.rows)[:SHOWN]
-    counting = _counting(board.task, results, _here(board), season, official=official)
-    changes: dict[Name, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}
-    last = ""
-    for one, _, place_of in _replayed(_told(board.task, counting)):
-        last = one.at
-        for name, own in changes.items():
-            place = place_of(name)
-            if (own[-1][1] if own else None) != place:
-                own.append((one.at, place))
-    # The version that stands on main is not always the one that was measured last.
-    for row in rows if last else ():
-        own = changes[row.entry.name]
-        if not own or own[-1][1] != row.place:
-            own.append((last, row.place))
-    return tuple(Track(entry=row.entry, places=tuple(changes[row.entry.name])) for row in rows)
-
-
-def events(standings: Standings, results: Iterable[Result], limit: int) -> tuple[Event, ...]:
-    """The newest entries and changes of all boards, newest first: of those that are on a board now.
-
-    Args:
-        standings: all boards.
-        results: everything recorded.
-        limit: how many at most.
-    """
-    results = tuple(results)
-    season, official = standings.challenge.season, standings.official
-    found: list[Event] = []
-    for board in standings.tasks:
-        found += _newest(_task_events(board, results, season, official=official), limit)
-    for game in standings.games:
-        found += _newest(_game_events(game), limit)
-    return tuple(_newest(found, limit))
+def game_events(board: GameBoard, limit: int) -> tuple[Event, ...]:
+    """The newest players of a game, newest first, so many at most."""
+    return tuple(_newest(_first_ratings(board), limit))
 
 
 def _newest(found: Iterable[Event], limit: int) -> list[Event]:
     return sorted(found, key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)[:limit]
 
 
-def _task_events(board: TaskBoard, results: Iterable[Result], season: str, *, official: bool) -> Iterator[Event]:
+def _task_events(board: TaskBoard, told: Iterable[_Told]) -> Iterator[Event]:
     entries = {row.entry.name: row.entry for row in board.rows}
-    told = _told(board.task, _counting(board.task, results, _here(board), season, official=official))
     for one, before, place_of in _replayed(told):
         place = place_of(one.name)
         if one.score is not None and place is not None and one.name in entries:
@@ -164,7 +168,7 @@ def _task_events(board: TaskBoard, results: Iterable[Result], season: str, *, of
             )
 
 
-def _game_events(board: GameBoard) -> Iterator[Event]:
+def _first_ratings(board: GameBoard) -> Iterator[Event]:
     """Who was rated for the first time on which day; the day's order is that of its ratings."""
     rows = {row.entry.name: row for row in board.rows if not row.entry.is_aside}
     empty = Moment(day="", elo={})
@@ -187,19 +191,13 @@ def _here(board: TaskBoard) -> set[Name]:
     return {entry.name for entry in entries if not entry.is_aside}
 
 
-def _counting(
-    task: Task, results: Iterable[Result], names: set[Name], season: str, *, official: bool
-) -> list[tuple[Name, Result]]:
+def _counting(task: Task, results: Iterable[Result], names: set[Name]) -> list[tuple[Name, Result]]:
     """What says something of these agents on this task, oldest first."""
     digest = task.digest()
     found = [
         ((result.login.casefold(), result.agent), result)
         for result in results
-        if result.task == task.id
-        and result.task_digest == digest
-        and result.season == season
-        and result.verdict is not Verdict.INTERNAL_ERROR
-        and (is_official(result) or not official)
+        if result.task_digest == digest and result.verdict is not Verdict.INTERNAL_ERROR
     ]
     return sorted((one for one in found if one[0] in names), key=_moment)
 
@@ -208,17 +206,23 @@ def _moment(one: tuple[Name, Result]) -> tuple[str, str, str]:
     return one[1].provenance.evaluated_at, one[1].key, one[1].self_sha256
 
 
-def _told(task: Task, counting: Sequence[tuple[Name, Result]]) -> list[_Told]:
-    """What each result says, in one go for all of them."""
-    by_name = {metric.name: metric for metric in others(task)}
-    metrics = [ranking(task), *(by_name[name] for name in task.ties)]
-    scored = [result for _, result in counting if result.verdict is Verdict.OK]
-    columns = [values(scored, task, metric) for metric in metrics] if scored else [[]]
-    keys = iter([(by_value(zip(metrics, row, strict=True)), known(row[0])) for row in zip(*columns, strict=True)])
+def _all_told(board: TaskBoard, counting: Sequence[tuple[Name, Result]]) -> list[_Told]:
+    """What each result says; what the board has worked out already is taken from there."""
+    task = board.task
+    by_name = {metric.name: place for place, metric in enumerate(others(task), 1)}
+    places = [0, *(by_name[name] for name in task.ties)]
+    metrics = [(ranking(task), *others(task))[place] for place in places]
+    known_rows = {row.result.key: (row.estimate.score, *row.others) for row in board.rows}
+    scores = {key: tuple(row[place] for place in places) for key, row in known_rows.items()}
+    rest = [one for _, one in counting if one.verdict is Verdict.OK and one.key not in scores]
+    if rest:
+        columns = [values(rest, task, metric) for metric in metrics]
+        scores |= {one.key: row for one, row in zip(rest, zip(*columns, strict=True), strict=True)}
     told = []
     for name, result in counting:
-        key, score = next(keys) if result.verdict is Verdict.OK else (None, None)
-        told.append(_Told(name=name, result=result, score=score, key=key))
+        found = scores[result.key] if result.verdict is Verdict.OK else None
+        key = by_value(zip(metrics, found, strict=True)) if found else None
+        told.append(_Told(name=name, result=result, score=known(found[0]) if found else None, key=key))
     return told
 
 

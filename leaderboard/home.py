@@ -25,9 +25,9 @@ FEW, MANY = 10, 100
 NEWS, GONE = 8, 5
 
 
-def news(standings: Standings, context: PageContext) -> tuple[history.Event, ...]:
+def news(past: history.History) -> tuple[history.Event, ...]:
     """The newest entries and changes of place."""
-    return history.events(standings, context.results, NEWS)
+    return past.events(NEWS)
 
 
 def state(standings: Standings, context: PageContext) -> machine.Machine:

@@ -1,6 +1,5 @@
 """Results without what no page shows, so that those of a large board fit into memory together."""
 
-import json
 from array import array
 from typing import Any, TypeVar
 
@@ -21,22 +20,24 @@ class Lean:
 
     def __init__(self) -> None:
         self._kept: dict[Any, Any] = {}
-        self._versions: dict[str, dict[str, str]] = {}
 
     def __call__(self, result: Result) -> Result:
-        """The same result, smaller; one that is sealed stays whole, since its reveal has to fit its hash."""
+        """The same object, smaller; one that is sealed stays whole, since its reveal has to fit its hash."""
         if result.sealed is not None or not result.seeds:
             return result
-        smaller = {
-            "seeds": (),
-            "returns": array("d", result.returns),
-            "lengths": array("q", result.lengths),
-            "limits": self._one(result.limits),
-            "provenance": self._one(result.provenance),
-            "versions": self._versions.setdefault(json.dumps(result.versions), result.versions),
-        }
-        shared = {name: self._one(getattr(result, name)) for name in _SHARED}
-        return Result.model_construct(_fields_set=_FIELDS, **{**result.__dict__, **smaller, **shared})
+        # Nobody else has seen it yet. As a copy, each would be made twice.
+        known = result.__dict__
+        known["seeds"] = ()
+        known["returns"] = array("d", known["returns"])
+        known["lengths"] = array("q", known["lengths"])
+        known["limits"] = self._kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
+        known["versions"] = self._kept.setdefault(tuple(result.versions.items()), result.versions)
+        for name in _SHARED:
+            known[name] = self._one(known[name])
+        origin = result.provenance.__dict__
+        origin["commit"], origin["run_url"] = self._one(origin["commit"]), self._one(origin["run_url"])
+        object.__setattr__(result, "__pydantic_fields_set__", _FIELDS)
+        return result
 
     def _one(self, value: Value) -> Value:
         found: Value = self._kept.setdefault(value, value)

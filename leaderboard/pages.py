@@ -31,6 +31,7 @@ from leaderboard import (
 )
 from leaderboard.api import text
 from leaderboard.context import PageContext as PageContext
+from leaderboard.history import History
 from leaderboard.metrics import is_any_sealed
 from leaderboard.standings import OverallRow, Standings
 
@@ -77,6 +78,7 @@ class Press:
             "challenge": standings.challenge,
             "context": context,
             "repository": context.repository or standings.challenge.repository,
+            "history": History(standings, context.results),
             "gone_pages": {links.agent_page(gone.login, gone.agent) for gone in context.departed},
             "sealed": any(is_any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {asked.name for asked in standings.challenge.people.fields if not asked.shown},

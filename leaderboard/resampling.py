@@ -6,6 +6,7 @@ resamples of all results are `values @ weights`, for the mean and for the IQM al
 to the Bootstrap, 1993, chapter 20: the resampling vector).
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Literal, Protocol, assert_never
 
@@ -41,6 +42,8 @@ RESAMPLES = 2000
 # to 400 episodes: threads that wait for each other on a busy machine took ten times as long. And as every block has this
 # shape, a result's figures do not depend on how many others there are, to the last bit.
 ROWS, SLAB = 16, 40
+# As many as a hosted runner of a private repository has processors; numpy lets the other go on while it reckons.
+THREADS = 2
 # Cut from each end for the interquartile mean.
 QUARTER = 0.25
 
@@ -87,6 +90,12 @@ def sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
     return np.sort(values, axis=1)
 
 
+@functools.lru_cache(maxsize=64)
+def _table(task_id: str, size: int, scoring: Scoring) -> Array:
+    """The same for every board: drawn once for all entries of a task, and for the overall board."""
+    return weights(size, scoring, stream("pullrank-bootstrap-1", task_id, size))
+
+
 def weights(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
     """What each of `size` sorted values contributes to the score of each resample.
 
@@ -117,8 +126,7 @@ def resampled_scores(returns: Sequence[Sequence[float]], task: Scored) -> Iterat
     """
     for chosen in by_length(returns):
         values = sample([returns[i] for i in chosen], task.bounds)
-        size = values.shape[1]
-        table = weights(size, task.score, stream("pullrank-bootstrap-1", task.id, size))
+        table = _table(task.id, values.shape[1], task.score)
         for start in range(0, len(chosen), ROWS):
             yield chosen[start : start + ROWS], _product(values[start : start + ROWS], table)
 
@@ -128,6 +136,4 @@ def _product(values: Array, table: Array) -> Array:
     middle = values[:, values.shape[1] // 2, np.newaxis]
     block = np.zeros((ROWS, values.shape[1]))
     block[: len(values)] = values - middle
-    product = np.moveaxis(block @ table, 0, 1).reshape(ROWS, RESAMPLES)[: len(values)] + middle
-    # No mean lies beyond what it is a mean of, roundings aside.
-    return np.clip(product, values[:, :1], values[:, -1:], out=product)
+    return np.moveaxis(block @ table, 0, 1).reshape(ROWS, RESAMPLES)[: len(values)] + middle

@@ -1,20 +1,18 @@
 """What the page of a task says beside its standings: where its documents lie, how fine it tells, and what happened when."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from markupsafe import Markup
 
 from evaluator.model.names import safe_path_segment
-from evaluator.model.result import Result
 from leaderboard import history_figures
 from leaderboard.figures import Scale
 from leaderboard.format import day, number
-from leaderboard.history import Best, Track, progress, standing
+from leaderboard.history import Best, History, Track
 from leaderboard.metrics import digits, is_any_sealed
 from leaderboard.resolution import resolution
-from leaderboard.standings import Standings, TaskBoard
+from leaderboard.standings import TaskBoard
 
 # So many rows stand in the page itself; the rest is in the documents, which the page's script fetches when it is asked to.
 FIRST = 100
@@ -62,11 +60,9 @@ def told_apart(board: TaskBoard) -> str | None:
     return number(found, digits(board.task))
 
 
-def past(board: TaskBoard, standings: Standings, results: Sequence[Result]) -> Past | None:
+def past(board: TaskBoard, history: History) -> Past | None:
     """The history of a board; None before there are two days."""
-    season, official = standings.challenge.season, standings.official
-    records = progress(board, results, season=season, official=official)
-    tracks = standing(board, results, season=season, official=official)
+    records, tracks = history.progress(board), history.standing(board)
     times = [one.at for one in records] + [at for track in tracks for at, _ in track.places]
     if not records or day(min(times)) == day(max(times)):
         return None

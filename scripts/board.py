@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -152,15 +152,20 @@ class Board:
         faults: list[str] = []
         for path in self.folders():
             try:
-                found.append(self.find(path))
+                found.append(self._kept(self.find(path)))
             except LoadError as error:
                 faults.extend(error.lines)
         return found, faults
 
-    def results_less_unreadable(self, found: list[Found]) -> list[Result]:
+    def _kept(self, found: Found) -> Found:
+        """Of an agent that is only shown, its files are not: ten thousand with weights would fill the memory."""
+        return replace(found, folder=replace(found.folder, blobs=())) if self.is_lean else found
+
+    @cached_property
+    def results(self) -> list[Result]:
         """What is recorded, without the agents whose folder is here but cannot be read: they were not withdrawn."""
-        read = {agent.path for agent in found}
-        broken = {(path.parent.name.casefold(), path.name) for path in self.folders() if path not in read}
+        read = {agent.name for agent in self._all[0]}
+        broken = {(path.parent.name.casefold(), path.name) for path in self.folders()} - read
         return [result for result in self.recorded[0] if (result.login.casefold(), result.agent) not in broken]
 
     def tasks(self, ids: list[str] | None) -> list[Task]:

@@ -26,6 +26,8 @@ class Folder:
     """Its manifest."""
     blobs: tuple[Blob, ...]
     """Its files, by path."""
+    digest: str
+    """Which agent it is."""
     image_mib: int = SubmissionLimits().image_mib
     """How large an image it may name."""
 
@@ -35,11 +37,6 @@ class Folder:
         if self.submission.kind is not Kind.IMAGE:
             return None
         return OwnImage(reference=parse_reference(self.submission.entry), image_mib=self.image_mib)
-
-    @property
-    def digest(self) -> str:
-        """Which agent it is."""
-        return submission_digest(self.submission, self.blobs)
 
 
 def read_folder(path: Path, limits: SubmissionLimits) -> Folder:
@@ -69,7 +66,8 @@ def assemble(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> Folder:
         raise LoadError(f"{MANIFEST_NAME}: is missing; write it, or let 'pullrank new' do so")
     submission = parse_submission(content[MANIFEST_NAME])
     _check_entry(submission, content)
-    return Folder(submission=submission, blobs=blobs, image_mib=limits.image_mib)
+    digest = submission_digest(submission, blobs)
+    return Folder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
 
 
 def check_sizes(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> None:

@@ -2,15 +2,14 @@
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from evaluator.model.challenge import Task
-from evaluator.model.result import Result
 from leaderboard import format, links, metrics
 from leaderboard.api import text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
-from leaderboard.history import Event, events
+from leaderboard.history import Event, History, game_events
 
 # Entries of a feed.
 LIMIT = 50
@@ -46,14 +45,11 @@ def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
 
 
 def _by_task(facts: Facts) -> Iterator[tuple[Task, tuple[Event, ...]]]:
-    results: dict[str, list[Result]] = {}
-    for result in facts.results:
-        results.setdefault(result.task, []).append(result)
+    history = History(facts.standings, facts.results)
     for board in facts.standings.tasks:
-        alone = replace(facts.standings, tasks=(board,), games=())
-        yield board.task, events(alone, results.get(board.task.id, ()), LIMIT)
+        yield board.task, history.events_of(board, LIMIT)
     for game in facts.standings.games:
-        yield game.task, events(replace(facts.standings, tasks=(), games=(game,)), (), LIMIT)
+        yield game.task, game_events(game, LIMIT)
 
 
 def _both(feed: Feed, facts: Facts) -> Iterator[tuple[str, bytes]]:

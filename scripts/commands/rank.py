@@ -21,7 +21,7 @@ def compute(board: Board, *, official: bool, tasks: list[str] | None = None, now
     What an official board hides until a date is hidden at the moment `now`; a local one is its owner's own business.
     """
     found, faults = board.read_all()
-    duels, damaged_duels = board.recorded_duels
+    duels, damaged_duels = board.recorded_duels if board.challenge.games or not board.is_lean else ([], [])
     for line in faults:
         say(line)
     for kind, damaged in (("result", board.recorded[1]), ("duel", damaged_duels)):
@@ -31,7 +31,7 @@ def compute(board: Board, *, official: bool, tasks: list[str] | None = None, now
     challenge = board.challenge.model_copy(update={"tasks": tuple(chosen)})
     whole = Shown(
         challenge=challenge, entries=tuple(f.entry() for f in found), moderation=board.moderation,
-        results=tuple(board.results_less_unreadable(found)), duels=tuple(duels),
+        results=tuple(board.results), duels=tuple(duels),
     )  # fmt: skip
     shown = as_shown(whole, now or datetime.now(UTC)) if official else with_flags(whole)
     return standings(

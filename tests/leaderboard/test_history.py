@@ -10,7 +10,7 @@ from evaluator.model.metric import Metric
 from evaluator.model.moderation import Exclusion, Moderation
 from leaderboard.board import standings
 from leaderboard.game_standings import Moment
-from leaderboard.history import Best, events, progress, standing
+from leaderboard.history import Best, History
 from leaderboard.history_figures import progress_picture, standing_picture, ticks
 from tests.leaderboard import make
 from tests.leaderboard_pages import game_samples, samples
@@ -25,11 +25,15 @@ def board(entries, results, *, official=True, moderation=None, task=TASK):
 
 
 def records(found, results):
-    return progress(found.tasks[0], results, season="1", official=True)
+    return History(found, results).progress(found.tasks[0])
 
 
 def tracks(found, results):
-    return {t.entry.login: t.places for t in standing(found.tasks[0], results, season="1", official=True)}
+    return {t.entry.login: t.places for t in _tracks(found, results)}
+
+
+def _tracks(found, results):
+    return History(found, results).standing(found.tasks[0])
 
 
 def test_the_best_score_over_time_only_rises():
@@ -110,7 +114,7 @@ def test_other_seasons_settings_and_previews_do_not_count():
     found = board([ALICE, BOB], results)
 
     assert [one.login for one in records(found, results)] == ["alice"]
-    assert [event.entry.login for event in events(found, results, 9)] == ["alice"]
+    assert [event.entry.login for event in History(found, results).events(9)] == ["alice"]
 
 
 def test_places_end_where_the_board_is_even_when_an_earlier_version_came_back():
@@ -125,7 +129,7 @@ def test_events_tell_the_place_and_the_one_before_newest_first():
     results = [
         make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(better, [3.0], at=THIRD)
     ]  # fmt: skip
-    found = events(board([better, BOB], results), results, 2)
+    found = History(board([better, BOB], results), results).events(2)
 
     assert [(e.entry.login, e.at, e.score, e.place, e.place_before) for e in found] == [
         ("alice", THIRD, 3.0, 1, 2),
@@ -136,7 +140,7 @@ def test_events_tell_the_place_and_the_one_before_newest_first():
 def test_an_entry_without_a_score_now_has_no_events():
     results = [make.result(ALICE, [1.0], at=FIRST)]
 
-    assert events(board([make.entry("alice", version="2")], results), results, 9) == ()
+    assert History(board([make.entry("alice", version="2")], results), results).events(9) == ()
 
 
 def test_a_player_is_news_when_it_is_rated_first():
@@ -146,7 +150,7 @@ def test_a_player_is_news_when_it_is_rated_first():
         Moment(day="2026-01-01", elo={one.name: 10.0, two.name: 50.0}),
     )
     game = game_samples.board(game_samples.TICTACTOE, [one, two], history=moments)
-    found = events(replace(samples.empty(), games=(game,)), [], 9)
+    found = History(replace(samples.empty(), games=(game,)), []).events(9)
 
     assert [(e.entry.login, e.at, e.score, e.place) for e in found] == [
         ("bob", samples.NOON, 50.0, 1),
@@ -167,7 +171,7 @@ def test_the_last_places_are_those_of_the_board(told):
     ends = {login: places[-1][1] for login, places in tracks(found, results).items()}
 
     assert ends == {row.entry.login: row.place for row in found.tasks[0].rows[:8]}
-    assert all(event.place >= 1 for event in events(found, results, 99))
+    assert all(event.place >= 1 for event in History(found, results).events(99))
 
 
 def test_pictures_hold_every_step():
@@ -175,7 +179,7 @@ def test_pictures_hold_every_step():
     found = board([ALICE, BOB], results)
     ends = (FIRST, SECOND)
     best = progress_picture(records(found, results), ends, 1)
-    places = standing_picture(standing(found.tasks[0], results, season="1", official=True), ends)
+    places = standing_picture(_tracks(found, results), ends)
 
     assert "from 1.0 to 2.0" in best.replace("&#46;", ".")
     assert best.count("<path") == 1
@@ -185,7 +189,7 @@ def test_pictures_hold_every_step():
 def test_a_gap_parts_a_line():
     broken, again = make.entry("alice", version="2"), make.entry("alice", version="3")
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(broken, at=SECOND), make.result(again, [1.0], at=THIRD)]
-    shown = standing(board([again], results).tasks[0], results, season="1", official=True)
+    shown = _tracks(board([again], results), results)
 
     assert standing_picture(shown, (FIRST, FOURTH)).count("<path") == 2
 
@@ -200,7 +204,7 @@ def test_ticks_are_round(low, high, found):
 def test_many_places_have_few_marks():
     entries = [make.entry(f"user-{i:02}") for i in range(30)]
     results = [make.result(who, [float(i)], at=f"2026-01-01T00:00:{i:02}Z") for i, who in enumerate(entries)]
-    shown = standing(board(entries, results).tasks[0], results, season="1", official=True)
+    shown = _tracks(board(entries, results), results)
     first = [replace(shown[0], places=(*shown[0].places, (SECOND, 30)))]
 
     assert standing_picture(first, (FIRST, SECOND)).count("<text") <= 10

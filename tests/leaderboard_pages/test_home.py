@@ -125,7 +125,7 @@ def test_a_change_of_place_is_told_in_words(before, now, said, monkeypatch):
     event = home.history.Event(
         entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before
     )
-    monkeypatch.setattr(home.history, "events", lambda *given: (event,))
+    monkeypatch.setattr(home.history.History, "events", lambda *given: (event,))
 
     assert f"angle-rule by alice {said} CartPole with 1.0" in words(page(samples.one()))
 

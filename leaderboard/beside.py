@@ -1,0 +1,61 @@
+"""Work in a second process where there is a second processor: a fork, to which nothing has to be sent."""
+
+import multiprocessing
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+class EndedError(Exception):
+    """The second process ended without a word, as one does that the system kills for its memory."""
+
+
+@contextmanager
+def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
+    """Begin `work` beside what the block does; what it is given waits for the value.
+
+    With one processor, work is done when its value is asked for.
+
+    Raises:
+        EndedError: by the given function, when the process ended without a value; what `work` raises is raised there too.
+    """
+    if len(os.sched_getaffinity(0)) < 2:
+        yield work
+        return
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_work, args=(work, theirs), daemon=True)
+    with warnings.catch_warnings():
+        # The only other threads are those of numpy's algebra, which stops them before a fork.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    theirs.close()
+    try:
+        yield lambda: _value(ours)
+    finally:
+        ours.close()
+        # Whoever asked for the value has it; whoever did not ask does not want it.
+        process.terminate()
+        process.join()
+
+
+def _work(work: Callable[[], Value], answer: Connection) -> None:
+    try:
+        found: tuple[Value | None, Exception | None] = work(), None
+    except Exception as error:  # noqa: BLE001  (it is raised again where the value is asked for)
+        found = None, error
+    answer.send(found)
+
+
+def _value(answer: "Connection[tuple[Value, None], tuple[None, Exception]]") -> Value:
+    try:
+        value, error = answer.recv()
+    except EOFError:
+        raise EndedError("the second process ended; give this machine more memory, or one processor") from None
+    if error:
+        raise error
+    return value

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup
 
 from leaderboard.figures import Scale
@@ -38,7 +39,7 @@ def spread(returns: Sequence[float]) -> Spread:
     values, count = sorted(returns), len(returns)
     mean = math.fsum(values) / count
     lower, median, upper = (_quantile(values, share) for share in (0.25, 0.5, 0.75))
-    variance = math.fsum((value - mean) ** 2 for value in values) / count
+    variance = math.fsum(((np.array(values) - mean) ** 2).tolist()) / count
     return Spread(
         least=values[0], lower=lower, median=median, upper=upper, greatest=values[-1], mean=mean,
         deviation=math.sqrt(variance),
@@ -55,13 +56,12 @@ def _quantile(values: Sequence[float], share: float) -> float:
 
 def histogram(values: Sequence[float], least: float, greatest: float) -> Markup:
     """How often returns of each size came, as one outline. The numbers beside it say the same to who listens."""
-    counts = [0] * BINS
     if greatest > least:
         scale = BINS / (greatest - least)
-        for value in values:
-            counts[min(BINS - 1, int(scale * (value - least)))] += 1
+        bins = (scale * (np.array(values) - least)).astype(np.intp)
+        counts = np.bincount(np.minimum(bins, BINS - 1), minlength=BINS).tolist()
     else:
-        counts[BINS // 2] = len(values)
+        counts = [len(values) if index == BINS // 2 else 0 for index in range(BINS)]
     most, line, last = max(counts), f"M0 {HEIGHT}", 0
     for index, count in enumerate(counts):
         height = max(1, round(HEIGHT * count / most)) if count else 0

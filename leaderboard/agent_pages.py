@@ -12,6 +12,7 @@ from evaluator.model.verdict import Verdict
 from leaderboard import agent_figures, episodes, figures, game_figures, links, words
 from leaderboard.agent_commands import badges, commands
 from leaderboard.agent_past import by_agent, past
+from leaderboard.agent_rows import VERDICTS, Rows
 from leaderboard.agent_sources import sources
 from leaderboard.api import text
 from leaderboard.cards import HOME, card_files
@@ -48,12 +49,16 @@ class _Agents:
         self._past = by_agent(context.results, standings.challenge.season, official=standings.official)
         tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
         above, below = self._press.page(_LIKE, "agent_ends.html.jinja").split("<!-- the page -->")
+        scales = _scales(standings)
+        task_links = {task.id: Markup(links.href(_LIKE, links.task_page(task.id))) for task in tasks}
+        self._rows = Rows(scales, task_links, context.reproduced)
         self._shared: Mapping[str, Any] = {
             "above": Markup(above),
             "below": Markup(below),
             "root": Markup(links.up(_LIKE)),
-            "scales": _scales(standings),
-            "task_links": {task.id: Markup(links.href(_LIKE, links.task_page(task.id))) for task in tasks},
+            "rows": self._rows,
+            "scales": scales,
+            "task_links": task_links,
             "anchors": {task.id: _anchor(task.id) for task in tasks},
         }
 
@@ -69,7 +74,8 @@ class _Agents:
             measured=_measured(profile), told={result.key for task, result in shown if self._is_told(task, result)},
             document=text.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),
-            shared=found.shared, named=found.named, sources=found.rows, labels=badges(self._context, profile),
+            shared=found.shared, named=found.named,
+            sources=[self._rows.sources(task, cells) for task, cells in found.rows], labels=badges(self._context, profile),
             typed=commands(self._standings, self._context, profile),
             has_replays=any(result.key in self._context.episodes for result in results),
         )  # fmt: skip
@@ -109,18 +115,9 @@ def _html() -> Templates:
         command=words.command, link=lambda url, said=None: words.linked(url, url or "" if said is None else said)
     )
     made.globals.update(
-        bar=agent_figures.bar, histogram=agent_figures.histogram, spread=agent_figures.spread, point=_point,
-        verdict_tag=_verdict_tags().__getitem__, figure=episodes.figure,
+        bar=agent_figures.bar, point=_point, verdict_tag=VERDICTS.__getitem__, figure=episodes.figure,
     )  # fmt: skip
     return made
-
-
-def _verdict_tags() -> dict[Verdict, Markup]:
-    looks = {Verdict.OK: "ok", Verdict.INTERNAL_ERROR: "ours"}
-    return {
-        verdict: Markup(f'<span class="pr-verdict pr-verdict-{looks.get(verdict, "bad")}">{verdict.value}</span>')
-        for verdict in Verdict
-    }
 
 
 def _point(score: float, scale: Scale) -> Markup:

@@ -35,7 +35,11 @@ class Sources:
 def sources(profile: Profile, repository: str | None) -> Sources:
     """What stands behind the numbers of one agent."""
     results = [(showing.task, showing.result) for showing in profile.showings if showing.result]
-    told = [(name, [tell(result, repository) for _, result in results]) for name, tell in _COMMON]
+    # Mostly all of it is the same, and then it is told once.
+    different = [result for _, result in results[:1]]
+    different += [result for _, result in results[1:] if _circumstances(result) != _circumstances(different[0])]
+    chosen = different if len(different) == 1 else [result for _, result in results]
+    told = [(name, [tell(result, repository) for result in chosen]) for name, tell in _COMMON]
     # What nobody recorded is not worth a line.
     shared = tuple((name, values[0]) for name, values in told if len(set(values)) == 1 and values[0] != _UNKNOWN)
     columns = [(name, values) for name, values in told if len(set(values)) > 1]
@@ -44,6 +48,14 @@ def sources(profile: Profile, repository: str | None) -> Sources:
     columns += _counts([result for _, result in results])
     rows = tuple((task, tuple(values[i] for _, values in columns)) for i, (task, _) in enumerate(results))
     return Sources(shared=shared, named=tuple(name for name, _ in columns), rows=rows)
+
+
+def _circumstances(result: Result) -> tuple[object, ...]:
+    """All that `_COMMON` tells of."""
+    return (
+        result.klass, result.beacon, result.beacon_verified, result.sandbox, result.runtime_digest, result.image_digest,
+        result.platform, result.versions, result.limits, result.provenance.commit, result.provenance.run_url,
+    )  # fmt: skip
 
 
 def _counts(results: Sequence[Result]) -> Iterable[tuple[str, list[Markup]]]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import TypeVar
+from typing import TypeVar, cast
 
 Value = TypeVar("Value")
 
@@ -35,7 +35,7 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
         process.start()
     theirs.close()
     try:
-        yield lambda: _value(ours)
+        yield lambda: cast("Value", _value(ours))
     finally:
         ours.close()
         # Whoever asked for the value has it; whoever did not ask does not want it.
@@ -51,11 +51,11 @@ def _work(work: Callable[[], Value], answer: Connection) -> None:
     answer.send(found)
 
 
-def _value(answer: "Connection[tuple[Value, None], tuple[None, Exception]]") -> Value:
+def _value(answer: Connection) -> object:
     try:
         value, error = answer.recv()
     except EOFError:
         raise EndedError("the second process ended; give this machine more memory, or one processor") from None
-    if error:
+    if error is not None:
         raise error
     return value

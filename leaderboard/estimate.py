@@ -149,7 +149,8 @@ def ends(drawn: Array) -> Array:
     above, share = np.minimum(below + 1, drawn.shape[1] - 1), (place - below)[:, np.newaxis]
     ordered = np.sort(drawn, axis=1).T
     first, last = ordered[below], ordered[above]
-    return np.where(share < 0.5, first + (last - first) * share, last - (last - first) * (1 - share))
+    found: Array = np.where(share < 0.5, first + (last - first) * share, last - (last - first) * (1 - share))
+    return found
 
 
 def _reach(returns: Sequence[Sequence[float]], bounds: Bounds) -> tuple[Array, Array]:

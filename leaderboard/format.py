@@ -12,9 +12,9 @@ def number(value: float, decimals: int = 1) -> str:
     if math.isnan(value):
         return NONE
     text = f"{value:,.{decimals}f}"
-    if not text.strip("-0.,"):
-        text = text.removeprefix("-")
-    return text.replace("-", MINUS).replace(",", "\N{NARROW NO-BREAK SPACE}")
+    if text[0] == "-":
+        text = text.replace("-", MINUS) if text.strip("-0.,") else text[1:]
+    return text.replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def plain(value: float) -> str:

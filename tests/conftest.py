@@ -4,13 +4,17 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from evaluator.host import image
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine, EngineError
 from evaluator.host.image import default_base
+from tests.needs import lacking, without_gvisor
 
-REQUIRED = os.environ.get("PULLRANK_REQUIRE_DOCKER") == "1"
+# How long an example takes says something of the machine only.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
@@ -20,9 +24,7 @@ def engine() -> Iterator[Engine]:
         found = Engine()
         image.ensure(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
     except EngineError as error:
-        if REQUIRED:
-            raise
-        pytest.skip(f"needs a container engine: {error}")
+        lacking(f"a container engine: {error}", "DOCKER")
     yield found
     found.close()
 
@@ -37,7 +39,5 @@ def docker(engine: Engine) -> Chosen:
 def gvisor(engine: Engine) -> Chosen:
     """The gvisor sandbox, where runsc is installed."""
     if "runsc" not in engine.runtimes():
-        if os.environ.get("PULLRANK_REQUIRE_GVISOR") == "1":
-            raise EngineError("the engine has no runtime runsc")
-        pytest.skip("needs gVisor: the engine has no runtime runsc")
+        without_gvisor()
     return choose("gvisor", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)

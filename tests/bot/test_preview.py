@@ -368,4 +368,4 @@ def test_in_the_container(desk: Desk, docker: object) -> None:
     assert [(a.agent, {r.verdict for r in a.results}) for a in found.agents] == [("bad", {"crashed"}), ("good", {"ok"})]
     assert {r.sandbox for a in found.agents for r in a.results} == {"docker"}
     assert "@torvalds" in (desk.out / LOG).read_text(encoding="utf-8")
-    assert time.monotonic() - begun < 120
+    assert time.monotonic() - begun < 600

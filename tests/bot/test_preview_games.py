@@ -115,7 +115,7 @@ def test_a_player_that_breaks_a_rule_is_refused_with_the_position_and_meets_nobo
 
 
 def test_what_an_opponent_prints_is_in_none_of_the_files(desk: GameDesk, capfd: pytest.CaptureFixture[str]) -> None:
-    loud = FIRST.replace(b"        return", b"        print('LOUD')\n        return")
+    loud = FIRST.replace(b"        return", b"        print(':LOUD:')\n        return")
     desk.main.commit({"example_agents/first/agent.py": loud})
     desk.main.push()
     git(desk.main.path, "reset", "-q", "--hard")
@@ -126,7 +126,7 @@ def test_what_an_opponent_prints_is_in_none_of_the_files(desk: GameDesk, capfd: 
     written = "".join(path.read_text() for path in desk.out.iterdir())
 
     assert "local/first" in met(agent)
-    assert "LOUD" not in printed.out + printed.err + written + desk.said()
+    assert ":LOUD:" not in printed.out + printed.err + written + desk.said()
 
 
 def test_what_there_is_no_time_for_is_said_once(desk: GameDesk) -> None:

@@ -96,7 +96,7 @@ def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> i
 
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
-    process.join(60)
+    process.join(600)
     assert process.exitcode is not None
     return process.exitcode
 

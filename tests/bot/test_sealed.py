@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import html
 import io
 import json
 import shutil
@@ -51,21 +52,22 @@ tasks:
   - {{id: FrozenLake-v1, script: {{steps: 200, last: 3, worst: 0}}}}
 """.encode()
 OPENED = CHALLENGE[: CHALLENGE.index(b"seeds")] + CHALLENGE[CHALLENGE.index(b"tasks") :]
-# Writes what it sees wherever it can: to its log, into the time it takes, and into the number of its steps.
+# Writes what it sees wherever it can: to its log, into the time it takes, and into the number of its steps. The colons keep
+# the word from coming up by chance, as four letters do in Base64.
 PROBE = b"""
 import time
 class Agent:
     def __init__(self, seed):
-        print("MARK seed", seed, flush=True)
+        print(":MARK: seed", seed, flush=True)
     def act(self, observation):
-        print("MARK", observation.tolist(), flush=True)
+        print(":MARK:", observation.tolist(), flush=True)
         time.sleep(0.02 if observation[0] > 0 else 0)
         return int(observation[2] > 0)
 """
 SHOUT = b"""
 class Agent:
     def act(self, observation):
-        raise ValueError(f"MARK {observation.tolist()}")
+        raise ValueError(f":MARK: {observation.tolist()}")
 """
 SCRIPT = b"""
 import sys
@@ -77,7 +79,7 @@ for _ in range(5):
     while not over:
         state, _, ended, cut, _ = env.step((state + 1) % 4)
         over = ended or cut
-print('MARK', state)
+print(':MARK:', state)
 print('{"score": 0.123456789}')
 """
 SCRIPT_FILES: dict[str, bytes | None] = {
@@ -142,7 +144,7 @@ def test_every_entry_plays_the_same_episodes_and_none_knows_its_own_seed(played:
 
     assert found["alice"].seeds == found["carol"].seeds == SECRET.episode_seeds("1", "CartPole-v1", 3)
     assert found["alice"].beacon == f"sealed-{SECRET.sha256}"
-    assert "MARK seed" not in found["carol"].log_tail
+    assert ":MARK: seed" not in found["carol"].log_tail
     assert SECRET.agent_seeds("1", "a" * 64, "t", 3) != SECRET.agent_seeds("1", "b" * 64, "t", 3)
 
 
@@ -155,7 +157,7 @@ def test_what_is_public_carries_no_episode(played: Round) -> None:
     public = [parse_result(content) for content in branch.values()]
 
     assert len(handed) >= 8
-    assert not [c for c in everything if b"MARK" in c or b"0.1234" in c or any(seed.encode() in c for seed in seeds)]
+    assert not [c for c in everything if b":MARK:" in c or b"0.1234" in c or any(seed.encode() in c for seed in seeds)]
     for result in public:
         assert (result.seeds, result.returns, result.lengths, result.metrics, result.log_tail, result.message) == (
             (), (), (), {}, "", "",
@@ -267,12 +269,12 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
     board = open_board(played, tmp_path, revealed=False)
     table = rank.compute(board, official=False)
     task = table.tasks[0]
-    pages = "".join(render(table, PageContext(generated_at="now")).values())
+    pages = html.unescape("".join(render(table, PageContext(generated_at="now")).values()))
 
     assert [row.entry.login for row in task.rows] == ["alice", "carol"]
     assert all(row.estimate.low != row.estimate.low and row.rank_high == len(task.rows) for row in task.rows)
     assert "This season is sealed." in pages
-    assert "MARK" not in pages
+    assert ":MARK:" not in pages
     json.dumps(rank.document(table), allow_nan=False)
 
 
@@ -289,14 +291,14 @@ def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(play
     found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
     table = rank.compute(board, official=False)
     task = table.tasks[0]
-    pages = "".join(render(table, PageContext(generated_at="now")).values())
+    pages = html.unescape("".join(render(table, PageContext(generated_at="now")).values()))
 
     assert {finding.standing for finding in found} == {Standing.VERIFIED}
     assert sum(finding.steps for finding in found) > 0
     assert all(row.estimate.low <= row.estimate.score <= row.estimate.high for row in task.rows)
     assert "This season is sealed." not in pages
-    assert "MARK" in pages
-    assert [failure.result.message.count("MARK") for failure in task.failures] == [1]
+    assert ":MARK:" in pages
+    assert [failure.result.message.count(":MARK:") for failure in task.failures] == [1]
 
 
 def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_reveal(played: Round, tmp_path: Path) -> None:
@@ -350,7 +352,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     assert "on the secret episodes of this season, which are the same for everybody" in told
     assert "merge commit" not in told
     assert "pullrank verify" not in told
-    assert "MARK" not in told
+    assert ":MARK:" not in told
     assert "the secret episodes of this season, which a preview never plays: the place is a guess" in guessed
 
 

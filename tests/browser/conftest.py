@@ -2,7 +2,6 @@
 
 import functools
 import http.server
-import os
 import shutil
 import threading
 from dataclasses import replace
@@ -14,9 +13,9 @@ from playwright.sync_api import sync_playwright
 from leaderboard.pages import render
 from tests.browser import built, disk, whole
 from tests.leaderboard_pages import game_samples, samples
+from tests.needs import lacking
 
 ROOT = Path(__file__).parents[2]
-REQUIRED = os.environ.get("PULLRANK_REQUIRE_CHROMIUM") == "1"
 # Nobody's tests need the browser's own calls home.
 ARGUMENTS = [
     "--no-sandbox",
@@ -32,9 +31,7 @@ def chromium():
     """The system's Chromium, closed after this folder. Without one: a skip, or an error under PULLRANK_REQUIRE_CHROMIUM."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
-        if REQUIRED:
-            raise FileNotFoundError("there is no chromium on this machine")
-        pytest.skip("needs Chromium: there is none on this machine")
+        lacking("Chromium: there is none on this machine", "CHROMIUM")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser

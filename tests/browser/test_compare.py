@@ -99,14 +99,30 @@ def test_entries_are_added_by_typing_and_the_address_follows(visit):
     expect(chosen(page)).to_have_text(["مرحبا بالعالم"])
 
 
-def test_an_address_with_somebody_unknown_says_so(chromium, site):
-    """A browser notes the missing document on its console, so this one does not go through `visit`."""
-    page = chromium.new_page()
-    page.goto(f"{site}compare/?task=CartPole-v1&agents=nobody/here,alice/first")
+def requested(page) -> list[str]:
+    return page.evaluate("performance.getEntriesByType('resource').map(one => one.name)")
+
+
+def test_an_address_with_somebody_unknown_says_so_and_asks_for_nothing_of_theirs(visit):
+    page = visit("compare/?task=CartPole-v1&agents=nobody/here,alice/first")
 
     expect(page.locator("#pr-compare-said")).to_have_text("Nobody is called nobody/here here.")
     expect(section(page, "Scores").locator("tbody tr")).to_have_count(1)
-    page.close()
+    expect(page.locator(".pr-chosen a")).to_have_text(["First"])
+    assert [url for url in requested(page) if "/api/agents/" in url and "alice/first" not in url] == []
+
+
+@pytest.mark.parametrize("task", ["", "task=CartPole-v1&", "task=connect_four&", "task=none&"])
+@pytest.mark.parametrize(
+    "agents", ["nobody/here", "../..,%2e%2e/x", "<img%20src=x>/a,<b>/x", "__proto__/constructor", "%,/,a/b/c"]
+)
+def test_hostile_names_in_the_address_do_nothing(visit, task, agents):
+    page = visit(f"compare/?{task}agents={agents}")
+    page.wait_for_load_state("networkidle")
+
+    expect(page.locator("#pr-compare-form")).to_be_visible()
+    assert page.locator(".pr-chosen a").count() == 0
+    assert [url for url in requested(page) if "/api/agents/" in url] == []
 
 
 def test_what_fits_nobody_is_said(visit):

@@ -2,14 +2,14 @@
 
 import json
 import math
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import optimize, stats
+
+from tests import needs
 
 ASSETS = Path(__file__).parents[2] / "site" / "assets" / "js"
 Z = 1.959963984540054
@@ -18,18 +18,14 @@ Z = 1.959963984540054
 @pytest.fixture(scope="module")
 def node():
     """Runs JavaScript after a module's source: what the expression is, as JSON."""
-    path = shutil.which("node")
-    if path is None:
-        if os.environ.get("PULLRANK_REQUIRE_CHROMIUM") == "1":
-            raise FileNotFoundError("there is no node on this machine")
-        pytest.skip("needs node: there is none on this machine")
+    path = needs.node()
 
     def run(module, expression, **values):
         source = (ASSETS / module).read_text("utf-8")
         names = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in values.items())
         code = f"{source}\n{names}console.log(JSON.stringify({expression}));"
         done = subprocess.run(
-            [path, "--input-type=module", "-"], input=code, capture_output=True, text=True, timeout=60, check=False
+            [path, "--input-type=module", "-"], input=code, capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

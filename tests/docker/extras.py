@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from evaluator.host.image import ROOT, WHEELS
+from tests.needs import lacking
 
 # Always the same one: it is an argument of the build, and another would be another layer.
 PORT = 18765
-REQUIRED = os.environ.get("PULLRANK_REQUIRE_EXTRAS") == "1"
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -48,7 +46,4 @@ def _fetch(pin: str, folder: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), pin]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode:
-        reason = f"torch's CPU build is nowhere: set {WHEELS} to an index that has it"
-        if REQUIRED:
-            raise RuntimeError(reason)
-        pytest.skip(f"needs the extra sb3: {reason}")
+        lacking(f"torch's CPU build, which is nowhere: set {WHEELS} to an index that has it", "EXTRAS")

@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -17,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 import requests
+
+from tests.needs import lacking
 
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 INDEX = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -44,7 +44,7 @@ class Hub:
 
     def blob(self, name: str, content: bytes) -> dict[str, Any]:
         """Push a blob; returns what a manifest says of it."""
-        begun = requests.post(f"http://{self.address}/v2/{name}/blobs/uploads/", timeout=10)
+        begun = requests.post(f"http://{self.address}/v2/{name}/blobs/uploads/", timeout=60)
         digest = f"sha256:{digest_of(content)}"
         done = requests.put(begun.headers["location"], params={"digest": digest}, data=content, timeout=60)
         done.raise_for_status()
@@ -56,7 +56,7 @@ class Hub:
         kind = document.get("mediaType", MANIFEST)
         digest = digest_of(body)
         url = f"http://{self.address}/v2/{name}/manifests/sha256:{digest}"
-        said = requests.put(url, data=body, headers={"content-type": kind}, timeout=10)
+        said = requests.put(url, data=body, headers={"content-type": kind}, timeout=60)
         assert said.ok, said.text
         return f"{self.address}/{name}@sha256:{digest}"
 
@@ -97,10 +97,10 @@ def running(command: str = "docker-registry") -> Iterator[Hub]:
     place.write_text(CONFIGURATION.format(root=root, address=address))
     process = subprocess.Popen([command, "serve", str(place)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(200):
-            with contextlib.suppress(requests.ConnectionError):
-                if requests.get(f"http://{address}/v2/", timeout=5).ok:
-                    break
+        until = time.monotonic() + 60
+        while not _answers(address):
+            assert process.poll() is None, "the registry has ended"
+            assert time.monotonic() < until, "the registry does not answer"
             time.sleep(0.05)
         yield Hub(address)
     finally:
@@ -109,12 +109,16 @@ def running(command: str = "docker-registry") -> Iterator[Hub]:
         shutil.rmtree(root, ignore_errors=True)
 
 
+def _answers(address: str) -> bool:
+    with contextlib.suppress(requests.RequestException):
+        return requests.get(f"http://{address}/v2/", timeout=5).ok
+    return False
+
+
 def need(*tools: str) -> None:
     """Skip the test where one of these is missing, or fail under PULLRANK_REQUIRE_REGISTRY=1."""
     if missing := [tool for tool in ("docker-registry", *tools) if not shutil.which(tool)]:
-        if os.environ.get("PULLRANK_REQUIRE_REGISTRY") == "1":
-            pytest.fail(f"install {' '.join(missing)}")
-        pytest.skip(f"needs {' '.join(missing)}")
+        lacking(" ".join(missing), "REGISTRY")
 
 
 def tree_of(program: str) -> bytes:

@@ -18,7 +18,7 @@ from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 pytestmark = pytest.mark.docker
 TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=6)
-LIMITS = Limits(memory_mib=128, cpu_seconds=4, start_seconds=30, log_kib=16)
+LIMITS = Limits(memory_mib=128, cpu_seconds=20, start_seconds=60, log_kib=16)
 
 EATS = """
 class Agent:
@@ -76,7 +76,7 @@ def test_an_honest_duel_in_two_containers(docker: Chosen) -> None:
     assert (duel.image_digest or "").startswith("sha256:")
     assert (duel.matches, duel.moves) == (inside.matches, inside.moves)
     for player in duel.players:
-        assert 0.02 < (player.cost.cpu_seconds or 0) < 4
+        assert 0.02 < (player.cost.cpu_seconds or 0) < 20
         assert (player.cost.peak_memory_bytes or 1 << 24) > 1 << 22
 
 
@@ -90,7 +90,7 @@ def test_a_player_that_eats_memory_is_out_of_it(docker: Chosen) -> None:
 
 def test_a_player_that_burns_processor_time_is_stopped(docker: Chosen) -> None:
     task = TASK.model_copy(update={"clock": Clock(move_seconds=20, bank_seconds=60)})
-    duel = duelled(SPINS, FIRST_LEGAL, task, docker, limits=LIMITS.model_copy(update={"cpu_seconds": 1}))
+    duel = duelled(SPINS, FIRST_LEGAL, task, docker, limits=LIMITS.model_copy(update={"cpu_seconds": 3}))
 
     assert [player.verdict for player in duel.players] == [Verdict.TIMEOUT, Verdict.OK]
     assert "processor seconds" in duel.players[0].message
@@ -99,7 +99,7 @@ def test_a_player_that_burns_processor_time_is_stopped(docker: Chosen) -> None:
 
 
 def test_a_stuck_player_is_late_in_its_matches_and_stopped(docker: Chosen) -> None:
-    task = TASK.model_copy(update={"clock": Clock(move_seconds=0.2, bank_seconds=0.2)})
+    task = TASK.model_copy(update={"clock": Clock(move_seconds=0.5, bank_seconds=0.5)})
     begun = time.monotonic()
     duel = duelled(SPINS, FIRST_LEGAL, task, docker, limits=LIMITS)
 
@@ -107,7 +107,7 @@ def test_a_stuck_player_is_late_in_its_matches_and_stopped(docker: Chosen) -> No
     assert End.LATE in {match.end for match in duel.matches}
     assert duel.players[0].verdict is Verdict.TIMEOUT
     assert verified(duel, task)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 100
 
 
 def test_a_player_that_floods_its_log_is_stopped_and_its_log_is_kept(docker: Chosen) -> None:

@@ -18,7 +18,7 @@ def test_a_tournament_in_containers_gives_what_processes_give(engine: Engine, tm
         board.mkdir()
         submit(game_board(board), "last", LAST_LEGAL)
         process = start(board, "tournament", "--game", "tictactoe", "--sandbox", sandbox)
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=900)
         assert (process.returncode, "3 duels of 12 matches held" in err) == (0, True), err
         assert containers_of(engine, process.pid) == []
 

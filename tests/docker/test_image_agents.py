@@ -29,6 +29,7 @@ from evaluator.model.verdict import Verdict
 from tests import rooms
 from tests.docker.hub import Hub, need, running, tree_of
 from tests.hostile.arena import our_containers, over_standard_streams, play
+from tests.needs import node
 
 pytestmark = pytest.mark.docker
 LANGUAGES = Path(__file__).parents[2] / "example_agents" / "languages"
@@ -56,7 +57,7 @@ LEGACY = {**os.environ, "DOCKER_BUILDKIT": "0"}
 
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Hub]:
-    need("docker", "node", "gcc")
+    need("docker", "gcc")
     with running() as found:
         yield found
 
@@ -69,6 +70,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def javascript(engine: Engine, hub: Hub) -> Iterator[str]:
+    node()
     base = f"pullrank-test-node:{uuid.uuid4().hex[:8]}"
     engine._api.import_image_from_data(tree_of("node"), *base.split(":"))
     entry = build(engine, LANGUAGES / "javascript", f"{hub.address}/alice/js:latest", BASE=base)

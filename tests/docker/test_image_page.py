@@ -58,7 +58,7 @@ def follow(board: Path, script: str) -> subprocess.CompletedProcess[str]:
     (place / "pullrank").chmod(0o755)
     environment = {k: v for k, v in LEGACY.items() if not k.startswith(("PULLRANK_PINNED", "GITHUB_ACTIONS"))}
     environment["PATH"] = f"{place}:{os.environ['PATH']}"
-    return subprocess.run(["bash", "-c", script], cwd=board, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(["bash", "-c", script], cwd=board, env=environment, capture_output=True, text=True, timeout=900)
 
 
 def named_by_tag(board: Path, hub: Hub, entry: str) -> None:

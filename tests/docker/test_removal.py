@@ -29,18 +29,18 @@ CHALLENGE = "title: T\nseason: '1'\ntasks: [{id: CartPole-v1}]\n"
 
 
 @pytest.mark.parametrize(
-    ("source", "verdict"),
+    ("source", "verdict", "seconds"),
     [
-        (HONEST, Verdict.OK),
-        ("raise ValueError\n", Verdict.CRASHED),
-        ("import os\nos._exit(3)\n", Verdict.CRASHED),
-        ("import time\ntime.sleep(1000)\n", Verdict.TIMEOUT),
+        (HONEST, Verdict.OK, 60),
+        ("raise ValueError\n", Verdict.CRASHED, 60),
+        ("import os\nos._exit(3)\n", Verdict.CRASHED, 60),
+        ("import time\ntime.sleep(1000)\n", Verdict.TIMEOUT, 3),
     ],
 )
 def test_container_is_gone_whatever_the_verdict(
-    source: str, verdict: Verdict, docker: Chosen, engine: Engine, tmp_path: Path
+    source: str, verdict: Verdict, seconds: int, docker: Chosen, engine: Engine, tmp_path: Path
 ) -> None:
-    order = order_of(write_agent(tmp_path / "a", source), limits={"start_seconds": 3})
+    order = order_of(write_agent(tmp_path / "a", source), limits={"start_seconds": seconds})
 
     assert play(order, docker).result.verdict is verdict
 
@@ -88,7 +88,7 @@ def evaluating(engine: Engine, root: Path) -> Iterator[tuple[subprocess.Popen[by
 
 def running_of(engine: Engine, process: subprocess.Popen[bytes]) -> str:
     """The container whose label names the process, once it runs."""
-    until = time.monotonic() + 40
+    until = time.monotonic() + 120
     while time.monotonic() < until:
         for container in engine._api.containers(filters={"label": LABEL}):
             if json.loads(container["Labels"][LABEL])["pid"] == process.pid:
@@ -106,7 +106,7 @@ def exists(engine: Engine, container: str) -> bool:
 def test_evaluator_that_is_stopped_takes_its_container_along(number: int, engine: Engine, tmp_path: Path) -> None:
     with evaluating(engine, tmp_path / "board") as (process, container):
         process.send_signal(number)
-        said, _ = process.communicate(timeout=30)
+        said, _ = process.communicate(timeout=120)
 
     assert process.returncode == 130
     assert b"Traceback" not in said
@@ -134,7 +134,7 @@ def test_evaluator_that_is_killed_leaves_an_orphan_that_the_next_one_reaps(engin
 @contextlib.contextmanager
 def labelled(engine: Engine, label: str, *, running: bool) -> Iterator[str]:
     """A harmless container with that label."""
-    made = engine._api.create_container(base(), ["sleep", "60"], labels={LABEL: label}, network_disabled=True)
+    made = engine._api.create_container(base(), ["sleep", "600"], labels={LABEL: label}, network_disabled=True)
     container = str(made["Id"])
     try:
         if running:
@@ -175,7 +175,7 @@ def test_only_orphans_are_reaped(name: str, engine: Engine) -> None:
 
 
 def test_killed_evaluator_that_nobody_waited_for_is_dead(engine: Engine) -> None:
-    child = subprocess.Popen(["sleep", "60"])
+    child = subprocess.Popen(["sleep", "600"])
     start = (Path(f"/proc/{child.pid}/stat").read_text()).rpartition(")")[2].split()[19]
     owner = Owner(**{**asdict(this_process()), "pid": child.pid, "start": start})
     with labelled(engine, json.dumps(asdict(owner)), running=True) as container:
@@ -183,7 +183,7 @@ def test_killed_evaluator_that_nobody_waited_for_is_dead(engine: Engine) -> None
         assert exists(engine, container)
 
         child.kill()
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while " Z " not in Path(f"/proc/{child.pid}/stat").read_text() and time.monotonic() < until:
             time.sleep(0.02)
         engine.reap()

@@ -30,18 +30,19 @@ tasks:
   - {{id: CartPole-v1, episodes: 3}}
   - {{id: lake, env: FrozenLake-v1, script: {{steps: 200, last: 3, worst: 0}}}}
 """
-# Each tells what it sees wherever it can; the script tells the secret's name, too, if it finds it.
+# Each tells what it sees wherever it can; the script tells the secret's name, too, if it finds it. The colons keep the word
+# from coming up by chance, as four letters do in Base64.
 POLICY = """
 class Agent:
     def __init__(self, seed):
-        print("MARK", seed, flush=True)
+        print(":MARK:", seed, flush=True)
     def act(self, observation):
         return int(observation[2] + 0.3 * observation[3] > 0)
 """
 SCRIPT = """
 import json, os, sys
 import gymnasium
-print("MARK", os.environ, flush=True)
+print(":MARK:", os.environ, flush=True)
 env = gymnasium.make(sys.argv[1])
 for _ in range(9):
     state, over = env.reset()[0], False
@@ -81,7 +82,7 @@ def play(root: Path) -> None:
         order = dataclasses.replace(bench.order(found, asked, SECRET.beacon), secret=SECRET, klass=Class.OFFICIAL)
         result, trace = bench.run(order, quiet=True)
         assert (result.verdict, result.sandbox) == ("ok", SandboxKind.DOCKER), result.message
-        assert "MARK" in result.log_tail
+        assert ":MARK:" in result.log_tail
         assert SECRET.raw.hex() not in result.log_tail
         assert set(result.seeds) <= set(SECRET.episode_seeds("1", task, EPISODES))
         Store(results=root / "results", traces=root / "traces").write(*sealed_with(made.challenge, SECRET, result, trace))
@@ -96,7 +97,7 @@ def test_an_entry_played_in_docker_is_hidden_until_the_reveal_and_verifies_after
     again = run(board, "verify", "--rerun", "--sandbox", "docker", "results/CartPole-v1")
 
     assert len(files) == 4
-    assert [word for word in ("MARK", *seeds) for content in files if word.encode() in content] == []
+    assert [word for word in (":MARK:", *seeds) for content in files if word.encode() in content] == []
     assert before[0] == 0
     assert "0 verified, 2 sealed" in before[2]
     assert revealed[0] == 0, revealed[2]

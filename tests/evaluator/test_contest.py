@@ -135,7 +135,7 @@ def test_a_player_that_cannot_be_loaded_loses_every_match_and_says_why() -> None
 
 
 def test_a_player_that_never_gets_ready_loses_every_match() -> None:
-    duel = duelled(NEVER_STARTS, FIRST_LEGAL, TASK, limits=Limits(start_seconds=1.5))
+    duel = duelled(NEVER_STARTS, FIRST_LEGAL, TASK, limits=Limits(start_seconds=8))
 
     assert (duel.verdict, duel.players[0].verdict) == (Verdict.OK, Verdict.TIMEOUT)
     assert {(match.end, match.winner) for match in duel.matches} == {(End.FORFEIT, 1)}

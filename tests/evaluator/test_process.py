@@ -1,6 +1,7 @@
 """The process sandbox and its control group: limits where they are granted, and nothing left behind."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -96,14 +97,26 @@ def test_faults_of_the_agent_are_verdicts_here_too(body: str, verdict: Verdict, 
 
 
 def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path) -> None:
-    before = set(Path("/sys/fs/cgroup").glob("**/pullrank-*"))
+    before = groups()
 
     result = evaluated(ANGLE_RULE, TASK).result
 
     assert result.verdict is Verdict.OK
     assert result.cost.cpu_seconds is None or 0 < result.cost.cpu_seconds < 60
     assert result.cost.wall_seconds > 0
-    assert set(Path("/sys/fs/cgroup").glob("**/pullrank-*")) == before
+    assert still_there(groups() - before) == []
+
+
+def groups() -> set[Path]:
+    return set(Path("/sys/fs/cgroup").glob("**/pullrank-*"))
+
+
+def still_there(found: set[Path]) -> list[Path]:
+    """Those that stay; another process on this machine may just be using some of them."""
+    until = time.monotonic() + 60
+    while any(path.exists() for path in found) and time.monotonic() < until:
+        time.sleep(0.1)
+    return [path for path in found if path.exists()]
 
 
 def test_the_agents_environment_is_clean() -> None:

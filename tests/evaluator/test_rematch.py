@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from evaluator.host.games import Game, open_game, openings, replay
-from evaluator.host.rematch import parse_duel, verify_duel, violations
+from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Finding, Standing
 from evaluator.model.challenge import Clock, Task
 from evaluator.model.duel import Duel, End, WantedDuel, sealed_duel
 from evaluator.model.trace import Leaf
-from evaluator.model.verdict import Verdict
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=6)
@@ -40,7 +39,7 @@ class Agent:
     def act(self, observation):
         self.asked += 1
         if self.asked == 3:
-            time.sleep(0.4)
+            time.sleep(0.8)
         return int(observation["action_mask"].argmax())
 """
 CRASHES_LATE = """
@@ -137,7 +136,7 @@ def test_an_honest_duel_of_a_simultaneous_game_is_verified() -> None:
     (CHEATS, End.ILLEGAL), (MUMBLES, End.MALFORMED), (SLOW_ONCE, End.LATE), (CRASHES_LATE, End.FORFEIT),
 ])  # fmt: skip
 def test_every_kind_of_offence_is_verified(source: str, end: End) -> None:
-    clock = Clock(move_seconds=0.2, bank_seconds=0.1) if end is End.LATE else Clock()
+    clock = Clock(move_seconds=0.4, bank_seconds=0.2) if end is End.LATE else Clock()
     task = TASK.model_copy(update={"clock": clock})
     duel = duelled(source, FIRST_LEGAL, task)
 
@@ -385,38 +384,3 @@ def test_a_gone_or_changed_game_is_stale(honest: Duel, game: Game) -> None:
 
 def test_a_duel_parses_to_itself(honest: Duel) -> None:
     assert parse_duel(honest.serialised()) == honest
-
-
-def test_a_clean_validation_has_no_violations() -> None:
-    assert violations(duelled(RANDOM_PLAYER, None, TICTACTOE)) == []
-
-
-def test_a_violation_names_the_match_the_ply_the_moves_and_the_refused_move() -> None:
-    duel = duelled(CHEATS, None, TICTACTOE)
-    found = violations(duel)
-    moves = " ".join(map(str, duel.match_moves()[0]))
-
-    assert len(found) == 4
-    assert found[0].startswith(f"match 0, ply 2: the move {duel.matches[0].refused} is not legal here")
-    assert found[0].endswith(f"after the moves {moves}")
-    bare = rematched(duel, 0, message="")
-    assert violations(bare)[0] == f"match 0, ply 2: illegal; after the moves {moves}"
-
-
-def test_a_crash_in_validation_is_told_once() -> None:
-    duel = duelled(CRASHES_LATE, None, TICTACTOE)
-    found = violations(duel)
-
-    assert len(found) == 1
-    assert found[0].startswith(f"{Verdict.CRASHED}: ")
-    assert "enough" in found[0]
-    assert found[0].endswith("(4 of 4 matches were forfeited)")
-
-
-def test_of_a_long_match_the_last_moves_are_shown() -> None:
-    duel = duelled(TIRES, None, RPS.model_copy(update={"kwargs": {"max_cycles": 50}}))
-
-    shown = " ".join(map(str, duel.match_moves()[0][-60:]))
-    assert duel.matches[0].plies == 80
-    assert violations(duel)[0].startswith("match 0, ply 80: the answer is not a move")
-    assert violations(duel)[0].endswith(f"after the moves … {shown}")

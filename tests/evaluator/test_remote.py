@@ -246,7 +246,7 @@ def test_whatever_is_sent_is_answered_or_a_fault(frames: list[tuple[int, bytes]]
 OFFER = offer(LAKE)
 
 
-def served(script: bytes, *, shut: bool = True) -> Outcome:
+def served(script: bytes, *, shut: bool = True, cpu_seconds: float = 6) -> Outcome:
     """What comes of bytes in place of a script's frames, after the handshake."""
     ours, theirs = socket.socketpair()
     stream = SocketStream(ours)
@@ -263,7 +263,7 @@ def served(script: bytes, *, shut: bool = True) -> Outcome:
 
     speaker = threading.Thread(target=speak, daemon=True)
     speaker.start()
-    service = Service(offer=OFFER, agent_seed=1, limits=Limits(cpu_seconds=0.05), progress=lambda done: None)
+    service = Service(offer=OFFER, agent_seed=1, limits=Limits(cpu_seconds=cpu_seconds), progress=lambda done: None)
     outcome = serve(service, stream)
     stream.close()
     speaker.join(5)
@@ -311,6 +311,6 @@ def test_odd_exit_codes_are_no_success() -> None:
 def test_hanging_up_and_silence_are_told_apart() -> None:
     assert served(b"").hung_up
     assert served(wire.HEADER.pack(8, wire.Op.MAKE)).hung_up
-    silent = served(b"", shut=False)
+    silent = served(b"", shut=False, cpu_seconds=0.05)
     assert silent.fault is not None
     assert silent.fault.verdict is Verdict.TIMEOUT

@@ -90,14 +90,14 @@ def test_one_match_is_late_while_the_others_of_its_frame_go_on(sockets: list[tup
     assert (late.end, late.winner, late.moves, len(table.done)) == (End.LATE, 1, (), 8)
     assert late.message == "ply 0: no move within 0.1 s and what was left of a bank of 1 s"
     assert {table.done[i].end for i in range(1, 8)} == {End.PLAYED}
-    assert 200 <= table.done[2].milliseconds[0] <= 350
+    assert 200 <= table.done[2].milliseconds[0] < 800
     assert rounds.troubles == [None, None]
     assert rounds.moves == [3 * 3 + 4 * 3, 8 * 3 - 3]
 
 
 def test_who_is_slow_but_there_wins_when_the_other_one_goes(sockets: list[tuple[socket.socket, socket.socket]]) -> None:
     def slow(number: int, count: int) -> list[int]:
-        time.sleep(4)
+        time.sleep(60)
         return [1] * count
 
     def gone(number: int, count: int) -> list[int]:
@@ -107,7 +107,7 @@ def test_who_is_slow_but_there_wins_when_the_other_one_goes(sockets: list[tuple[
     begun = time.monotonic()
     rounds, _ = played(sockets, (slow, gone), Task(id="t", game=TINY, opening=0, matches=4))
 
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
     assert rounds.troubles[0] is None
     assert rounds.troubles[1] is not None
 
@@ -116,17 +116,17 @@ def test_a_clock_of_the_whole_duel_counts_answers_that_came(sockets: list[tuple[
     class Hasty(Limits):
         @property
         def wall_seconds(self) -> float:
-            return 0.35
+            return 1
 
     def slow(number: int, count: int) -> list[int]:
-        time.sleep(0.15)
+        time.sleep(0.4)
         return [1] * count
 
     rounds, table = played(sockets, (quick, slow), Task(id="t", game=TINY, opening=0, matches=4), Hasty())
 
     assert rounds.troubles[0] is None
     assert getattr(rounds.troubles[1], "verdict", None) is Verdict.TIMEOUT
-    assert rounds.thinking[1] == pytest.approx(0.35, abs=0.15)
+    assert rounds.thinking[1] > 0.99
     assert len(table.done) < 4
 
 

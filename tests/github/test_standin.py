@@ -22,7 +22,7 @@ def standin() -> Iterator[GitHubStandIn]:
 
 
 def ask(standin: GitHubStandIn, verb: str, path: str, body: Any = None, token: str = "bot-token") -> tuple[int, Any]:
-    connection = HTTPConnection("127.0.0.1", standin.server.server_port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", standin.server.server_port, timeout=60)
     connection.request(
         verb, ROOT + path, json.dumps(body) if body is not None else None, {"Authorization": f"token {token}"}
     )

@@ -139,7 +139,7 @@ def test_bad_manifest_is_refused_with_its_line(name: str, tmp_path: Path) -> Non
     begun = time.monotonic()
     lines = refusal(folder_of(tmp_path, manifest), SubmissionLimits())
 
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 20
     assert any(line.startswith(expected) for line in lines), lines
     assert all("\n" not in line and len(line) < 500 for line in lines)
     assert not any("pydantic" in line or "Traceback" in line for line in lines)
@@ -300,16 +300,16 @@ def test_too_large_folder_is_refused(tmp_path: Path) -> None:
     assert refusal(folder) == ["the folder holds more than 64 KiB; shrink or quantise weights"]
 
 
-def test_sparse_gigabyte_is_not_read_whole(tmp_path: Path) -> None:
+def test_sparse_terabyte_is_not_read_whole(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     for name in ("a", "b", "c"):
         with (folder / name).open("wb") as file:
-            file.truncate(1 << 30)
+            file.truncate(1 << 40)
 
     begun = time.monotonic()
     lines = refusal(folder, SubmissionLimits())
 
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 20
     assert lines == ["the folder holds more than 5120 KiB; shrink or quantise weights"]
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from leaderboard.figures import Scale
 from leaderboard.pages import render
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import words
+from tests.needs import node
 
 POLE = "tasks/CartPole-v1.md"
 FORMAT = Path(__file__).parents[2] / "site" / "assets" / "js" / "format.js"
@@ -112,11 +112,8 @@ def in_browser(cases: list[tuple[float, int]]) -> list[str]:
         "const cases = JSON.parse(fs.readFileSync(0, 'utf8'));"
         "console.log(JSON.stringify(cases.map(([value, decimals]) => number(value, decimals))));"
     )
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs Node: there is none on this machine")
     done = subprocess.run(
-        [node, "--input-type=module", "-e", script], input=json.dumps(cases), capture_output=True, text=True
+        [node(), "--input-type=module", "-e", script], input=json.dumps(cases), capture_output=True, text=True
     )
     found: list[str] = json.loads(done.stdout)
     return found

@@ -74,7 +74,7 @@ def start(board: Path, *words: str, stderr: int = subprocess.PIPE) -> subprocess
 def run(board: Path, *words: str) -> tuple[int, str, str]:
     """The command, run: its exit code, what a machine reads and what people read."""
     process = start(board, *words)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     assert "Traceback" not in out + err
     return process.returncode, out, err
 

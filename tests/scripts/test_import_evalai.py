@@ -78,7 +78,7 @@ def with_board(**schema: Any) -> dict[str, Any]:
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.cli", "import-evalai", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture

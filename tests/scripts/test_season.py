@@ -91,7 +91,7 @@ def follow(clone: Path, lines: str) -> subprocess.CompletedProcess[str]:
     path = f"{clone.parent / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(clone.parent)}
     return subprocess.run(
-        ["bash", "-euc", lines], cwd=clone, env=environment, capture_output=True, text=True, timeout=300, check=False
+        ["bash", "-euc", lines], cwd=clone, env=environment, capture_output=True, text=True, timeout=900, check=False
     )
 
 

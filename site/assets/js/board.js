@@ -12,6 +12,8 @@ import { csv, entriesOf, shownOf } from "./table.js";
 import { fromAddress, PICKS, toAddress } from "./view.js";
 
 const PAGE = 100;
+/** No row is lower than so many pixels. */
+const LEAST_ROW = 36;
 const place = document.querySelector(".pr-table");
 if (place) takeOver(place);
 
@@ -28,9 +30,10 @@ function takeOver(place) {
   const pager = el("nav", { class: "pr-pager", "aria-label": "Pages of the table" });
   let view = fromAddress(location.search);
   let entries = null;
-  let names = null;
+  let byName = null;
   let loading = null;
   let typedLast = "";
+  let drawn = 0;
 
   place.prepend(tools.element);
   place.querySelector(".pr-all").before(pager);
@@ -77,7 +80,7 @@ function takeOver(place) {
     loading ??= fetch(`${given.documents}table.json`).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(answer.statusText))));
     try {
       entries ??= entriesOf(await loading, isGame);
-      names ??= new Map(entries.map((entry) => [entry.who, entry.name || entry.agent]));
+      byName ??= new Map(entries.map((entry) => [entry.who, entry]));
       return true;
     } catch {
       loading = null;
@@ -107,13 +110,41 @@ function takeOver(place) {
     const first = (page - 1) * PAGE;
     const chosen = shownColumns();
     const had = document.activeElement?.closest?.(".pr-table [data-focus]")?.dataset.focus;
+    const shown = found.slice(first, first + PAGE);
+    const count = inWindow();
     table.tHead.replaceChildren(headRow(chosen));
-    table.tBodies[0].replaceChildren(...found.slice(first, first + PAGE).map((entry) => row(entry, chosen)));
+    table.tBodies[0].replaceChildren(...shown.slice(0, count).map((entry) => row(entry, chosen)));
     pager.replaceChildren(...(pages > 1 ? steps(page, pages) : []));
-    // The button that was pressed is a new one now.
-    if (had) place.querySelector(`[data-focus="${CSS.escape(had)}"]`)?.focus({ preventScroll: true });
+    refocus(had);
+    drawRest(shown.slice(count), chosen, had);
     tools.say(sentence(found.length, first));
-    if (picks) void picks.show(view.pick, names);
+    if (picks) void picks.show(view.pick, byName);
+  }
+
+  /** As many rows as it takes to fill the window down to its lower edge, from wherever the table begins. */
+  function inWindow() {
+    return Math.max(1, Math.ceil((innerHeight - table.tBodies[0].getBoundingClientRect().top) / LEAST_ROW));
+  }
+
+  /** The browser takes far longer to lay out a hundred rows than to sort them all, so those below the window come after the frame that shows the first. */
+  function drawRest(rest, chosen, had) {
+    drawn += 1;
+    const mine = drawn;
+    if (rest.length) table.setAttribute("aria-busy", "true");
+    else table.removeAttribute("aria-busy");
+    requestAnimationFrame(() => setTimeout(() => {
+      // Whoever clicks again before that wants to see the last choice.
+      if (mine !== drawn || !rest.length) return;
+      table.tBodies[0].append(...rest.map((entry) => row(entry, chosen)));
+      table.removeAttribute("aria-busy");
+      refocus(had);
+    }));
+  }
+
+  /** The button that was pressed is a new one now. */
+  function refocus(had) {
+    if (!had || document.activeElement !== document.body) return;
+    place.querySelector(`[data-focus="${CSS.escape(had)}"]`)?.focus({ preventScroll: true });
   }
 
   function sentence(count, first) {

@@ -25,6 +25,7 @@ const MORE = [
   ["message", "Why", "the reason where there is no score"],
 ];
 const WORDS = { verified: "verified by the host" };
+const AGENTS = new URL("agents/", root()).href;
 
 /**
  * The columns as the page itself heads them, before any data are there.
@@ -86,11 +87,14 @@ const KINDS = {
     cell: (entry) => picture(entry, scale, decimals),
     fields: { low: (entry) => entry.low, high: (entry) => entry.high },
   }),
-  login: (head, { forge }) => ({
-    value: (entry) => entry.login,
-    cell: (entry) => owner(entry, forge),
-    fields: { login: (entry) => entry.login },
-  }),
+  login: (head, { forge }) => {
+    const address = forge ? safe(`${forge}/`) : null;
+    return {
+      value: (entry) => entry.login,
+      cell: (entry) => owner(entry, address),
+      fields: { login: (entry) => entry.login },
+    };
+  },
   algorithm: () => ({
     value: (entry) => entry.algorithm,
     cell: (entry) => typed(entry.algorithm, "pr-typed"),
@@ -158,9 +162,9 @@ function place(entry) {
 function agent(entry) {
   const name = el("bdi", { class: "pr-clamp" }, entry.name || entry.agent);
   const gone = entry.flags.includes("withdrawn") || entry.flags.includes("excluded");
-  const page = new URL(`agents/${encodeURIComponent(entry.login)}/${encodeURIComponent(pageName(entry.agent))}/`, root());
+  const page = `${AGENTS}${encodeURIComponent(entry.login)}/${encodeURIComponent(pageName(entry.agent))}/`;
   return el("td", { class: "pr-who" },
-    gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page.href, title: entry.name }, name),
+    gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page, title: entry.name }, name),
     entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
     entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "not told apart from the leader")],
   );
@@ -185,8 +189,8 @@ function picture(entry, scale, decimals) {
 function owner(entry, forge) {
   if (entry.flags.includes("anonymous")) return el("td", {}, el("span", { class: "pr-by" }, "not shown yet"));
   const name = el("bdi", {}, entry.login);
-  const address = forge && entry.login !== "local" ? safe(`${forge}/${encodeURIComponent(entry.login)}`) : null;
-  const link = address ? el("a", { href: address, rel: "nofollow ugc noopener" }, name) : name;
+  const isLinked = forge && entry.login !== "local";
+  const link = isLinked ? el("a", { href: `${forge}${encodeURIComponent(entry.login)}`, rel: "nofollow ugc noopener" }, name) : name;
   return el("td", {}, el("span", { class: "pr-owner", title: entry.login }, link));
 }
 

@@ -42,7 +42,7 @@ export async function entriesOf({ api }) {
   if (!table) return [];
   const [login, agent, name, place] = ["login", "agent", "name", "place"].map((one) => table.columns.indexOf(one));
   return table.rows.map((row) => {
-    const id = `${row[login]}/${row[agent]}`;
+    const id = idOf({ login: row[login], agent: row[agent] });
     return { id, name: row[name], place: row[place], search: `${id} ${row[name]}`.toLocaleLowerCase() };
   });
 }
@@ -59,11 +59,26 @@ export async function gameOf({ api }) {
 }
 
 /**
+ * Those of some names that somebody has here. An address may hold any name, and a document that is not there would be noted
+ * on the console, so this asks for none: first the task's own table, then the list of all who ever entered.
+ *
+ * @param {string[]} ids login/agent
+ * @param {{id: string}[]} offered who can be chosen for the task
+ * @returns {Promise<Set<string>>}
+ */
+export async function knownOf(ids, offered) {
+  const here = new Set(offered.map((one) => one.id));
+  if (ids.every((id) => here.has(id))) return here;
+  const { agents } = await everybody();
+  return new Set([...here, ...agents.map(idOf)]);
+}
+
+/**
  * One entry, as far as this task and the overall board know it.
  *
- * @param {string} id login/agent
+ * @param {string} id login/agent of somebody who is known
  * @param {{task: string, measure?: string, threshold?: string, direction: string}} data
- * @returns {Promise<object>} without a name where nobody is called so
+ * @returns {Promise<object>} without a name where the document can not be had
  */
 export async function load(id, data) {
   const [login, agent] = id.split("/").map(encodeURIComponent);
@@ -89,9 +104,17 @@ export async function load(id, data) {
  * @returns {Promise<string|null>}
  */
 export async function firstTask(id) {
-  const [login, agent] = id.split("/").map(encodeURIComponent);
-  const found = await fetched(new URL(`api/agents/${login}/${agent}.json`, root()));
-  return found?.tasks.find((one) => one.state === "ranked")?.task ?? null;
+  const { tasks, agents } = await everybody();
+  const found = agents.find((one) => idOf(one) === id);
+  return tasks[found?.tasks.findIndex((state) => state?.[0] === "ranked") ?? -1]?.id ?? null;
+}
+
+async function everybody() {
+  return (await fetched(new URL("api/status.json", root()))) ?? { tasks: [], agents: [] };
+}
+
+function idOf({ login, agent }) {
+  return `${login}/${agent}`;
 }
 
 /** The value of each episode that the ranking metric is made of; the return where it is made of something else. */

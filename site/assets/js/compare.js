@@ -1,7 +1,7 @@
 /** The compare page: what is chosen stands in the address, and everything below follows from it. */
 
 import { el } from "./dom.js";
-import { agentPage, entriesOf, firstTask, gameOf, load } from "./compare-data.js";
+import { agentPage, entriesOf, firstTask, gameOf, knownOf, load } from "./compare-data.js";
 import { gameSections, sections } from "./compare-view.js";
 
 /** As many as there are colours. */
@@ -55,7 +55,9 @@ function begin(shown) {
     const data = { ...option().dataset, task: task.value, title: option().textContent };
     chips();
     place.hidden = !picked.length;
-    const [offered, found] = await Promise.all([entriesOf(data), Promise.all(picked.map((name) => load(name, data)))]);
+    const offered = await entriesOf(data);
+    const listed = await knownOf(picked, offered);
+    const found = await Promise.all(picked.map((id) => (listed.has(id) ? load(id, data) : { id })));
     if (mine !== turn) return;
     entries = offered;
     offer();
@@ -83,7 +85,8 @@ function begin(shown) {
         });
         return el("li", { class: `pr-series-${index}` },
           el("span", { class: "pr-swatch", "aria-hidden": "true" }),
-          el("a", { href: agentPage(id), title: id }, el("bdi", {}, name)),
+          // Whom nobody knows has no page.
+          found[index]?.name ? el("a", { href: agentPage(id), title: id }, el("bdi", {}, name)) : el("bdi", { title: id }, name),
           away);
       }),
     );

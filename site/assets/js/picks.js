@@ -8,7 +8,7 @@ import { number } from "./format.js";
  *
  * @param {{task: string, decimals: number}} board
  * @param {(who: string) => void} drop takes one out again
- * @returns {{element: HTMLElement, show: (picked: string[], names: Map<string, string>) => Promise<void>}}
+ * @returns {{element: HTMLElement, show: (picked: string[], entries: Map<string, import("./table.js").Entry>) => Promise<void>}}
  */
 export function panel(board, drop) {
   const chips = el("ul", { class: "pr-chips" });
@@ -18,15 +18,16 @@ export function panel(board, drop) {
   const returns = new Map();
   let newest = 0;
 
-  async function show(picked, names) {
+  async function show(picked, entries) {
     element.hidden = !picked.length;
-    const called = (who) => names.get(who) ?? who;
+    const called = (who) => entries.get(who)?.name || entries.get(who)?.agent || who;
     chips.replaceChildren(...picked.map((who, index) => el("li", { class: `pr-series-${index}` }, el("bdi", {}, called(who)), " ",
       el("button", { type: "button", class: "pr-drop", "aria-label": `Take ${called(who)} out`, onclick: () => drop(who) }, "×"))));
     const turn = ++newest;
     if (!picked.length) return body.replaceChildren();
-    for (const who of picked) if (!returns.has(who)) returns.set(who, returnsOf(who, board.task));
-    const found = await Promise.all(picked.map(async (who, index) => ({ name: called(who), colour: index, values: await returns.get(who) })));
+    // An address may name anybody; only who has a score here has a document with returns.
+    for (const who of picked) if (!returns.has(who) && entries.get(who)?.ranked) returns.set(who, returnsOf(who, board.task));
+    const found = await Promise.all(picked.map(async (who, index) => ({ name: called(who), colour: index, values: (await returns.get(who)) ?? [] })));
     const [charts, stats] = await Promise.all([import("./charts.js"), import("./stats.js")]);
     // Whoever picks faster than documents come wants to see the last choice.
     if (turn === newest) body.replaceChildren(...pictures(found, board, charts, stats), compareLink(board.task, picked));

@@ -43,7 +43,7 @@ export function shownOf(entries, view, value) {
 
 /**
  * Sorted by a value: numbers by size, text without regard to capitals, what is missing last either way; equals keep the
- * board's order.
+ * order they come in.
  *
  * @param {Entry[]} entries
  * @param {(entry: Entry) => any} value
@@ -51,17 +51,16 @@ export function shownOf(entries, view, value) {
  * @returns {Entry[]}
  */
 export function sorted(entries, value, descending) {
-  const keyed = entries.map((entry) => {
+  const keyed = [];
+  const missing = [];
+  for (const entry of entries) {
     const key = value(entry);
-    return { entry, key: typeof key === "string" ? key.toLowerCase() : key, missing: isMissing(key) };
-  });
+    if (isMissing(key)) missing.push(entry);
+    else keyed.push({ entry, key: typeof key === "string" ? key.toLowerCase() : key });
+  }
   const way = descending ? -1 : 1;
-  keyed.sort((a, b) => {
-    if (a.missing || b.missing) return a.missing - b.missing || a.entry.order - b.entry.order;
-    if (a.key < b.key) return -way;
-    return a.key > b.key ? way : a.entry.order - b.entry.order;
-  });
-  return keyed.map((one) => one.entry);
+  keyed.sort((a, b) => (a.key < b.key ? -way : a.key > b.key ? way : 0));
+  return [...keyed.map((one) => one.entry), ...missing];
 }
 
 /**
@@ -86,24 +85,27 @@ function isMissing(key) {
   return key === null || key === undefined || key === "" || Number.isNaN(key);
 }
 
+/** Whether a view shows an entry. Ten thousand are asked at each click, so only what narrows the view is looked at. */
 function matcher(view) {
-  const holds = (text, part) => !part || String(text ?? "").toLowerCase().includes(part);
-  const low = (text) => text.trim().toLowerCase();
-  const [find, agent, author, algorithm] = [view.find, view.agent, view.author, view.algorithm].map(low);
+  const asked = [];
+  const holds = (text, part) => String(text ?? "").toLowerCase().includes(part);
+  const within = (name, test) => {
+    const part = view[name].trim().toLowerCase();
+    if (part) asked.push((entry) => test(entry, part));
+  };
   const [min, max] = [limit(view.min), limit(view.max)];
-  const known = (entry) => typeof entry.score === "number";
-  return (entry) =>
-    (entry.ranked || view.failed) &&
-    (holds(entry.name, find) || holds(entry.who, find) || holds(entry.algorithm, find) || holds(entry.authors, find)) &&
-    (holds(entry.name, agent) || holds(entry.who, agent)) &&
-    (holds(entry.login, author) || holds(entry.authors, author)) &&
-    holds(entry.algorithm, algorithm) &&
-    (min === null || (known(entry) && entry.score >= min)) &&
-    (max === null || (known(entry) && entry.score <= max)) &&
-    (!view.from || (entry.evaluated_at ?? "").slice(0, 10) >= view.from) &&
-    (!view.to || Boolean(entry.evaluated_at && entry.evaluated_at.slice(0, 10) <= view.to)) &&
-    (!view.kind || entry.kind === view.kind) &&
-    (!view.verified || entry.flags.includes("verified"));
+  if (!view.failed) asked.push((entry) => entry.ranked);
+  within("find", (entry, part) => [entry.name, entry.who, entry.algorithm, entry.authors].some((text) => holds(text, part)));
+  within("agent", (entry, part) => holds(entry.name, part) || holds(entry.who, part));
+  within("author", (entry, part) => holds(entry.login, part) || holds(entry.authors, part));
+  within("algorithm", (entry, part) => holds(entry.algorithm, part));
+  if (min !== null) asked.push((entry) => typeof entry.score === "number" && entry.score >= min);
+  if (max !== null) asked.push((entry) => typeof entry.score === "number" && entry.score <= max);
+  if (view.from) asked.push((entry) => (entry.evaluated_at ?? "").slice(0, 10) >= view.from);
+  if (view.to) asked.push((entry) => Boolean(entry.evaluated_at) && entry.evaluated_at.slice(0, 10) <= view.to);
+  if (view.kind) asked.push((entry) => entry.kind === view.kind);
+  if (view.verified) asked.push((entry) => entry.flags.includes("verified"));
+  return (entry) => asked.every((test) => test(entry));
 }
 
 function limit(text) {

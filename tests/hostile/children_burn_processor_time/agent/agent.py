@@ -11,5 +11,5 @@ for _ in range(8):
 
 class Agent:
     def act(self, observation):
-        time.sleep(0.3)
+        time.sleep(1)
         return 0

@@ -25,5 +25,5 @@ class Agent:
     def act(self, observation):
         for byte in frame(4, struct.pack("<2q", 0, 0)):
             say(bytes([byte]))
-            time.sleep(0.2)
+            time.sleep(2)
         time.sleep(1000)

@@ -14,5 +14,5 @@ def threatened(observation):
 class Agent:
     def act(self, observation):
         if threatened(observation):
-            time.sleep(1.2)
+            time.sleep(4)
         return int(observation["action_mask"].argmax())

@@ -22,6 +22,7 @@ from leaderboard.field import Name
 from leaderboard.figures import Scale
 from leaderboard.pages import Press, Templates, environment
 from leaderboard.profiles import Profile, profiles
+from leaderboard.share import WHOLE, Share
 from leaderboard.shell import Stamped
 from leaderboard.standings import Estimate, Standings
 
@@ -29,12 +30,12 @@ from leaderboard.standings import Estimate, Standings
 _LIKE = "agents/_/_.md"
 
 
-def render(standings: Standings, context: PageContext) -> Iterator[tuple[str, Stamped]]:
-    """Every agent's page: its file below the site's root, and what it puts into the frame."""
+def render(standings: Standings, context: PageContext, share: Share = WHOLE) -> Iterator[tuple[str, Stamped]]:
+    """The page of every agent of a share: its file below the site's root, and what it puts into the frame."""
     show = _Agents(standings, context)
-    for profile in profiles(standings):
+    for profile in share.of(profiles(standings)):
         yield show.present(profile)
-    for gone in context.departed:
+    for gone in share.of(context.departed):
         yield show.departed(gone)
 
 

@@ -3,11 +3,11 @@
 from array import array
 from typing import Any, TypeVar
 
-from evaluator.model.result import Result
+from evaluator.model.result import Cost, Provenance, Result
 
 Value = TypeVar("Value")
 # One set for all of them: each one of its own would be as large as the returns.
-_FIELDS = set(Result.model_fields)
+_FIELDS, _COST, _ORIGIN = set(Result.model_fields), set(Cost.model_fields), set(Provenance.model_fields)
 _SHARED = ("task", "task_digest", "login", "agent", "submission_digest", "season", "beacon", "runtime_digest", "platform")
 
 
@@ -29,14 +29,15 @@ class Lean:
         known = result.__dict__
         known["seeds"] = ()
         known["returns"] = array("d", known["returns"])
-        known["lengths"] = array("q", known["lengths"])
+        known["lengths"] = array("I" if max(known["lengths"], default=0) < 1 << 32 else "q", known["lengths"])
         known["limits"] = self._kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
         known["versions"] = self._kept.setdefault(tuple(result.versions.items()), result.versions)
         for name in _SHARED:
             known[name] = self._one(known[name])
         origin = result.provenance.__dict__
         origin["commit"], origin["run_url"] = self._one(origin["commit"]), self._one(origin["run_url"])
-        object.__setattr__(result, "__pydantic_fields_set__", _FIELDS)
+        for part, fields in ((result, _FIELDS), (result.cost, _COST), (result.provenance, _ORIGIN)):
+            object.__setattr__(part, "__pydantic_fields_set__", fields)
         return result
 
     def _one(self, value: Value) -> Value:

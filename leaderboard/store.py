@@ -3,8 +3,10 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,8 +22,9 @@ RESULT = ".json"
 TRACE = ".trace.json"
 # More moves than any duel has: what is packed is never unpacked further.
 PLIES = 1 << 26
-# Two processes read where there are more folders of owners than that: each takes longer to begin than to read so few.
-MANY = 500
+# Several processes read where there are more folders of owners than that: each takes longer to begin than to read so few.
+# More processes than processors, since each waits for the disk now and then.
+MANY, READERS = 500, 4
 INTEGERS = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
 
 Record = TypeVar("Record")
@@ -60,12 +63,14 @@ class Store:
         with growing():
             if len(owners) < MANY:
                 return _results(owners, keep)
-            # This one has to unpack what the other found, so it reads less.
-            first = len(owners) * 2 // 5
-            with beside(partial(_results, owners[first:], keep)) as rest:
-                found, damaged = _results(owners[:first], keep)
-                more = rest()
-            return found + more[0], damaged + more[1]
+            # This process has to unpack what the others find, so it reads half as much as each of them.
+            pieces = 2 * READERS - 1
+            edges = [len(owners) * piece // pieces for piece in (0, *range(1, pieces + 1, 2))]
+            parts = [owners[begin:end] for begin, end in pairwise(edges)]
+            with ExitStack() as stack:
+                others = [stack.enter_context(beside(partial(_results, part, keep))) for part in parts[1:]]
+                found = [_results(parts[0], keep), *(other() for other in others)]
+            return [one for part, _ in found for one in part], [one for _, part in found for one in part]
 
     def _owners(self) -> Iterator[str]:
         """The folders of whoever has results of a task, in order."""

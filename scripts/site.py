@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,6 +18,7 @@ from leaderboard.heap import growing, settled
 from leaderboard.markdown import escape
 from leaderboard.pages import PageContext, render
 from leaderboard.reproduced import reproduced
+from leaderboard.share import Share
 from leaderboard.standings import Standings
 from scripts.board import Board
 from scripts.bot.pulls import pulls
@@ -67,22 +67,24 @@ def gather(board: Board, *, official: bool) -> tuple[Standings, PageContext]:
 def make(table: Standings, context: PageContext, root: Path) -> Path:
     """The whole site of a folder that holds mkdocs.yml and site/; returns where it lies.
 
-    The documents are written beside the pages, in a second process.
+    Two processes share the work: first the documents of boards beside what MkDocs makes, then half of the agents each.
     """
     site, fresh, framed = (root / "build" / name for name in ("site", "site-new", "site-framed"))
     for old in (fresh, framed):
         shutil.rmtree(old, ignore_errors=True)
     fresh.mkdir(parents=True)
-    with beside(partial(_documents, table, context, fresh)) as written:
+    with beside(lambda: _write(fresh, documents.of_boards(table, context))) as written:
         write_pages(table, context, root)
         _run_mkdocs(table, context, root, framed)
         _move(framed, fresh)
-        frame = shell.cut((fresh / shell.ADDRESS / "index.html").read_text("utf-8"))
-        shutil.rmtree(fresh / shell.ADDRESS.split("/_/")[0])
-        _write(fresh, ((path, frame.page(page).encode()) for path, page in agent_pages.render(table, context)))
-        _write(fresh, pictures(context.episodes, root / "build"))
-        _write(fresh, card_pictures(table))
         written()
+    frame = shell.cut((fresh / shell.ADDRESS / "index.html").read_text("utf-8"))
+    shutil.rmtree(fresh / shell.ADDRESS.split("/_/")[0])
+    with beside(lambda: _write_agents(frame, table, context, fresh, Share(1, 2))) as written:
+        _write_agents(frame, table, context, fresh, Share(0, 2))
+        written()
+    _write(fresh, pictures(context.episodes, root / "build"))
+    _write(fresh, card_pictures(table))
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
     _write(fresh, ((path, text.encode()) for path, text in sitemap.files(context.site_url, _addresses(fresh))))
@@ -90,8 +92,10 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
     return fresh.rename(site)
 
 
-def _documents(table: Standings, context: PageContext, fresh: Path) -> None:
-    _write(fresh, documents.files(table, context))
+def _write_agents(frame: shell.Shell, table: Standings, context: PageContext, fresh: Path, share: Share) -> None:
+    """All that is written of each agent of a share."""
+    _write(fresh, ((path, frame.page(page).encode()) for path, page in agent_pages.render(table, context, share)))
+    _write(fresh, documents.of_agents(table, context, share))
 
 
 def _move(source: Path, target: Path) -> None:

@@ -1,6 +1,6 @@
 """The document of each agent: what it is, where it stands, and everything that was measured of it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,17 +92,16 @@ def _no_row(row: Row) -> Document:
     raise AssertionError(f"{row.entry.shown} has no row in a game")
 
 
-def files(facts: Facts, agents: Mapping[Name, Gathered]) -> Iterator[tuple[str, bytes]]:
-    """One document for each agent, and for each that was one."""
+def files(facts: Facts, agents: Mapping[Name, Gathered], departed: Iterable[Departed]) -> Iterator[tuple[str, bytes]]:
+    """One document for each of these agents, and for each that was one."""
     overall = {row.entry.name: row for row in facts.standings.overall}
     unshown = {asked.name for asked in facts.standings.challenge.people.fields if not asked.shown}
     for name, agent in agents.items():
         head = {**_manifest(agent.entry, facts, unshown), "overall": _overall(overall.get(name))}
         path = text.agent_file(agent.entry.login, agent.entry.agent)
         yield path, _joined(head, agent, facts).encode("utf-8", "replace")
-    for gone in facts.context.departed:
-        if (gone.login.casefold(), gone.agent) not in agents:
-            yield text.agent_file(gone.login, gone.agent), text.dumps(_departed(gone))
+    for gone in departed:
+        yield text.agent_file(gone.login, gone.agent), text.dumps(_departed(gone))
 
 
 def _overall(row: OverallRow | None) -> Document | None:

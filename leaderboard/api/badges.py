@@ -1,6 +1,6 @@
 """Badges: an entry's place as a small picture, and as a document that badge services draw one from."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evaluator.model.challenge import Task
@@ -36,7 +36,9 @@ class Badge:
     """Behind the message, six hexadecimal digits."""
 
 
-def files(facts: Facts, gathered: Mapping[Name, agents.Gathered]) -> Iterator[tuple[str, bytes]]:
+def files(
+    facts: Facts, gathered: Mapping[Name, agents.Gathered], departed: Iterable[Departed]
+) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in facts.standings.overall}
     title = facts.standings.challenge.title
@@ -49,9 +51,8 @@ def files(facts: Facts, gathered: Mapping[Name, agents.Gathered]) -> Iterator[tu
         for board, known in agent.found:
             task = board.task
             yield from _both(f"{folder}/{text.segment(task.id)}", of_task(task, known, counts[task.id]))
-    for gone in facts.context.departed:
-        if (gone.login.casefold(), gone.agent) not in gathered:
-            yield from _departed(gone, title, {task.id: task for task in facts.standings.challenge.tasks})
+    for gone in departed:
+        yield from _departed(gone, title, {task.id: task for task in facts.standings.challenge.tasks})
 
 
 def of_overall(title: str, row: OverallRow | None, count: int) -> Badge:

@@ -5,11 +5,18 @@ from collections.abc import Iterator
 from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, status, table
 from leaderboard.api.facts import facts
 from leaderboard.context import PageContext
+from leaderboard.share import WHOLE, Share
 from leaderboard.standings import Standings
 
 
 def files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
     """Path below the site's root, and content; one after the other, so that no board is ever in memory as text."""
+    yield from of_boards(standings, context)
+    yield from of_agents(standings, context, WHOLE)
+
+
+def of_boards(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
+    """The documents of the whole and of each task."""
     known = facts(standings, context)
     yield from overview.files(known)
     yield from openapi.files(known)
@@ -18,6 +25,13 @@ def files(standings: Standings, context: PageContext) -> Iterator[tuple[str, byt
     yield from status.files(known)
     yield from feeds.files(known)
     yield from openmetrics.files(known)
-    found = agents.gathered(known)
-    yield from agents.files(known, found)
-    yield from badges.files(known, found)
+
+
+def of_agents(standings: Standings, context: PageContext, share: Share) -> Iterator[tuple[str, bytes]]:
+    """The documents and badges of a part of the agents."""
+    known = facts(standings, context)
+    every = agents.gathered(known)
+    gone = [one for one in context.departed if (one.login.casefold(), one.agent) not in every]
+    found = dict(share.of(sorted(every.items(), key=lambda one: one[0])))
+    yield from agents.files(known, found, share.of(gone))
+    yield from badges.files(known, found, share.of(gone))

@@ -26,22 +26,15 @@ class Commands:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Badge:
-    """A badge, and what shows it elsewhere."""
+class Badges:
+    """The badges of an agent, and what shows the first of them elsewhere."""
 
-    segment: str
+    first: str
     """How its address names what it is about."""
-    title: str
-    """What it is about, in words."""
-    image: str
-    """Its address: a whole one if the site's is known, else one below the site's root."""
-    page: str
-    """The address of the agent's page, likewise."""
-
-    @property
-    def markdown(self) -> str:
-        """For a README."""
-        return f"[![{self.title}]({self.image})]({self.page})"
+    others: tuple[str, ...]
+    """What stands there in the addresses of the others."""
+    markdown: str
+    """The first one, for a README."""
 
 
 def commands(standings: Standings, context: PageContext, profile: Profile) -> Commands:
@@ -73,22 +66,19 @@ def _attested(repository: str, recorded: str) -> str:
     return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {named}; done'
 
 
-def badges(context: PageContext, profile: Profile) -> tuple[Badge, ...]:
+def badges(context: PageContext, profile: Profile) -> Badges | None:
     """The agent's badges: overall, if it has a place there, then task by task; none while nobody may know whose it is."""
     entry = profile.entry
-    if entry.anonymous:
-        return ()
-    named = [("overall", "overall")] if profile.overall else []
     tasks = [showing.task for showing in profile.showings] + [playing.board.task for playing in profile.playings]
-    named += [(text.segment(task.id), task.title or task.id) for task in tasks]
+    if entry.anonymous or not tasks:
+        return None
+    segments = [text.segment(task.id) for task in tasks]
+    title = tasks[0].title or tasks[0].id
+    if profile.overall:
+        segments, title = ["overall", *segments], "overall"
+    image = context.site_url + text.address(f"badges/{entry.login}/{entry.agent}/{segments[0]}.svg")
     page = context.site_url + text.agent_address(entry.login, entry.agent)
-    folder = f"badges/{entry.login}/{entry.agent}"
-    return tuple(
-        Badge(
-            segment=segment, title=_plain(title), image=context.site_url + text.address(f"{folder}/{segment}.svg"), page=page
-        )
-        for segment, title in named
-    )
+    return Badges(first=segments[0], others=tuple(segments[1:]), markdown=f"[![{_plain(title)}]({image})]({page})")
 
 
 def _plain(title: str) -> str:

@@ -36,10 +36,11 @@ class Spread:
 
 def spread(returns: Sequence[float]) -> Spread:
     """Quartiles are `statistics.quantiles(…, method="inclusive")`, which takes ten times as long for all of it."""
-    values, count = sorted(returns), len(returns)
+    ordered, count = np.sort(np.array(returns, dtype=np.float64)), len(returns)
+    values: list[float] = ordered.tolist()
     mean = math.fsum(values) / count
     lower, median, upper = (_quantile(values, share) for share in (0.25, 0.5, 0.75))
-    variance = math.fsum(((np.array(values) - mean) ** 2).tolist()) / count
+    variance = math.fsum(((ordered - mean) ** 2).tolist()) / count
     return Spread(
         least=values[0], lower=lower, median=median, upper=upper, greatest=values[-1], mean=mean,
         deviation=math.sqrt(variance),
@@ -58,7 +59,7 @@ def histogram(values: Sequence[float], least: float, greatest: float) -> Markup:
     """How often returns of each size came, as one outline. The numbers beside it say the same to who listens."""
     if greatest > least:
         scale = BINS / (greatest - least)
-        bins = (scale * (np.array(values) - least)).astype(np.intp)
+        bins = (scale * (np.array(values, dtype=np.float64) - least)).astype(np.intp)
         counts = np.bincount(np.minimum(bins, BINS - 1), minlength=BINS).tolist()
     else:
         counts = [len(values) if index == BINS // 2 else 0 for index in range(BINS)]

@@ -12,7 +12,7 @@ from evaluator.model.verdict import Verdict
 from leaderboard import agent_figures, episodes, figures, game_figures, links, words
 from leaderboard.agent_commands import badges, commands
 from leaderboard.agent_past import by_agent, past
-from leaderboard.agent_rows import VERDICTS, Rows
+from leaderboard.agent_rows import VERDICTS, Rows, codes, facts, heads
 from leaderboard.agent_sources import sources
 from leaderboard.api import text
 from leaderboard.cards import HOME, card_files
@@ -69,14 +69,15 @@ class _Agents:
         page = links.agent_page(entry.login, entry.agent)
         shown = [(showing.task, showing.result) for showing in profile.showings if showing.result]
         results = [result for _, result in shown]
-        found = sources(profile, self._repository)
+        found, labels = sources(profile, self._repository), badges(self._context, profile)
         content = self._press.page(
             page, "agent.html.jinja", **self._shared, profile=profile, entry=entry, results=results,
             measured=_measured(profile), told={result.key for task, result in shown if self._is_told(task, result)},
             document=text.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),
-            shared=found.shared, named=found.named,
-            sources=[self._rows.sources(task, cells) for task, cells in found.rows], labels=badges(self._context, profile),
+            shared=facts(found.shared), named=heads(found.named),
+            sources=[self._rows.sources(task, cells) for task, cells in found.rows],
+            labels=labels, others=codes(labels.others) if labels else None,
             typed=commands(self._standings, self._context, profile),
             has_replays=any(result.key in self._context.episodes for result in results),
         )  # fmt: skip

@@ -31,6 +31,21 @@ def cells(found: Iterable[object]) -> Markup:
     return Markup("".join([f"<td>{line(one)}</td>" for one in found]))
 
 
+def heads(names: Iterable[str]) -> Markup:
+    """Columns' names, after another one."""
+    return Markup("".join([f' <th scope="col">{line(name)}</th>' for name in names]))
+
+
+def facts(found: Iterable[tuple[str, Markup]]) -> Markup:
+    """Rows of a name and a value."""
+    return Markup("\n".join([f'<tr><th scope="row">{line(name)}</th><td>{line(value)}</td></tr>' for name, value in found]))
+
+
+def codes(words: Iterable[str]) -> Markup:
+    """Words to be typed, in a sentence."""
+    return Markup(", ".join([f"<code>{line(word)}</code>" for word in words]))
+
+
 class Rows:
     """What makes rows; what all agents share is made once."""
 

@@ -1,5 +1,6 @@
 """What a task's metrics say of a result. Which of two values is better is decided here and nowhere else, in `worth`."""
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,12 +37,14 @@ class Yardstick:
 
 def metrics_of(task: Task) -> tuple[Metric, ...]:
     """Everything that its board shows of a result; the first one ranks."""
-    return task.metrics or (_score(task),)
+    return task.metrics or (_score(task.score, task.decimals),)
 
 
-def _score(task: Task) -> Metric:
-    kind = "mean_return" if task.score == "mean" else "iqm_return"
-    return Metric(name="Score", kind=kind, direction=Direction.HIGHER, decimals=task.decimals)
+@functools.cache
+def _score(scoring: Scoring, decimals: int) -> Metric:
+    """Asked for row by row, and always the same."""
+    kind = "mean_return" if scoring == "mean" else "iqm_return"
+    return Metric(name="Score", kind=kind, direction=Direction.HIGHER, decimals=decimals)
 
 
 def ranking(task: Task) -> Metric:

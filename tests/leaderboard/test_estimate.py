@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.estimate import centres, estimates, intervals, scores, sizes
+from leaderboard.estimate import ENDS, centres, ends, estimates, intervals, scores, sizes
 from tests.leaderboard import make
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
@@ -137,3 +137,10 @@ def test_about_95_of_100_intervals_hold_a_high_chance_of_success():
 
     held = ((measured.low <= 0.97) & (measured.high >= 0.97)).mean()
     assert 0.90 <= held <= 0.995
+
+
+@given(st.lists(st.lists(NUMBERS, min_size=7, max_size=7), min_size=1, max_size=5), st.integers(1, 7))
+def test_ends_are_numpys_quantiles_to_the_last_bit(rows, size):
+    drawn = np.array(rows)[:, :size]
+
+    assert ends(drawn).tolist() == np.quantile(drawn, ENDS, axis=1).tolist()

@@ -53,6 +53,57 @@ def test_damaged_files_are_named_and_the_others_read(store: Store) -> None:
     assert [(fault.path, fault.reason) for fault in faults] == [(damaged, "NaN is not JSON")]
 
 
+@pytest.mark.parametrize(
+    ("told", "twice"),
+    [
+        (b'"login": "alice"', b'"login": "bob", "login": "alice"'),
+        (b'"login": "alice"', b'"login" : "bob", "login": "alice"'),
+        (b'"login": "alice"', b'"login"\n:"bob", "login": "alice"'),
+        (b'"cost": {', b'"cost": {"steps": 1, "steps": 1, '),
+        (b'"platform": ""', b'"platform": "\\u003a", "beacon_verified": true'),
+    ],
+)
+def test_a_key_that_stands_twice_is_named(store: Store, told: bytes, twice: bytes) -> None:
+    path = store.write(result(entry("alice"), [1.0, 2.0]), None)
+    content = path.read_bytes()
+    assert content.count(told) == 1
+    path.write_bytes(content.replace(told, twice))
+
+    found, faults = store.read()
+
+    assert found == []
+    assert [fault.reason.endswith("stands twice") for fault in faults] == [True]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"message": 'says "key": 1', "platform": 'a ":" b'},
+        {"message": "a :b", "log_tail": '":\n":'},
+        {"metrics": {"a:b": 1.0, '"': 2.0}, "versions": {":": '"'}},
+    ],
+)
+def test_text_that_looks_like_keys_is_read_as_it_is(store: Store, fields: dict[str, object]) -> None:
+    one = result(entry("alice"), [1.0, 2.0], **fields)
+    path = store.write(one, None)
+    path.write_bytes(json.dumps(json.loads(path.read_bytes()), indent=None, separators=(" ,", " :")).encode())
+
+    assert store.read() == ([one], [])
+
+
+def test_several_processes_read_what_one_reads(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = [result(entry(f"user-{number:02}"), [float(number)]) for number in range(40)]
+    paths = [store.write(one, None) for one in every]
+    for path in paths[::9]:
+        path.write_bytes(b'{"schema": NaN}')
+    alone = store.read()
+
+    monkeypatch.setattr("leaderboard.store.MANY", 0)
+
+    assert store.read() == alone
+    assert [len(part) for part in alone] == [35, 5]
+
+
 def test_a_half_written_file_is_no_result(store: Store) -> None:
     path = store.write(result(entry("alice"), [1.0, 2.0]), None)
     (path.parent / ".writing-x").write_bytes(b"{")

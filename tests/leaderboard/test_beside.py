@@ -1,0 +1,58 @@
+"""The second process: its value, its faults and its end, and the same without a second processor."""
+
+import multiprocessing
+import os
+import time
+
+import pytest
+
+from leaderboard.beside import EndedError, beside
+
+FOR_EVER = 3600
+
+
+def _fault():
+    raise ValueError("told")
+
+
+def test_the_value_comes_from_another_process():
+    with beside(os.getpid) as value:
+        assert value() not in (0, os.getpid())
+
+
+def test_the_two_work_at_once(tmp_path):
+    def wait_for_the_block():
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        return "done"
+
+    with beside(wait_for_the_block) as value:
+        (tmp_path / "begun").touch()
+        assert value() == "done"
+
+
+def test_what_it_raises_is_raised_where_its_value_is_asked_for():
+    with beside(_fault) as value, pytest.raises(ValueError, match="told"):
+        value()
+
+
+def test_one_that_is_killed_says_what_to_do():
+    with beside(lambda: os._exit(9)) as value, pytest.raises(EndedError, match="give this machine more memory"):
+        value()
+
+
+def test_a_fault_of_the_block_ends_it():
+    with pytest.raises(KeyError), beside(lambda: time.sleep(FOR_EVER)):
+        raise KeyError
+
+    assert multiprocessing.active_children() == []
+
+
+def test_without_a_second_processor_it_is_done_when_asked_for(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
+    done = []
+    with beside(lambda: done.append(os.getpid())) as value:
+        assert done == []
+        value()
+
+    assert done == [os.getpid()]

@@ -1,0 +1,58 @@
+"""Results without what no page shows: smaller, and shown as the whole ones are."""
+
+import pickle
+from dataclasses import replace
+
+from evaluator.model.result import Result
+from leaderboard.board import standings
+from leaderboard.lean import Lean
+from tests.leaderboard import make
+from tests.leaderboard_api.boards import CONTEXT, documents
+from tests.leaderboard_pages.everything import render
+
+WHO = [make.entry(name) for name in ("alice", "bob", "carol")]
+
+
+def results(lean=lambda result: result):
+    """Two scores, one failure and an earlier version, read anew each time, since lean ones are made in their place."""
+    made = [
+        make.result(WHO[0], [1.0, 0.5, 0.25], lengths=[3, 2, 1 << 40], metrics={"clipped": 2.0}),
+        make.result(WHO[1], [0.0, 1.0, 0.75], versions={"python": "3.12.1"}),
+        make.result(WHO[2], message="it crashed", log_tail="the end"),
+        make.result(make.entry("alice", version="0"), [0.0, 0.0, 0.0], at="2025-12-30T12:00:00Z"),
+    ]
+    return [lean(Result.model_validate(one.document())) for one in made]
+
+
+def shown(found):
+    context = replace(CONTEXT, results=tuple(found))
+    board = standings(make.challenge(), WHO, found, official=True)
+    return documents(board, context) | render(board, context)
+
+
+def test_every_page_and_document_says_the_same():
+    whole, lean = shown(results()), shown(results(Lean()))
+
+    assert len(whole) > 20
+    assert lean == whole
+
+
+def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
+    first, second, *_ = results(Lean())
+
+    assert (first.seeds, list(first.returns), list(first.lengths)) == ((), [1.0, 0.5, 0.25], [3, 2, 1 << 40])
+    assert first.limits is second.limits
+    assert first.runtime_digest is second.runtime_digest
+
+
+def test_what_other_processes_read_is_the_same():
+    found = results(Lean())
+
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_a_result_without_episodes_stays_as_it_is():
+    whole = make.result(WHO[0])
+
+    assert Lean()(whole) is whole
+    assert (whole.returns, whole.verdict) == ((), "crashed")

@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKFLOWS := tests/workflows
 PAGES := tests/browser
+JOBS ?= 2
 NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs $(PAGES)/node_modules/.package-lock.json)
 
 .PHONY: demo test lint bench dev site probe runtime image recorded mujoco atari chess lock clean
@@ -12,7 +13,7 @@ demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the
 	@$(BIN)/pullrank demo
 
 test: $(VENV)/dev.done $(NODE_TOOLS) ## All tests; those that need a container engine say so when there is none
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 lint: $(VENV)/dev.done ## Everything that checks without running
 	$(BIN)/ruff check .

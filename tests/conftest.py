@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,16 @@ from tests.needs import lacking, without_gvisor
 # How long an example takes says something of the machine only.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+HERE = Path(__file__).parent
+# They use the machine's only engine and browser, or measure what it does: one worker plays them, one after the other.
+ALONE = ("browser", "docker", "hostile")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Which tests stay with one worker: those of a file, which share what they build, and all that need the machine."""
+    for item in items:
+        place = item.path.relative_to(HERE)
+        item.add_marker(pytest.mark.xdist_group("machine" if place.parts[0] in ALONE else str(place)))
 
 
 @pytest.fixture(scope="session")

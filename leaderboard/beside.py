@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,12 +39,15 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
         yield lambda: cast("Value", _value(ours))
     finally:
         ours.close()
-        # Whoever asked for the value has it; whoever did not ask does not want it.
-        process.terminate()
+        # Whoever asked for the value has it; whoever did not ask does not want it. No handler of a signal has a say.
+        process.kill()
         process.join()
 
 
 def _work(work: Callable[[], Value], answer: Connection) -> None:
+    # Who stops the command stops both; what the first one says then is enough.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     try:
         found: tuple[Value | None, Exception | None] = work(), None
     except Exception as error:  # noqa: BLE001  (it is raised again where the value is asked for)

@@ -8,6 +8,7 @@ the board is.
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from evaluator.model.challenge import Task
@@ -87,12 +88,17 @@ class History:
 
     def __init__(self, standings: Standings, results: Iterable[Result]) -> None:
         """Of these boards, from everything recorded: of this season, and official where only that counts."""
-        self._standings = standings
-        self._results: dict[str, list[Result]] = {}
-        for result in results:
-            if result.season == standings.challenge.season and (is_official(result) or not standings.official):
-                self._results.setdefault(result.task, []).append(result)
+        self._standings, self._recorded = standings, results
         self._told: dict[str, list[_Told]] = {}
+
+    @cached_property
+    def _results(self) -> dict[str, list[Result]]:
+        """By task: not every page asks for it."""
+        found: dict[str, list[Result]] = {}
+        for result in self._recorded:
+            if result.season == self._standings.challenge.season and (is_official(result) or not self._standings.official):
+                found.setdefault(result.task, []).append(result)
+        return found
 
     def progress(self, board: TaskBoard) -> tuple[Best, ...]:
         """Each score that was the best when it was measured, oldest first: of all versions, and of who was withdrawn.

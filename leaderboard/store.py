@@ -2,8 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -40,6 +40,10 @@ class Damaged:
     """Why not, in one line."""
 
 
+Keep = Callable[[Result], Result]
+Found = tuple[list[Result], list[Damaged]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Store:
     """Results under one root, traces under another, by the same paths."""
@@ -57,20 +61,22 @@ class Store:
         """Every duel's file, in order of its path."""
         return map(Path, _records(_below(self._owners())))
 
-    def read(self, keep: Callable[[Result], Result] = lambda result: result) -> tuple[list[Result], list[Damaged]]:
+    def read(self, keep: Keep = lambda result: result) -> Found:
         """All results, and the files that are none; of each is kept what `keep` makes of it, before the next is read."""
+        with self.reading(keep) as found:
+            return found()
+
+    @contextmanager
+    def reading(self, keep: Keep = lambda result: result) -> Iterator[Callable[[], Found]]:
+        """The same, begun where there is much to read by other processes, while the block does something else."""
         owners = list(self._owners())
-        with growing():
-            if len(owners) < MANY:
-                return _results(owners, keep)
-            # This process has to unpack what the others find, so it reads half as much as each of them.
-            pieces = 2 * READERS - 1
-            edges = [len(owners) * piece // pieces for piece in (0, *range(1, pieces + 1, 2))]
-            parts = [owners[begin:end] for begin, end in pairwise(edges)]
-            with ExitStack() as stack:
-                others = [stack.enter_context(beside(partial(_results, part, keep))) for part in parts[1:]]
-                found = [_results(parts[0], keep), *(other() for other in others)]
-            return [one for part, _ in found for one in part], [one for _, part in found for one in part]
+        # This process has to unpack what the others find, so it reads half as much as each of them.
+        pieces = 2 * READERS - 1 if len(owners) >= MANY else 1
+        edges = [len(owners) * piece // pieces for piece in (0, *range(1, pieces + 1, 2))]
+        first, *parts = [owners[begin:end] for begin, end in pairwise(edges)]
+        with growing(), ExitStack() as stack:
+            others = [stack.enter_context(beside(partial(_results, part, keep))) for part in parts]
+            yield lambda: _together([_results(first, keep), *(other() for other in others)])
 
     def _owners(self) -> Iterator[str]:
         """The folders of whoever has results of a task, in order."""
@@ -123,8 +129,12 @@ def _records(paths: Iterable[str]) -> Iterator[str]:
     return (path for path in paths if path.endswith(RESULT) and not path.rpartition("/")[2].startswith("."))
 
 
-def _results(owners: Iterable[str], keep: Callable[[Result], Result]) -> tuple[list[Result], list[Damaged]]:
+def _results(owners: Iterable[str], keep: Keep) -> Found:
     return _read(_records(_below(_below(owners))), lambda content: keep(_result(content)))
+
+
+def _together(parts: Sequence[Found]) -> Found:
+    return [one for found, _ in parts for one in found], [one for _, damaged in parts for one in damaged]
 
 
 def _read(files: Iterable[str], parse: Callable[[bytes], Record]) -> tuple[list[Record], list[Damaged]]:

@@ -99,7 +99,9 @@ class Board:
             found, damaged = self.store.read()
             return opened(found, self.seasons), damaged
         lean = Lean()
-        found, damaged = self.store.read(lean)
+        with self.store.reading(lean) as read:
+            self.read_all()
+            found, damaged = read()
         return [lean(result) for result in opened(found, self.seasons)], damaged
 
     @cached_property

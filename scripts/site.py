@@ -77,6 +77,7 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
         write_pages(table, context, root)
         _run_mkdocs(table, context, root, framed)
         _move(framed, fresh)
+        _write(fresh, documents.of_events(table, context))
         written()
     frame = shell.cut((fresh / shell.ADDRESS / "index.html").read_text("utf-8"))
     shutil.rmtree(fresh / shell.ADDRESS.split("/_/")[0])
@@ -124,8 +125,19 @@ def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
         try:
             _put(path, content)
         except FileNotFoundError:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.rpartition("/")[0])
             _put(path, content)
+
+
+def _make_folder(path: str) -> None:
+    """With those above it; another process may make them too."""
+    try:
+        os.mkdir(path)  # noqa: PTH102  (fifty thousand times, and a `Path` for each takes as long as the folder)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        _make_folder(path.rpartition("/")[0])
+        _make_folder(path)
 
 
 def _put(path: str, content: bytes) -> None:

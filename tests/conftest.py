@@ -1,6 +1,7 @@
 """What every test may ask for: pinned arithmetic, and the container engine with the evaluator image."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,16 +17,18 @@ from tests.needs import lacking, without_gvisor
 # How long an example takes says something of the machine only.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+# A worker of `pytest -n` ignores Ctrl-C, and so would every command that a test starts in order to stop it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 HERE = Path(__file__).parent
-# They use the machine's only engine and browser, or measure what it does: one worker plays them, one after the other.
-ALONE = ("browser", "docker", "hostile")
+# One worker has all of these: a container that gets a network interrupts whatever a browser is loading just then.
+NETWORK = ("browser", "docker", "workflows")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Which tests stay with one worker: those of a file, which share what they build, and all that need the machine."""
+    """Which tests stay with one worker: those of a file, which share what they build, and all that use the network."""
     for item in items:
         place = item.path.relative_to(HERE)
-        item.add_marker(pytest.mark.xdist_group("machine" if place.parts[0] in ALONE else str(place)))
+        item.add_marker(pytest.mark.xdist_group("network" if place.parts[0] in NETWORK else str(place)))
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
 
 
 def _by_task(facts: Facts) -> Iterator[tuple[Task, tuple[Event, ...]]]:
-    history = History(facts.standings, facts.results)
+    history = History(facts.standings, tuple(facts.results))
     for board in facts.standings.tasks:
         yield board.task, history.events_of(board, LIMIT)
     for game in facts.standings.games:

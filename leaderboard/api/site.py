@@ -12,6 +12,7 @@ from leaderboard.standings import Standings
 def files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
     """Path below the site's root, and content; one after the other, so that no board is ever in memory as text."""
     yield from of_boards(standings, context)
+    yield from of_events(standings, context)
     yield from of_agents(standings, context, WHOLE)
 
 
@@ -22,6 +23,11 @@ def of_boards(standings: Standings, context: PageContext) -> Iterator[tuple[str,
     yield from openapi.files(known)
     yield from table.files(known)
     yield from boards.files(known)
+
+
+def of_events(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
+    """What happened: the state of every submission, feeds and counters."""
+    known = facts(standings, context)
     yield from status.files(known)
     yield from feeds.files(known)
     yield from openmetrics.files(known)

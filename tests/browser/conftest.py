@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from leaderboard.pages import render
 from tests.browser import built, disk, whole
@@ -16,6 +16,8 @@ from tests.leaderboard_pages import game_samples, samples
 from tests.needs import lacking
 
 ROOT = Path(__file__).parents[2]
+# Long enough for a machine that is busy elsewhere; what comes at once is not waited for.
+expect.set_options(timeout=60_000)
 # Nobody's tests need the browser's own calls home.
 ARGUMENTS = [
     "--no-sandbox",

@@ -123,7 +123,7 @@ def test_it_plays_to_its_end_and_again(look):
 
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(page.locator(".pr-step")).to_have_text("90 / 90", timeout=5000)
+    expect(page.locator(".pr-step")).to_have_text("90 / 90")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     assert shade(page) == 9
     page.get_by_role("button", name="Play").click()

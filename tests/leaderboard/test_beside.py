@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import time
 
 import pytest
@@ -46,6 +47,22 @@ def test_a_fault_of_the_block_ends_it():
         raise KeyError
 
     assert multiprocessing.active_children() == []
+
+
+def test_a_handler_of_signals_does_not_speak_in_it(capfd):
+    def speak(number, frame):
+        print("stopped")
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before = signal.signal(number, speak)
+        try:
+            with beside(lambda number=number: os.kill(os.getpid(), number)) as value, pytest.raises(EndedError):
+                value()
+        finally:
+            signal.signal(number, before)
+
+    assert capfd.readouterr() == ("", "")
 
 
 def test_without_a_second_processor_it_is_done_when_asked_for(monkeypatch):

@@ -131,6 +131,7 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
         "evaluator/sandbox/script.py": 1,  # whatever a script raises is its exit code
         "evaluator/sandbox/main.py": 2,  # the agent's act and act_batch
         "evaluator/sandbox/spaces.py": 1,  # the agent's __repr__
+        "leaderboard/beside.py": 1,  # raised again in the process that asks for the value
         "scripts/cli.py": 1,  # one line instead of a traceback
     }
     found: dict[str, int] = {}

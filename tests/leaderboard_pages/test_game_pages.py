@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -229,18 +228,14 @@ def test_a_damaged_record_is_shown_without_its_moves():
     assert json.loads(replay(damaged, games.TICTACTOE, {}).document)["matches"][0]["moves"] == []
 
 
-def test_a_duels_page_costs_milliseconds():
+def test_a_duels_page_stays_small():
     one, other = games.players()[:2]
     task = games.CONNECT_FOUR.model_copy(update={"matches": 100})
     record = games.duel(one, other, task)
     crosstable = {(one.name, other.name): Crossing(count=games.counted(record, 0), duel=record, side=0)}
     standings = games.of(dataclasses.replace(games.board(task, []), rows=games.rows([one, other]), crosstable=crosstable))
-    render(standings, samples.CONTEXT)
-    begun = time.process_time()
-    page = render(standings, samples.CONTEXT)[DUEL]
 
-    assert time.process_time() - begun < 0.5
-    assert len(page) < 200_000
+    assert len(render(standings, samples.CONTEXT)[DUEL]) < 200_000
 
 
 def test_the_pages_of_duels_have_the_colours_of_the_board():

@@ -142,13 +142,13 @@ def centres(returns: Sequence[Sequence[float]], task: Scored) -> Array:
 def ends(drawn: Array) -> Array:
     """The 2.5th and the 97.5th percentile of each row, shape (2, rows), to the last bit those of `np.quantile`.
 
-    That one looks for the few values that it needs, which takes five times as long as sorting all of them.
+    That one turns its rows to columns and back, which takes a third of its time.
     """
     place = np.array(ENDS) * (drawn.shape[1] - 1)
     below = np.floor(place).astype(np.intp)
     above, share = np.minimum(below + 1, drawn.shape[1] - 1), (place - below)[:, np.newaxis]
-    ordered = np.sort(drawn, axis=1).T
-    first, last = ordered[below], ordered[above]
+    parted = np.partition(drawn, np.concatenate([below, above]), axis=1).T
+    first, last = parted[below], parted[above]
     found: Array = np.where(share < 0.5, first + (last - first) * share, last - (last - first) * (1 - share))
     return found
 

@@ -118,6 +118,9 @@ class Tab:
         while quiet < QUIET:
             self.page.wait_for_timeout(40)
             quiet = 0 if self._waiting else quiet + 1
+        # A busy machine may not have come to the scripts yet, and long tables are drawn in two parts.
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        self.page.wait_for_function("() => !document.querySelector('[aria-busy=true]')")
         return self.page
 
     def elsewhere(self, root: str) -> list[str]:

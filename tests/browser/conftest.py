@@ -16,8 +16,9 @@ from tests.leaderboard_pages import game_samples, samples
 from tests.needs import lacking
 
 ROOT = Path(__file__).parents[2]
-# Long enough for a machine that is busy elsewhere; what comes at once is not waited for.
-expect.set_options(timeout=60_000)
+# In milliseconds: long enough for a machine that is busy elsewhere; what comes at once is not waited for.
+PATIENCE = 120_000
+expect.set_options(timeout=PATIENCE)
 # Nobody's tests need the browser's own calls home.
 ARGUMENTS = [
     "--no-sandbox",
@@ -36,8 +37,18 @@ def chromium():
         lacking("Chromium: there is none on this machine", "CHROMIUM")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser.new_context = _patient(browser.new_context)
         yield browser
         browser.close()
+
+
+def _patient(new_context):
+    def made(**options):
+        context = new_context(**options)
+        context.set_default_timeout(PATIENCE)
+        return context
+
+    return made
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

@@ -211,7 +211,7 @@ def test_the_overall_board_says_the_same_everywhere(printed, full_site):
 
 def test_a_table_in_the_browser_says_what_the_page_said_before(chromium, full_site):
     """The script writes the same rows as the page has without it."""
-    page = chromium.new_page(viewport={"width": 1200, "height": 1000})
+    page = chromium.new_context(viewport={"width": 1200, "height": 1000}).new_page()
     for task in ("CartPole-v1", "MountainCar-v0", "CartPole-v1-from-scratch", "connect_four"):
         before = next(t for t in rows_of(full_site.text(f"tasks/{task}/index.html")) if any(row["who"] for row in t))
         page.goto(f"{full_site.address}tasks/{task}/?sort=place")

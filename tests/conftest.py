@@ -24,8 +24,9 @@ HERE = Path(__file__).parent
 NETWORK = ("browser", "docker", "workflows")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Which tests stay with one worker: those of a file, which share what they build, and all that use the network."""
+    """Which tests stay with one worker, said before pytest-xdist looks: those of a file, and all that use the network."""
     for item in items:
         place = item.path.relative_to(HERE)
         item.add_marker(pytest.mark.xdist_group("network" if place.parts[0] in NETWORK else str(place)))

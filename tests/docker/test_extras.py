@@ -19,7 +19,7 @@ from evaluator.host.image import ROOT
 from evaluator.host.jail import PYTHON
 from evaluator.host.load import read_challenge
 from evaluator.host.pins import pinned_environment
-from evaluator.model.challenge import SubmissionLimits, Task
+from evaluator.model.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
 from tests.docker import onnx_file
@@ -32,9 +32,13 @@ pytestmark = pytest.mark.docker
 TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=4)
 
 
+# The first answer of a library comes late on a busy machine.
+PATIENT = Limits(answer_seconds=60, start_seconds=300)
+
+
 def played(chosen: Chosen, found: Folder, task: Task = TASK, **changes: object) -> Evaluation:
     """What came of it, with seeds that do not hang on the file."""
-    wanted = order(found, task, **changes)
+    wanted = order(found, task, **{"limits": PATIENT, **changes})
     return evaluate(wanted, chosen.kind, chosen.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
 
 
@@ -51,11 +55,11 @@ def container(request: pytest.FixtureRequest) -> Chosen:
     ids=["template", "loop"],
 )
 def test_an_agent_of_evalai_plays_what_the_same_agent_plays(container: Chosen, source: str, same: str) -> None:
-    result = on_the_same_seeds(folder(source, foreign.manifest("evalai-grpc")), TASK, container).result
+    result = on_the_same_seeds(folder(source, foreign.manifest("evalai-grpc")), TASK, container, limits=PATIENT).result
 
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
     assert len(result.returns) == TASK.episodes
-    assert result.returns == on_the_same_seeds(folder(same), TASK, container).result.returns
+    assert result.returns == on_the_same_seeds(folder(same), TASK, container, limits=PATIENT).result.returns
     assert result.limits.memory_mib == 768
     assert "grpcio" in result.versions
 
@@ -81,10 +85,10 @@ def test_a_network_saved_as_onnx_plays_what_the_same_agent_plays(container: Chos
     weights = np.array([[0, 0], [0, 0], [-1, 1], [0, 0]], np.float32)
     files = {"model.onnx": onnx_file.linear(weights)}
     found = folder("", foreign.manifest("onnx", "model.onnx"), **files)
-    result = on_the_same_seeds(found, TASK, container).result
+    result = on_the_same_seeds(found, TASK, container, limits=PATIENT).result
 
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
-    assert result.returns == on_the_same_seeds(folder(foreign.AS_AGENT), TASK, container).result.returns
+    assert result.returns == on_the_same_seeds(folder(foreign.AS_AGENT), TASK, container, limits=PATIENT).result.returns
     assert result.versions["onnxruntime"]
 
 
@@ -180,7 +184,9 @@ def test_a_model_of_every_algorithm_plays_what_it_plays_where_it_was_saved(
     task = Task(id=environment, env=environment, episodes=2, max_episode_steps=20)
     told = LOADED.format(algorithm=algorithm)
     agent = folder(told, b"name: Test\nalgorithm: none\nextras: [sb3]\n", **{"model.zip": models[name]})
-    result, wanted = (on_the_same_seeds(one, task, docker).result for one in (with_model(models[name]), agent))
+    result, wanted = (
+        on_the_same_seeds(one, task, docker, limits=PATIENT).result for one in (with_model(models[name]), agent)
+    )
 
     assert [one.verdict for one in (result, wanted)] == [Verdict.OK] * 2, (result.message, wanted.message, wanted.log_tail)
     assert (result.returns, result.lengths) == (wanted.returns, wanted.lengths)

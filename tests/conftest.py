@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,19 +16,8 @@ from tests.needs import lacking, without_gvisor
 # How long an example takes says something of the machine only.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
-# A worker of `pytest -n` ignores Ctrl-C, and so would every command that a test starts in order to stop it.
+# Whatever is begun in a shell's background ignores Ctrl-C, and so would every command that a test starts and stops.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-HERE = Path(__file__).parent
-# One worker has all of these: a container that gets a network interrupts whatever a browser is loading just then.
-NETWORK = ("browser", "docker", "workflows")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Which tests stay with one worker, said before pytest-xdist looks: those of a file, and all that use the network."""
-    for item in items:
-        place = item.path.relative_to(HERE)
-        item.add_marker(pytest.mark.xdist_group("network" if place.parts[0] in NETWORK else str(place)))
 
 
 @pytest.fixture(scope="session")

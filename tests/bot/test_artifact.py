@@ -77,7 +77,7 @@ GOOD = json.dumps(preview()).encode()
         (zipped(("preview.json", GOOD), ("preview.log", b"\0" * (LOG_BYTES + 1))), "too large"),
         (zipped(("preview.json", b"0" * (200 << 20))), "too large"),
     ],
-    # Not their bytes: those hold the time, and several workers have to collect the same.
+    # Not their bytes, which hold the time.
     ids=lambda value: value if isinstance(value, str) else "container",
 )
 def test_any_other_container_is_refused_in_one_line(content: bytes, said: str) -> None:

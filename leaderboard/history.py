@@ -86,7 +86,7 @@ class _Told:
 class History:
     """The history of all boards; what each tells is worked out once, when it is first asked for."""
 
-    def __init__(self, standings: Standings, results: Iterable[Result]) -> None:
+    def __init__(self, standings: Standings, results: Sequence[Result]) -> None:
         """Of these boards, from everything recorded: of this season, and official where only that counts."""
         self._standings, self._recorded = standings, results
         self._told: dict[str, list[_Told]] = {}
@@ -218,15 +218,16 @@ def _all_told(board: TaskBoard, counting: Sequence[tuple[Name, Result]]) -> list
     by_name = {metric.name: place for place, metric in enumerate(others(task), 1)}
     places = [0, *(by_name[name] for name in task.ties)]
     metrics = [(ranking(task), *others(task))[place] for place in places]
-    known_rows = {row.result.key: (row.estimate.score, *row.others) for row in board.rows}
-    scores = {key: tuple(row[place] for place in places) for key, row in known_rows.items()}
-    rest = [one for _, one in counting if one.verdict is Verdict.OK and one.key not in scores]
+    # By the name too: equal agents of two owners may have one key.
+    shown = {(row.entry.name, row.result.key): (row.estimate.score, *row.others) for row in board.rows}
+    scores = {which: tuple(row[place] for place in places) for which, row in shown.items()}
+    rest = [(name, one) for name, one in counting if one.verdict is Verdict.OK and (name, one.key) not in scores]
     if rest:
-        columns = [values(rest, task, metric) for metric in metrics]
-        scores |= {one.key: row for one, row in zip(rest, zip(*columns, strict=True), strict=True)}
+        columns = [values([one for _, one in rest], task, metric) for metric in metrics]
+        scores |= {(name, one.key): row for (name, one), row in zip(rest, zip(*columns, strict=True), strict=True)}
     told = []
     for name, result in counting:
-        found = scores[result.key] if result.verdict is Verdict.OK else None
+        found = scores[name, result.key] if result.verdict is Verdict.OK else None
         key = by_value(zip(metrics, found, strict=True)) if found else None
         told.append(_Told(name=name, result=result, score=known(found[0]) if found else None, key=key))
     return told

@@ -17,6 +17,18 @@ from tests.rooms import DIGEST, SEASON
 
 TINY = "tests.evaluator.tiny_games"
 
+HALF_AN_ANSWER = """
+import os, time
+class Agent:
+    memoryless = True
+    def act(self, observation):
+        for fd in range(3, 20):
+            try:
+                os.write(fd, b"\\x10\\0")
+            except OSError:
+                pass
+        time.sleep(600)
+"""
 # Each match its own agent and generator: what it does hangs on nothing but its seed and what it sees.
 RANDOM = """
 import random

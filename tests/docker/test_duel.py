@@ -11,7 +11,7 @@ from evaluator.host.image import default_base
 from evaluator.model.challenge import Clock, Lanes, Limits, Task
 from evaluator.model.duel import End
 from evaluator.model.verdict import Verdict
-from tests.duels import RANDOM, TINY, ZERO, duelled, tickets
+from tests.duels import HALF_AN_ANSWER, RANDOM, TINY, ZERO, duelled, tickets
 from tests.hostile.arena import our_containers
 from tests.rooms import process
 
@@ -44,21 +44,9 @@ def test_matches_in_gvisor_are_those_in_processes(gvisor: Chosen) -> None:
 
 
 def test_a_hung_player_loses_by_its_own_clock_and_half_an_answer_holds_nobody_up(box: Chosen) -> None:
-    source = """
-import os, time
-class Agent:
-    memoryless = True
-    def act(self, observation):
-        for fd in range(3, 20):
-            try:
-                os.write(fd, b"\\x10\\0")
-            except OSError:
-                pass
-        time.sleep(600)
-"""
     task = Task(id="tiny", game=TINY, opening=0, matches=4, clock=Clock(move_seconds=1, bank_seconds=1))
 
-    tally = duelled((ZERO, source), task, box)
+    tally = duelled((ZERO, HALF_AN_ANSWER), task, box)
 
     assert tally.faults[0] is None
     assert tally.faults[1] is not None

@@ -7,7 +7,7 @@ import pytest
 from evaluator.model.challenge import Clock, Lanes, Limits
 from evaluator.model.duel import End
 from evaluator.model.verdict import Verdict
-from tests.duels import ZERO, duelled
+from tests.duels import HALF_AN_ANSWER, ZERO, duelled
 from tests.evaluator.test_duel import ends, tiny, verdicts
 from tests.rooms import process
 
@@ -39,21 +39,9 @@ def test_a_hung_player_is_killed_when_its_bank_is_used_up_and_the_others_clock_i
 
 
 def test_half_an_answer_holds_nobody_up() -> None:
-    source = """
-import os, time
-class Agent:
-    memoryless = True
-    def act(self, observation):
-        for fd in range(3, 20):
-            try:
-                os.write(fd, b"\\x10\\0")
-            except OSError:
-                pass
-        time.sleep(60)
-"""
     task = tiny(matches=4, clock=Clock(move_seconds=0.5, bank_seconds=0.5))
 
-    tally = duelled((source, ZERO), task, process())
+    tally = duelled((HALF_AN_ANSWER, ZERO), task, process())
 
     assert verdicts(tally) == (Verdict.TIMEOUT, None)
     assert tally.thinking[1] < tally.thinking[0] / 2

@@ -2,12 +2,13 @@
 
 import multiprocessing
 import os
-import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
+
+from evaluator import stops
 
 Value = TypeVar("Value")
 
@@ -33,7 +34,8 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
     with warnings.catch_warnings():
         # The only other threads are those of numpy's algebra, which stops them before a fork.
         warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
+        with stops.put_off():
+            process.start()
     theirs.close()
     try:
         yield lambda: cast("Value", _value(ours))
@@ -46,8 +48,7 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
 
 def _work(work: Callable[[], Value], answer: Connection) -> None:
     # Who stops the command stops both; what the first one says then is enough.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    stops.by_default()
     try:
         found: tuple[Value | None, Exception | None] = work(), None
     except Exception as error:  # noqa: BLE001  (it is raised again where the value is asked for)

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from evaluator import stops
 from evaluator.host.replay import checked_actions, first_line, parse_trace
 from evaluator.host.sealed import open_result, open_trace
 from evaluator.host.secret import Secret
@@ -205,7 +205,9 @@ def _rendered_all(part: Sequence[Wanted], folder: Path, patience: float) -> list
     """Render the results of one task; returns why not, for each. An environment that hangs or dies takes these along."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     reasons = []
-    with get_context("fork").Pool(max(1, min(len(part), cores)), _alone) as pool:
+    with stops.put_off():
+        pool = get_context("fork").Pool(max(1, min(len(part), cores)), _alone)
+    with pool:
         running = pool.imap_unordered(_rendered, [(one, folder) for one in part])
         try:
             reasons = [running.next(patience) for _ in part]
@@ -216,7 +218,7 @@ def _rendered_all(part: Sequence[Wanted], folder: Path, patience: float) -> list
 
 def _alone() -> None:
     """Without a screen, which nobody then looks for; and ended by a signal at once, even inside a library that hangs."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    stops.by_default()
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 

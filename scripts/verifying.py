@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from evaluator import stops
 from evaluator.host.games import Game, open_game
 from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Finding, Standing, verify
@@ -85,10 +86,16 @@ def verify_jobs(jobs: list[Job], *, quiet: bool) -> list[Finding]:
         return [verify_file(job) for job in jobs]
     findings = []
     fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(cores, mp_context=fork) as pool, bar("Replaying", len(jobs), quiet=quiet) as done:
-        for future in as_completed([pool.submit(verify_file, job) for job in jobs]):
-            findings.append(future.result())
-            done(len(findings))
+    with ProcessPoolExecutor(cores, fork, stops.by_default) as pool, bar("Replaying", len(jobs), quiet=quiet) as done:
+        with stops.put_off():
+            futures = [pool.submit(verify_file, job) for job in jobs]
+        try:
+            for future in as_completed(futures):
+                findings.append(future.result())
+                done(len(findings))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return sorted(findings, key=lambda finding: finding.path)
 
 

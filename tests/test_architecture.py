@@ -78,7 +78,8 @@ def test_the_model_does_no_input_or_output() -> None:
 def test_the_leaderboard_knows_only_the_model() -> None:
     for path in (ROOT / "leaderboard").glob("*.py"):
         ours = {m for m in imported_modules(path) if m.startswith(("evaluator", "scripts"))}
-        assert all(m.startswith("evaluator.model") for m in ours), path
+        # and how a second process is made, which is a matter of the interpreter
+        assert all(m.startswith("evaluator.model") or m == "evaluator.stops" for m in ours), path
 
 
 def test_the_evaluator_knows_neither_board_nor_command() -> None:

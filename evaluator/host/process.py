@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from evaluator import stops
 from evaluator.host.cgroup import Group
 from evaluator.host.channel import SocketStream, Stream, listen
 from evaluator.host.faults import FaultError, HangupError
@@ -65,22 +66,23 @@ class ProcessSandbox:
         module = "evaluator.sandbox.main"
         arguments = [str(cell.folder), cell.entry, address, *filter(None, [cell.adapter])]
         command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, *arguments]
-        self._process = subprocess.Popen(
-            command,
-            cwd=self._room / "sources",
-            env={
-                **cell.environment,
-                "PATH": os.defpath,
-                "HOME": str(self._room / "tmp"),
-                "TMPDIR": str(self._room / "tmp"),
-                "PYTHONDONTWRITEBYTECODE": "1",
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=_restrained(cell.limits, self._group),
-        )
+        with stops.put_off():
+            self._process = subprocess.Popen(
+                command,
+                cwd=self._room / "sources",
+                env={
+                    **cell.environment,
+                    "PATH": os.defpath,
+                    "HOME": str(self._room / "tmp"),
+                    "TMPDIR": str(self._room / "tmp"),
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_restrained(cell.limits, self._group),
+            )
         self._drainer = threading.Thread(target=self._drain, name="log", daemon=True)
         self._drainer.start()
         self._watch.start()

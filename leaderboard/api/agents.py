@@ -197,7 +197,7 @@ def _measured(entry: Entry, board: Board, result: Result, facts: Facts) -> Docum
     if shown := facts.context.episodes.get(result.key):
         told["replays"] = [_episode(one) for one in shown]
     if board.of_lengths:
-        told["lengths"] = result.lengths
+        told["lengths"] = list(result.lengths)
     elif result.lengths:
         lengths = result.lengths
         mean = round(sum(lengths) / len(lengths), 3)

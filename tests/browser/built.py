@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from scripts.board import Board
+from scripts.board import Board, open_board
 from scripts.site import gather, make
 
 URL = "https://board.example/board/"
@@ -81,7 +81,7 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
 def serve(place: Path, fill: Callable[[Path], Board]) -> Iterator[Site]:
     """Builds the site of a board that `fill` puts on disk; yields it as long as it is served."""
     board = fill(place / "clone")
-    table, context = gather(board, official=True)
+    table, context = gather(open_board(board.root, is_lean=True), official=True)
     (place / "served").mkdir()
     built = make(table, replace(context, site_url=URL, pulls={("alice", "angle-rule"): 41}), board.root)
     folder = built.rename(place / "served" / "board")

@@ -1,26 +1,16 @@
 """The table of a board as a reader uses it, in a real browser."""
 
 import csv
-import functools
-import http.server
 import io
 import json
-import random
 import re
-import shutil
-import threading
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from scripts.site import make
-from tests.browser import table_boards
-from tests.browser.conftest import _Quiet
-
-ROOT = Path(__file__).parents[2]
-HILL = "tasks/ALE%252FHill-v0/"
-MANY = 10_000
+from tests.browser import table_boards, table_page
+from tests.browser.table_page import HILL, head, labels, names, rows, settled, status, table
 
 
 @pytest.fixture(scope="module")
@@ -30,46 +20,8 @@ def whole():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, whole):
-    """The whole site below a folder, as a project's site lies on GitHub Pages; the address of that folder."""
-    place, served = tmp_path_factory.mktemp("table"), tmp_path_factory.mktemp("served")
-    shutil.copytree(ROOT / "site", place / "site")
-    shutil.copy(ROOT / "mkdocs.yml", place)
-    shutil.move(make(*whole, place), served / "board")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(served)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/board/"
-    server.shutdown()
-    server.server_close()
-
-
-def table(page):
-    return page.locator(".pr-table table.pr-board")
-
-
-def rows(page):
-    return table(page).locator("tbody tr")
-
-
-def names(page) -> list[str]:
-    return table(page).locator("tbody .pr-agent").all_inner_texts()
-
-
-def labels(page) -> list[str]:
-    """What the bars say to those who can not see them."""
-    return table(page).locator("svg.pr-bar").evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
-
-
-def status(page):
-    return page.locator(".pr-found")
-
-
-def head(page, label):
-    return table(page).get_by_role("button", name=label, exact=True)
-
-
-def settled(page):
-    """Once the rows below the window are there, too."""
-    expect(table(page)).not_to_have_attribute("aria-busy", "true")
+    with table_page.served(whole, tmp_path_factory.mktemp("table")) as address:
+        yield address
 
 
 def lengths(page) -> list[float]:
@@ -376,44 +328,3 @@ def test_a_board_without_entries_needs_no_table(visit):
 
     expect(page.get_by_text("No agent has a score on this task yet.")).to_be_visible()
     expect(page.locator(".pr-controls")).to_have_count(0)
-
-
-# From the click to the end of the frame that shows the new order.
-SORT = """label => new Promise(resolve => {
-  const button = [...document.querySelectorAll('.pr-table .pr-sort')].find(one => one.firstChild.data === label);
-  const painted = new MessageChannel();
-  const start = performance.now();
-  painted.port1.onmessage = () => resolve(performance.now() - start);
-  requestAnimationFrame(() => painted.port2.postMessage(null));
-  button.click();
-})"""
-
-
-def sorting(page, label) -> float:
-    settled(page)
-    page.wait_for_timeout(200)
-    return page.evaluate(SORT, label)
-
-
-def test_ten_thousand_rows_sort_fast(visit, capsys):
-    """The times are printed, not judged: a busy machine is nobody's fault."""
-    page = visit(HILL)
-    chance = random.Random(0)
-    template = json.loads(page.request.get(page.url + "../../api/tasks/ALE%252FHill-v0/table.json").text())
-    at = {name: index for index, name in enumerate(template["columns"])}
-    made = []
-    for index in range(MANY):
-        row = list(template["rows"][index % 200])
-        row[at["place"]], row[at["agent"]], row[at["name"]] = index + 1, f"agent-{index}", f"Agent {chance.random()}"
-        row[at["score"]] = -index / 10
-        row[at["cpu_seconds"]] = chance.random()
-        made.append(row)
-    body = json.dumps({**template, "rows": made, "failures": []})
-    page.route("**/table.json", lambda route: route.fulfill(body=body, content_type="application/json"))
-    head(page, "Date").click()
-    expect(status(page)).to_contain_text("10\u202f000 entries")
-    times = {label: [sorting(page, label) for _ in range(4)] for label in ("CPU", "Agent", "Algorithm", "Return", "Place")}
-    with capsys.disabled():
-        print("\nsorting 10,000 rows, ms:", {label: [round(one) for one in found] for label, found in times.items()})
-
-    assert all(found for found in times.values())

@@ -208,3 +208,14 @@ def test_many_places_have_few_marks():
     first = [replace(shown[0], places=(*shown[0].places, (SECOND, 30)))]
 
     assert standing_picture(first, (FIRST, SECOND)).count("<text") <= 10
+
+
+def test_equal_agents_of_two_owners_keep_a_score_each():
+    """Results of the same bytes on the same seeds have one key; which of them counts differs all the same."""
+    first = make.result(ALICE, [5.0], at=FIRST)
+    twin = make.result(replace(BOB, digest=ALICE.digest), [3.0], at=SECOND, key=first.key)
+    bob = replace(BOB, digest=ALICE.digest)
+    found = board([ALICE, bob], [first, twin])
+
+    assert [(one.login, one.score) for one in records(found, [twin, first])] == [("alice", 5.0)]
+    assert tracks(found, [first, twin])["bob"] == ((SECOND, 2),)

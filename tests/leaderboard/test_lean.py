@@ -3,6 +3,9 @@
 import pickle
 from dataclasses import replace
 
+import pytest
+
+from evaluator.model.metric import Metric
 from evaluator.model.result import Result
 from leaderboard.board import standings
 from leaderboard.lean import Lean
@@ -10,28 +13,31 @@ from tests.leaderboard import make
 from tests.leaderboard_api.boards import CONTEXT, documents
 from tests.leaderboard_pages.everything import render
 
+BY_RETURN = make.task()
+BY_LENGTH = make.task(anchors=None, metrics=(Metric(name="Length", kind="mean_length", direction="lower"),))
 WHO = [make.entry(name) for name in ("alice", "bob", "carol")]
 
 
-def results(lean=lambda result: result):
+def results(lean=lambda result: result, task=BY_RETURN):
     """Two scores, one failure and an earlier version, read anew each time, since lean ones are made in their place."""
     made = [
-        make.result(WHO[0], [1.0, 0.5, 0.25], lengths=[3, 2, 1 << 40], metrics={"clipped": 2.0}),
-        make.result(WHO[1], [0.0, 1.0, 0.75], versions={"python": "3.12.1"}),
-        make.result(WHO[2], message="it crashed", log_tail="the end"),
-        make.result(make.entry("alice", version="0"), [0.0, 0.0, 0.0], at="2025-12-30T12:00:00Z"),
+        make.result(WHO[0], [1.0, 0.5, 0.25], on=task, lengths=[3, 2, 1 << 40], metrics={"clipped": 2.0}),
+        make.result(WHO[1], [0.0, 1.0, 0.75], on=task, versions={"python": "3.12.1"}),
+        make.result(WHO[2], on=task, message="it crashed", log_tail="the end"),
+        make.result(make.entry("alice", version="0"), [0.0, 0.0, 0.0], on=task, at="2025-12-30T12:00:00Z"),
     ]
     return [lean(Result.model_validate(one.document())) for one in made]
 
 
-def shown(found):
+def shown(found, task):
     context = replace(CONTEXT, results=tuple(found))
-    board = standings(make.challenge(), WHO, found, official=True)
+    board = standings(make.challenge(task), WHO, found, official=True)
     return documents(board, context) | render(board, context)
 
 
-def test_every_page_and_document_says_the_same():
-    whole, lean = shown(results()), shown(results(Lean()))
+@pytest.mark.parametrize("task", [BY_RETURN, BY_LENGTH], ids=["return", "length"])
+def test_every_page_and_document_says_the_same(task):
+    whole, lean = shown(results(task=task), task), shown(results(Lean(), task), task)
 
     assert len(whole) > 20
     assert lean == whole

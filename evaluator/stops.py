@@ -23,8 +23,8 @@ def put_off() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for stop, handler in before.items():
+            signal.signal(stop, handler)
         for number in came[:1]:
             signal.raise_signal(number)
 

@@ -11,7 +11,7 @@ from evaluator.model.duel import Duel
 from evaluator.model.moderation import Moderation
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
-from leaderboard.estimate import intervals, measured, oriented, values
+from leaderboard.estimate import Estimates, intervals, oriented, values
 from leaderboard.field import Field, Name, field_of, is_official
 from leaderboard.game_board import game_board
 from leaderboard.metrics import by_value, known, others, ranking
@@ -20,6 +20,7 @@ from leaderboard.paired import paired
 from leaderboard.rank import Key, name_order, ranks_beside
 from leaderboard.resampling import THREADS
 from leaderboard.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
+from leaderboard.together import Scores, together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +58,16 @@ def standings(
     entries = tuple(entries)
     field = field_of(entries, moderation, official=official)
     recorded = _by_task(challenge, results)
-    solo = partial(_task_board, field=field, official=official)
+    sorted_out = [_sorted_out(task, field, recorded[task.id], official=official) for task in challenge.solo_tasks]
+    measured, columns = together([found.scores() for found in sorted_out])
     with ThreadPoolExecutor(THREADS) as pool:
-        tasks = tuple(pool.map(lambda task: solo(task, recorded=recorded[task.id]), challenge.solo_tasks))
+        tasks = tuple(pool.map(_task_board, sorted_out, measured))
     board = partial(
         game_board, official=official, moderation=moderation, season=challenge.season, baselines=challenge.baselines
     )
     played = list(duels)
     games = tuple(board(task, entries, played) for task in challenge.games)
-    return Standings(challenge=challenge, official=official, overall=overall(tasks), tasks=tasks, games=games)
+    return Standings(challenge=challenge, official=official, overall=overall(tasks, columns), tasks=tasks, games=games)
 
 
 def _by_task(challenge: Challenge, results: Iterable[Result]) -> dict[str, dict[Name, list[Result]]]:
@@ -78,7 +80,22 @@ def _by_task(challenge: Challenge, results: Iterable[Result]) -> dict[str, dict[
     return found
 
 
-def _task_board(task: Task, *, field: Field, recorded: Mapping[Name, Sequence[Result]], official: bool) -> TaskBoard:
+@dataclass(frozen=True, kw_only=True)
+class _SortedOut:
+    """What is known of a task before anything is measured."""
+
+    task: Task
+    scored: Sequence[Measurement]
+    failed: Sequence[Measurement]
+    waiting: Sequence[Entry]
+    excluded: tuple[Excluded, ...]
+    withdrawn: tuple[Withdrawn, ...]
+
+    def scores(self) -> Scores:
+        return Scores(task=self.task, names=[m.entry.name for m in self.scored], results=[m.result for m in self.scored])
+
+
+def _sorted_out(task: Task, field: Field, recorded: Mapping[Name, Sequence[Result]], *, official: bool) -> _SortedOut:
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
@@ -91,11 +108,15 @@ def _task_board(task: Task, *, field: Field, recorded: Mapping[Name, Sequence[Re
             scored.append(measurement)
         else:
             failed.append(measurement)
-    failures = tuple(Failure(entry=m.entry, result=m.result, attempts=m.attempts) for m in failed)
     excluded, withdrawn = _off_the_board(task, field, recorded)
+    return _SortedOut(task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn)
+
+
+def _task_board(found: _SortedOut, measured: Estimates) -> TaskBoard:
+    failures = tuple(Failure(entry=m.entry, result=m.result, attempts=m.attempts) for m in found.failed)
     return TaskBoard(
-        task=task, rows=_rows(task, scored), failures=failures, waiting=tuple(waiting), excluded=excluded,
-        withdrawn=withdrawn,
+        task=found.task, rows=_rows(found.task, found.scored, measured), failures=failures, waiting=tuple(found.waiting),
+        excluded=found.excluded, withdrawn=found.withdrawn,
     )  # fmt: skip
 
 
@@ -147,10 +168,9 @@ def _precedence(result: Result) -> tuple[bool, str, str, str]:
     return (not ours, result.provenance.evaluated_at, result.key, result.self_sha256)
 
 
-def _rows(task: Task, scored: Sequence[Measurement]) -> tuple[Row, ...]:
+def _rows(task: Task, scored: Sequence[Measurement], found: Estimates) -> tuple[Row, ...]:
     """Ranked rows: by place, then the earlier entry first, then by name."""
     results = [m.result for m in scored]
-    found = measured(results, task)
     shown = list(zip(*(values(results, task, metric) for metric in others(task)), strict=True)) or [()] * len(scored)
     places = ranks_beside(
         oriented(found, ranking(task)), [m.entry.is_aside for m in scored], _ties(task, shown),

@@ -1,7 +1,7 @@
 """What returns amount to: a score, its 95 % interval, and what comparing it with another needs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from evaluator.model.challenge import Task
 from evaluator.model.metric import GROUPS, Metric
 from evaluator.model.result import Result
 from leaderboard.metrics import MISSING, episode_values, is_any_sealed, ranking, single, single_error, worth, yardstick
-from leaderboard.resampling import Array, Bounds, Scored, Scoring, by_length, resampled_scores, sample, trimmed
+from leaderboard.resampling import Array, Bounds, Indices, Scored, Scoring, by_length, resampled_scores, sample, trimmed
 from leaderboard.standings import Estimate
 
 CONFIDENCE = 0.95
@@ -55,7 +55,9 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
     return rounded
 
 
-def estimates(returns: Sequence[Sequence[float]], task: Scored) -> Estimates:
+def estimates(
+    returns: Sequence[Sequence[float]], task: Scored, see: Callable[[Indices, Array], None] = lambda rows, drawn: None
+) -> Estimates:
     """Score every result of one task.
 
     Percentile bootstrap (Efron & Tibshirani 1993, chapter 13): the interval is from the 2.5th to the 97.5th percentile
@@ -65,11 +67,13 @@ def estimates(returns: Sequence[Sequence[float]], task: Scored) -> Estimates:
     Args:
         returns: the returns of each result, at least one each; lengths may differ.
         task: says how returns become a score, and what bounds they have.
+        see: is given the scores of resamples, too, as `resampled_scores` yields them.
     """
     low, high, spread = np.empty((3, len(returns)))
     for rows, drawn in resampled_scores(returns, task):
         low[rows], high[rows] = ends(drawn)
         spread[rows] = deviation(drawn)
+        see(rows, drawn)
     score = _points(returns, task.score, None)
     size = sizes(returns, task)
     least, most = _reach(returns, task.bounds)

@@ -1,6 +1,7 @@
 """An entry: an agent that stands on main now."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from evaluator.model.moderation import Verified
 from evaluator.model.submission import Submission
@@ -27,9 +28,9 @@ class Entry:
     anonymous: bool = False
     """Shown under another name for now, so nothing links to where it comes from."""
 
-    @property
+    @cached_property
     def name(self) -> tuple[str, str]:
-        """By which it is found: login without capitals, and folder."""
+        """By which it is found, half a million times on a large board: login without capitals, and folder."""
         return self.login.casefold(), self.agent
 
     @property

@@ -5,11 +5,13 @@ what failed on our side says nothing. Places are those among the agents that are
 the board is.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import inf
+from typing import NamedTuple, TypeVar
 
 from evaluator.model.challenge import Task
 from evaluator.model.result import Result
@@ -21,6 +23,7 @@ from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.rank import Key
 from leaderboard.standings import Entry, Row, Standings, TaskBoard
 
+Value = TypeVar("Value")
 # More lines than that have no colours to tell them apart.
 SHOWN = 8
 
@@ -83,6 +86,19 @@ class _Told:
         return self.result.provenance.evaluated_at
 
 
+class _Step(NamedTuple):
+    """What a result changed on its board."""
+
+    told: _Told
+    """Which result."""
+    old: Key | None
+    """What its agent stood there with before; None if nothing."""
+    before: int | None
+    """The agent's place before."""
+    place: int | None
+    """And after."""
+
+
 class History:
     """The history of all boards; what each tells is worked out once, when it is first asked for."""
 
@@ -90,6 +106,7 @@ class History:
         """Of these boards, from everything recorded: of this season, and official where only that counts."""
         self._standings, self._recorded = standings, results
         self._told: dict[str, list[_Told]] = {}
+        self._changes: dict[str, list[_Step]] = {}
 
     @cached_property
     def _results(self) -> dict[str, list[Result]]:
@@ -118,13 +135,22 @@ class History:
         """The places over time of the first entries of a board; they end where the board is."""
         rows = _placed(board.rows)[:SHOWN]
         changes: dict[Name, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}
+        places: dict[Name, int] = {}
+        keys: dict[Name, Key] = {}
         last = ""
-        for one, _, place_of in _replayed(self._here(board)):
-            last = one.at
-            for name, own in changes.items():
-                place = place_of(name)
+        for step in self._steps(board):
+            last, name = step.told.at, step.told.name
+            if name not in changes and _begins(step) > max(places.values(), default=0):
+                continue
+            for other, key in keys.items():
+                places[other] += _is_below(step.told.key, key) - _is_below(step.old, key)
+            if name in changes:
+                _put(keys, name, step.told.key)
+                _put(places, name, step.place)
+            for other, own in changes.items():
+                place = places.get(other)
                 if (own[-1][1] if own else None) != place:
-                    own.append((one.at, place))
+                    own.append((last, place))
         # The version that stands on main is not always the one that was measured last.
         for row in rows if last else ():
             own = changes[row.entry.name]
@@ -140,11 +166,14 @@ class History:
 
     def events_of(self, board: TaskBoard, limit: int) -> tuple[Event, ...]:
         """The same of one task."""
-        return tuple(_newest(_task_events(board, self._here(board)), limit))
+        return tuple(_newest(_task_events(board, self._steps(board), limit), limit))
 
-    def _here(self, board: TaskBoard) -> Iterator[_Told]:
-        here = _here(board)
-        return (one for one in self._of(board) if one.name in here)
+    def _steps(self, board: TaskBoard) -> list[_Step]:
+        """What each result of those on the board changed, oldest first."""
+        if board.task.id not in self._changes:
+            here = _here(board)
+            self._changes[board.task.id] = list(_replayed(one for one in self._of(board) if one.name in here))
+        return self._changes[board.task.id]
 
     def _of(self, board: TaskBoard) -> list[_Told]:
         """What is told of those who are on the board or left it."""
@@ -164,14 +193,16 @@ def _newest(found: Iterable[Event], limit: int) -> list[Event]:
     return sorted(found, key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)[:limit]
 
 
-def _task_events(board: TaskBoard, told: Iterable[_Told]) -> Iterator[Event]:
+def _task_events(board: TaskBoard, steps: Sequence[_Step], limit: int) -> Iterator[Event]:
+    """The newest first: so many, and those of the same second."""
     entries = {row.entry.name: row.entry for row in board.rows}
-    for one, before, place_of in _replayed(told):
-        place = place_of(one.name)
-        if one.score is not None and place is not None and one.name in entries:
-            yield Event(
-                entry=entries[one.name], task=board.task, at=one.at, score=one.score, place=place, place_before=before
-            )
+    count, least = 0, ""
+    for told, _, before, place in reversed(steps):
+        if count >= limit and told.at < least:
+            return
+        if told.score is not None and place is not None and (entry := entries.get(told.name)):
+            yield Event(entry=entry, task=board.task, at=told.at, score=told.score, place=place, place_before=before)
+            count, least = count + 1, told.at
 
 
 def _first_ratings(board: GameBoard) -> Iterator[Event]:
@@ -219,8 +250,8 @@ def _all_told(board: TaskBoard, counting: Sequence[tuple[Name, Result]]) -> list
     places = [0, *(by_name[name] for name in task.ties)]
     metrics = [(ranking(task), *others(task))[place] for place in places]
     # By the name too: equal agents of two owners may have one key.
-    shown = {(row.entry.name, row.result.key): (row.estimate.score, *row.others) for row in board.rows}
-    scores = {which: tuple(row[place] for place in places) for which, row in shown.items()}
+    shown = (((row.entry.name, row.result.key), (row.estimate.score, *row.others)) for row in board.rows)
+    scores = {which: tuple([row[place] for place in places]) for which, row in shown}
     rest = [(name, one) for name, one in counting if one.verdict is Verdict.OK and (name, one.key) not in scores]
     if rest:
         columns = [values([one for _, one in rest], task, metric) for metric in metrics]
@@ -233,20 +264,33 @@ def _all_told(board: TaskBoard, counting: Sequence[tuple[Name, Result]]) -> list
     return told
 
 
-def _replayed(told: Iterable[_Told]) -> Iterator[tuple[_Told, int | None, Callable[[Name], int | None]]]:
-    """Result after result: the place its agent had before, and who has which place with it."""
+def _replayed(told: Iterable[_Told]) -> Iterator[_Step]:
+    """Result after result: the place its agent had before, and the one it has with it."""
     stands: dict[Name, Key] = {}
     ordered: list[Key] = []
-
-    def place_of(name: Name) -> int | None:
-        key = stands.get(name)
-        return None if key is None else 1 + bisect_left(ordered, key)
-
     for one in told:
-        before = place_of(one.name)
+        before = place = None
         if (old := stands.pop(one.name, None)) is not None:
-            del ordered[bisect_left(ordered, old)]
+            before = 1 + bisect_left(ordered, old)
+            del ordered[before - 1]
         if one.key is not None:
+            place = 1 + bisect_left(ordered, one.key)
+            ordered.insert(place - 1, one.key)
             stands[one.name] = one.key
-            insort(ordered, one.key)
-        yield one, before, place_of
+        yield _Step(one, old, before, place)
+
+
+def _begins(step: _Step) -> float:
+    """The first place that it can have changed."""
+    return min((place for place in (step.before, step.place) if place is not None), default=inf)
+
+
+def _is_below(key: Key | None, other: Key) -> bool:
+    return key is not None and key < other
+
+
+def _put(values: dict[Name, Value], name: Name, value: Value | None) -> None:
+    if value is None:
+        values.pop(name, None)
+    else:
+        values[name] = value

@@ -7,7 +7,7 @@ from evaluator.model.result import Cost, Provenance, Result
 
 Value = TypeVar("Value")
 # One set for all of them: each one of its own would be as large as the returns.
-_FIELDS, _COST, _ORIGIN = set(Result.model_fields), set(Cost.model_fields), set(Provenance.model_fields)
+FIELDS, COST, ORIGIN = set(Result.model_fields), set(Cost.model_fields), set(Provenance.model_fields)
 _SHARED = ("task", "task_digest", "login", "agent", "submission_digest", "season", "beacon", "runtime_digest", "platform")
 
 
@@ -36,7 +36,7 @@ class Lean:
             known[name] = self._one(known[name])
         origin = result.provenance.__dict__
         origin["commit"], origin["run_url"] = self._one(origin["commit"]), self._one(origin["run_url"])
-        for part, fields in ((result, _FIELDS), (result.cost, _COST), (result.provenance, _ORIGIN)):
+        for part, fields in ((result, FIELDS), (result.cost, COST), (result.provenance, ORIGIN)):
             object.__setattr__(part, "__pydantic_fields_set__", fields)
         return result
 

@@ -1,6 +1,5 @@
 """Results without what no page shows: smaller, and shown as the whole ones are."""
 
-import pickle
 from dataclasses import replace
 
 import pytest
@@ -8,7 +7,8 @@ import pytest
 from evaluator.model.metric import Metric
 from evaluator.model.result import Result
 from leaderboard.board import standings
-from leaderboard.lean import Lean
+from leaderboard.lean import COST, FIELDS, ORIGIN, Lean
+from leaderboard.parcel import packed, unpacked
 from tests.leaderboard import make
 from tests.leaderboard_api.boards import CONTEXT, documents
 from tests.leaderboard_pages.everything import render
@@ -52,9 +52,24 @@ def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
 
 
 def test_what_other_processes_read_is_the_same():
-    found = results(Lean())
+    found = results(Lean()) + results()
 
-    assert pickle.loads(pickle.dumps(found)) == found
+    read = unpacked(packed(found))
+
+    assert read == found
+    assert [one.document() for one in read[len(WHO) + 1 :]] == [one.document() for one in found[len(WHO) + 1 :]]
+    assert [repr(one) for one in read] == [repr(one) for one in found]
+    assert read[0].limits is read[1].limits
+    assert read[0].model_copy(update={"login": "bob"}).login == "bob"
+
+
+def test_a_parcel_names_every_field():
+    """It knows them by their order."""
+    whole = results()[0]
+
+    for part, fields in ((whole, FIELDS), (whole.cost, COST), (whole.provenance, ORIGIN)):
+        assert list(part.__dict__) == list(type(part).model_fields)
+        assert set(part.__dict__) == fields
 
 
 def test_a_result_without_episodes_stays_as_it_is():

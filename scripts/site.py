@@ -28,6 +28,8 @@ from scripts.console import OUR_FAULT, CommandError, people
 from scripts.episodes import drawn, pictures
 from scripts.frames import frames
 
+PAGE = "index.html"
+
 
 def build(board: Board, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is whole."""
@@ -76,27 +78,30 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
     with beside(lambda: _write(fresh, documents.of_boards(table, context))) as written:
         write_pages(table, context, root)
         _run_mkdocs(table, context, root, framed)
+        pages = list(_folders_with_pages(framed, ""))
         _move(framed, fresh)
-        _write(fresh, documents.of_events(table, context))
-        written()
+        pages += _write(fresh, documents.of_events(table, context)) + written()
     frame = shell.cut((fresh / shell.ADDRESS / "index.html").read_text("utf-8"))
     shutil.rmtree(fresh / shell.ADDRESS.split("/_/")[0])
+    pages.remove(shell.ADDRESS)
     with beside(lambda: _write_agents(frame, table, context, fresh, Share(1, 2))) as written:
-        _write_agents(frame, table, context, fresh, Share(0, 2))
-        written()
+        pages += _write_agents(frame, table, context, fresh, Share(0, 2)) + written()
     _write(fresh, pictures(context.episodes, root / "build"))
     _write(fresh, card_pictures(table))
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
-    _write(fresh, ((path, text.encode()) for path, text in sitemap.files(context.site_url, _addresses(fresh))))
+    addresses = sorted(map(quote, pages))  # in one order on every machine
+    _write(fresh, ((path, text.encode()) for path, text in sitemap.files(context.site_url, addresses)))
     shutil.rmtree(site, ignore_errors=True)
     return fresh.rename(site)
 
 
-def _write_agents(frame: shell.Shell, table: Standings, context: PageContext, fresh: Path, share: Share) -> None:
-    """All that is written of each agent of a share."""
-    _write(fresh, ((path, frame.page(page).encode()) for path, page in agent_pages.render(table, context, share)))
-    _write(fresh, documents.of_agents(table, context, share))
+def _write_agents(frame: shell.Shell, table: Standings, context: PageContext, fresh: Path, share: Share) -> list[str]:
+    """All that is written of each agent of a share; returns the addresses of pages."""
+    pages = agent_pages.render(table, context, share)
+    return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages)) + _write(
+        fresh, documents.of_agents(table, context, share)
+    )
 
 
 def _move(source: Path, target: Path) -> None:
@@ -118,8 +123,9 @@ def write_pages(table: Standings, context: PageContext, root: Path) -> None:
     _write(pages, ((name, text.encode()) for name, text in render(table, context).items()))
 
 
-def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """One file after the other, so that no more than one is in memory."""
+def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
+    """One file after the other, so that no more than one is in memory; returns the addresses of pages among them."""
+    pages = []
     for name, content in files:
         path = f"{folder}/{name}"
         try:
@@ -127,6 +133,9 @@ def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
         except FileNotFoundError:
             _make_folder(path.rpartition("/")[0])
             _put(path, content)
+        if name.endswith(PAGE):
+            pages.append(name.removesuffix(PAGE))
+    return pages
 
 
 def _make_folder(path: str) -> None:
@@ -150,17 +159,12 @@ def _put(path: str, content: bytes) -> None:
         os.close(descriptor)
 
 
-def _addresses(site: Path) -> list[str]:
-    """Of every page there is, quoted, in one order on every machine."""
-    return sorted(quote(address) for address in _folders_with_pages(site, ""))
-
-
 def _folders_with_pages(folder: Path, address: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 yield from _folders_with_pages(Path(entry.path), f"{address}{entry.name}/")
-            elif entry.name == "index.html":
+            elif entry.name == PAGE:
                 yield address
 
 

@@ -57,7 +57,6 @@ class _Agents:
             "above": Markup(above),
             "below": Markup(below),
             "root": Markup(links.up(_LIKE)),
-            "rows": self._rows,
             "scales": scales,
             "task_links": task_links,
             "anchors": {task.id: _anchor(task.id) for task in tasks},
@@ -69,14 +68,16 @@ class _Agents:
         page = links.agent_page(entry.login, entry.agent)
         shown = [(showing.task, showing.result) for showing in profile.showings if showing.result]
         results = [result for _, result in shown]
+        measured = _measured(profile)
         found, labels = sources(profile, self._repository), badges(self._context, profile)
         content = self._press.page(
             page, "agent.html.jinja", **self._shared, profile=profile, entry=entry, results=results,
-            measured=_measured(profile), told={result.key for task, result in shown if self._is_told(task, result)},
+            returns=self._rows.returns(measured), told={result.key for task, result in shown if self._is_told(task, result)},
             document=text.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),
             shared=facts(found.shared), named=heads(found.named),
-            sources=[self._rows.sources(task, cells) for task, cells in found.rows],
+            scores=self._rows.scores(profile.showings),
+            sources=self._rows.sources(found.rows),
             labels=labels, others=codes(labels.others) if labels else None,
             typed=commands(self._standings, self._context, profile),
             has_replays=any(result.key in self._context.episodes for result in results),
@@ -117,13 +118,17 @@ def _html() -> Templates:
         command=words.command, link=lambda url, said=None: words.linked(url, url or "" if said is None else said)
     )
     made.globals.update(
-        bar=agent_figures.bar, point=_point, verdict_tag=VERDICTS.__getitem__, figure=episodes.figure,
+        bar=_bar, point=_point, verdict_tag=VERDICTS.__getitem__, figure=episodes.figure,
     )  # fmt: skip
     return made
 
 
+def _bar(estimate: Estimate, scale: Scale) -> Markup:
+    return Markup(agent_figures.bar(estimate, scale))
+
+
 def _point(score: float, scale: Scale) -> Markup:
-    return agent_figures.bar(Estimate(score=score, low=score, high=score), scale)
+    return _bar(Estimate(score=score, low=score, high=score), scale)
 
 
 def _scales(standings: Standings) -> dict[str, Scale]:

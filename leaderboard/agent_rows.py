@@ -1,6 +1,8 @@
 """The rows of an agent's tables, each made at once: a template would escape hundreds of numbers on each of many pages."""
 
+import functools
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -9,13 +11,17 @@ from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
 from leaderboard import agent_figures
 from leaderboard.figures import Scale
-from leaderboard.format import NONE, day, number, ranks, span
+from leaderboard.format import NONE, day, number, numbers, ranks, span
 from leaderboard.metrics import digits
 from leaderboard.profiles import Showing
+from leaderboard.standings import Row
 from leaderboard.words import line
 
 _MEDALS = 3
 _WAITS = "<td></td><td></td><td>waiting</td>"
+_NO_ROW = f"<td>{NONE}</td><td>{NONE}</td><td></td>"
+_NO_VALUE = f"<td>{NONE}</td><td>no value</td><td></td>"
+_NO_PLACE = f"<td>{NONE}</td><td>{NONE}</td>"
 _TIED = ' <span class="pr-tie">not told apart from the leader</span>'
 _REPRODUCED = ' <span class="pr-tag">reproduced</span>'
 _LOOKS = {Verdict.OK: "ok", Verdict.INTERNAL_ERROR: "ours"}
@@ -24,15 +30,12 @@ VERDICTS = {
     for verdict in Verdict
 }
 """What a verdict looks like."""
+_VERDICTS = {verdict: str(tag) for verdict, tag in VERDICTS.items()}
 
 
-def cells(found: Iterable[object]) -> Markup:
-    """Cells of a table, one for each value; what is not `Markup` is escaped."""
-    return Markup("".join([f"<td>{line(one)}</td>" for one in found]))
-
-
-def heads(names: Iterable[str]) -> Markup:
-    """Columns' names, after another one."""
+@functools.lru_cache(maxsize=256)
+def heads(names: tuple[str, ...]) -> Markup:
+    """Columns' names, after another one; those of most agents are the same."""
     return Markup("".join([f' <th scope="col">{line(name)}</th>' for name in names]))
 
 
@@ -41,9 +44,26 @@ def facts(found: Iterable[tuple[str, Markup]]) -> Markup:
     return Markup("\n".join([f'<tr><th scope="row">{line(name)}</th><td>{line(value)}</td></tr>' for name, value in found]))
 
 
-def codes(words: Iterable[str]) -> Markup:
-    """Words to be typed, in a sentence."""
+@functools.lru_cache(maxsize=256)
+def codes(words: tuple[str, ...]) -> Markup:
+    """Words to be typed, in a sentence; those of most agents are the same."""
     return Markup(", ".join([f"<code>{line(word)}</code>" for word in words]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Frame:
+    """What the rows of one task share, as HTML."""
+
+    head: str
+    """The task's name as the head of a row."""
+    link: str
+    """The same as a link to its page."""
+    scale: Scale
+    """On which its scores are drawn."""
+    digits: int
+    """After the point of a score."""
+    decimals: int
+    """After the point of a return."""
 
 
 class Rows:
@@ -52,55 +72,62 @@ class Rows:
     def __init__(self, scales: Mapping[str, Scale], page_links: Mapping[str, Markup], reproduced: Collection[str]) -> None:
         """`scales` and `page_links` are by task; `reproduced` are the keys of results that came out again."""
         self._scales, self._links, self._reproduced = scales, page_links, reproduced
-        self._heads: dict[str, tuple[str, str]] = {}
+        self._frames: dict[str, _Frame] = {}
 
-    def score(self, showing: Showing) -> Markup:
-        """Where an agent stands on one task."""
-        row, result = showing.row, showing.result
+    def scores(self, showings: Iterable[Showing]) -> Markup:
+        """Where an agent stands, task by task."""
+        return Markup("\n".join([self._score(showing) for showing in showings]))
+
+    def returns(self, measured: Iterable[tuple[Task, Result]]) -> Markup:
+        """How the returns of results are spread."""
+        return Markup("\n".join([self._returns(self._frame(task), result) for task, result in measured]))
+
+    def sources(self, found: Iterable[tuple[Task, str]]) -> Markup:
+        """Where the numbers of each task come from: the cells of its row are HTML."""
+        return Markup("\n".join([f"<tr>{self._frame(task).head}{cells}</tr>" for task, cells in found]))
+
+    def _score(self, showing: Showing) -> str:
+        row, result, frame = showing.row, showing.result, self._frame(showing.task)
         end = _WAITS
         if result:
             again = _REPRODUCED if result.key in self._reproduced else ""
             when = line(day(result.provenance.evaluated_at))
-            end = f"<td>{showing.attempts}</td><td>{when}</td><td>{VERDICTS[result.verdict]}{again}</td>"
-        tied = _TIED if row and row.with_leader and row.place > 1 else ""
-        linked = self._head(showing.task)[1]
-        return Markup(f"<tr>{_place(showing)}<td>{linked}{tied}</td>{self._value(showing)}{end}</tr>")
+            end = f"<td>{showing.attempts}</td><td>{when}</td><td>{_VERDICTS[result.verdict]}{again}</td>"
+        if row is None:
+            return f"<tr>{_NO_PLACE}<td>{frame.link}</td>{_NO_ROW}{end}</tr>"
+        tied = _TIED if row.with_leader and row.place > 1 else ""
+        return f"<tr>{_place(row)}<td>{frame.link}{tied}</td>{_value(row, frame)}{end}</tr>"
 
-    def returns(self, task: Task, result: Result) -> Markup:
-        """How the returns of one result are spread."""
+    def _returns(self, frame: _Frame, result: Result) -> str:
         found, lengths = agent_figures.spread(result.returns), result.lengths
-        numbers = (found.least, found.lower, found.median, found.upper, found.greatest, found.mean, found.deviation)
-        shown = "".join([f"<td>{number(value, task.decimals)}</td>" for value in numbers])
+        values = (found.least, found.lower, found.median, found.upper, found.greatest, found.mean, found.deviation)
+        shown = numbers(values, frame.decimals, "</td><td>")
         length = number(sum(lengths) / len(lengths), 1) if lengths else NONE
         picture = agent_figures.histogram(result.returns, found.least, found.greatest)
-        head = self._head(task)[0]
-        return Markup(f"<tr>{head}<td>{picture}</td>{shown}<td>{len(result.returns)}</td><td>{length}</td></tr>")
+        count = len(result.returns)
+        return f"<tr>{frame.head}<td>{picture}</td><td>{shown}</td><td>{count}</td><td>{length}</td></tr>"
 
-    def sources(self, task: Task, found: Iterable[Markup]) -> Markup:
-        """Where the numbers of one task come from."""
-        return Markup(f"<tr>{self._head(task)[0]}{cells(found)}</tr>")
-
-    def _head(self, task: Task) -> tuple[str, str]:
-        """A task's name as the head of a row, and as a link to its page."""
-        if task.id not in self._heads:
+    def _frame(self, task: Task) -> _Frame:
+        found = self._frames.get(task.id)
+        if found is None:
             name = f"<bdi>{line(task.title or task.id)}</bdi>"
-            self._heads[task.id] = f'<th scope="row">{name}</th>', f'<a href="{self._links[task.id]}">{name}</a>'
-        return self._heads[task.id]
-
-    def _value(self, showing: Showing) -> str:
-        row, places = showing.row, digits(showing.task)
-        if row is None:
-            return f"<td>{NONE}</td><td>{NONE}</td><td></td>"
-        if row.estimate.is_missing:
-            return f"<td>{NONE}</td><td>no value</td><td></td>"
-        score, interval = number(row.estimate.score, places), span(row.estimate.low, row.estimate.high, places)
-        picture = agent_figures.bar(row.estimate, self._scales[showing.task.id])
-        return f"<td><b>{score}</b></td><td>{interval}</td><td>{picture}</td>"
+            found = self._frames[task.id] = _Frame(
+                head=f'<th scope="row">{name}</th>', link=f'<a href="{self._links[task.id]}">{name}</a>',
+                scale=self._scales[task.id], digits=digits(task), decimals=task.decimals,
+            )  # fmt: skip
+        return found
 
 
-def _place(showing: Showing) -> str:
-    row = showing.row
-    if row is None or row.entry.is_aside or row.estimate.is_missing:
-        return f"<td>{NONE}</td><td>{NONE}</td>"
-    place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.place <= _MEDALS else str(row.place)
+def _value(row: Row, frame: _Frame) -> str:
+    estimate, places = row.estimate, frame.digits
+    if estimate.is_missing:
+        return _NO_VALUE
+    score, interval = number(estimate.score, places), span(estimate.low, estimate.high, places)
+    return f"<td><b>{score}</b></td><td>{interval}</td><td>{agent_figures.bar(estimate, frame.scale)}</td>"
+
+
+def _place(row: Row) -> str:
+    if row.entry.is_aside or row.estimate.is_missing:
+        return _NO_PLACE
+    place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.place <= _MEDALS else row.place
     return f"<td>{place}</td><td>{ranks(row.rank_low, row.rank_high)}</td>"

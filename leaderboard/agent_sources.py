@@ -3,6 +3,7 @@
 The full text of every hash is in the agent's document; a page of eight tasks would be hashes for the most part.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,9 @@ from leaderboard.words import line, linked
 
 _ERROR = ":error"
 _UNKNOWN = Markup("not recorded")
-Row = tuple[Task, tuple[Markup, ...]]
+Column = tuple[str, Sequence[Markup]]
+"""Its name and its values, result by result."""
+Tell = Callable[[Result, str | None], Markup]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,47 +31,54 @@ class Sources:
     """Name and value of what is the same for all of them."""
     named: tuple[str, ...]
     """What is told task by task."""
-    rows: tuple[Row, ...]
-    """The task, and the values in the order of the names."""
+    rows: tuple[tuple[Task, str], ...]
+    """The task, and its cells in the order of the names."""
 
 
 def sources(profile: Profile, repository: str | None) -> Sources:
     """What stands behind the numbers of one agent."""
-    results = [(showing.task, showing.result) for showing in profile.showings if showing.result]
+    results = [(showing.task, result) for showing in profile.showings if (result := showing.result)]
     # Mostly all of it is the same, and then it is told once.
-    different = [result for _, result in results[:1]]
-    different += [result for _, result in results[1:] if _circumstances(result) != _circumstances(different[0])]
-    chosen = different if len(different) == 1 else [result for _, result in results]
+    around = [_circumstances(result) for _, result in results]
+    chosen = [result for _, result in (results if any(one != around[0] for one in around) else results[:1])]
     told = [(name, [tell(result, repository) for result in chosen]) for name, tell in _COMMON]
     # What nobody recorded is not worth a line.
     shared = tuple((name, values[0]) for name, values in told if len(set(values)) == 1 and values[0] != _UNKNOWN)
-    columns = [(name, values) for name, values in told if len(set(values)) > 1]
-    own = [(name, tell) for name, tell in _OWN if not (profile.entry.anonymous and name in ("result", "trace"))]
-    columns += [(name, [tell(result, repository) for _, result in results]) for name, tell in own]
-    columns += _counts([result for _, result in results])
-    rows = tuple((task, tuple(values[i] for _, values in columns)) for i, (task, _) in enumerate(results))
-    return Sources(shared=shared, named=tuple(name for name, _ in columns), rows=rows)
+    before = [(name, values) for name, values in told if len(set(values)) > 1]
+    after = _counts([result for _, result in results])
+    named, own = (_UNLINKED, _own_unlinked) if profile.entry.anonymous else (_OWN, _own)
+    rows = tuple(
+        (task, f"{_cells(before, i)}{own(result, repository)}{_cells(after, i)}") for i, (task, result) in enumerate(results)
+    )
+    names = (*(name for name, _ in before), *named, *(name for name, _ in after))
+    return Sources(shared=shared, named=names, rows=rows)
 
 
 def _circumstances(result: Result) -> tuple[object, ...]:
     """All that `_COMMON` tells of."""
+    limits, origin = result.limits, result.provenance
     return (
         result.klass, result.beacon, result.beacon_verified, result.sandbox, result.runtime_digest, result.image_digest,
-        result.platform, result.versions, result.limits, result.provenance.commit, result.provenance.run_url,
+        result.platform, result.versions, limits.cpu_seconds, limits.memory_mib, origin.commit, origin.run_url,
     )  # fmt: skip
 
 
-def _counts(results: Sequence[Result]) -> Iterable[tuple[str, list[Markup]]]:
+def _cells(columns: Iterable[Column], index: int) -> str:
+    return "".join([f"<td>{values[index]}</td>" for _, values in columns])
+
+
+def _counts(results: Sequence[Result]) -> list[Column]:
     """What was counted beside the returns: a column for each name that any of them has."""
     names = dict.fromkeys(name for result in results for name in result.metrics if not name.endswith(_ERROR))
-    for name in names:
-        yield name, [Markup(format.plain(found)) if (found := r.metrics.get(name)) is not None else _none() for r in results]
+    return [(name, [_count(result, name) for result in results]) for name in names]
 
 
-def _none() -> Markup:
-    return Markup(format.NONE)
+def _count(result: Result, name: str) -> Markup:
+    found = result.metrics.get(name)
+    return Markup(format.NONE if found is None else format.plain(found))
 
 
+@functools.lru_cache(maxsize=4096)
 def _code(text: str | None) -> Markup:
     return Markup(f"<code>{escape(text)}</code>") if text else Markup("none")
 
@@ -101,33 +111,30 @@ def _commit(result: Result, repository: str | None) -> Markup:
     return linked(links.commit_url(repository, commit), format.short(commit)) if commit else _UNKNOWN
 
 
-def _result(result: Result, repository: str | None) -> Markup:
-    url = links.result_url(repository, result.path()) if result.klass is Class.OFFICIAL else None
-    key = escape(format.short(result.key))
-    return Markup(f'<code><a href="{escape(url)}">{key}</a></code>') if url else _code(key)
-
-
-def _evaluated(result: Result, _: str | None) -> Markup:
-    return line(result.provenance.evaluated_at.replace("T", " ").removesuffix("Z"))
-
-
 def _run(result: Result, _: str | None) -> Markup:
     return linked(result.provenance.run_url, "open") if result.provenance.run_url else _UNKNOWN
 
 
-def _cpu(result: Result, _: str | None) -> Markup:
-    return Markup(format.seconds(result.cost.cpu_seconds))
+def _own(result: Result, repository: str | None) -> str:
+    """The cells of what only one result has, in the order of `_OWN`."""
+    key = escape(format.short(result.key))
+    if repository is not None and result.klass is Class.OFFICIAL:
+        key = Markup(f'<a href="{escape(links.result_url(repository, result.path()))}">{key}</a>')
+    trace = format.short(result.trace_sha256 or "")
+    return f"<td><code>{key}</code></td><td>{_code(trace)}</td>{_own_unlinked(result, repository)}"
 
 
-def _memory(result: Result, _: str | None) -> Markup:
-    return Markup(format.size(result.cost.peak_memory_bytes))
+def _own_unlinked(result: Result, _: str | None) -> str:
+    """Those of them by which nobody finds out whose they are."""
+    cost = result.cost
+    steps = "sealed" if result.sealed else format.number(cost.steps, 0)
+    return (
+        f"<td>{format.seconds(cost.cpu_seconds)}</td><td>{format.seconds(cost.wall_seconds)}</td>"
+        f"<td>{format.size(cost.peak_memory_bytes)}</td><td>{steps}</td>"
+        f"<td>{line(result.provenance.evaluated_at.replace('T', ' ').removesuffix('Z'))}</td>"
+    )
 
 
-def _steps(result: Result, _: str | None) -> Markup:
-    return Markup("sealed" if result.sealed else format.number(result.cost.steps, 0))
-
-
-Tell = Callable[[Result, str | None], Markup]
 _COMMON: tuple[tuple[str, Tell], ...] = (
     ("class", _class),
     ("beacon", _beacon),
@@ -141,12 +148,5 @@ _COMMON: tuple[tuple[str, Tell], ...] = (
     ("commit", _commit),
     ("workflow run", _run),
 )
-_OWN: tuple[tuple[str, Tell], ...] = (
-    ("result", _result),
-    ("trace", lambda result, _: _code(format.short(result.trace_sha256 or ""))),
-    ("processor time", _cpu),
-    ("wall time", lambda result, _: Markup(format.seconds(result.cost.wall_seconds))),
-    ("peak memory", _memory),
-    ("steps", _steps),
-    ("evaluated", _evaluated),
-)
+_UNLINKED = ("processor time", "wall time", "peak memory", "steps", "evaluated")
+_OWN = ("result", "trace", *_UNLINKED)

@@ -1,6 +1,8 @@
 """Numbers, dates and sizes as a reader wants them."""
 
+import functools
 import math
+from collections.abc import Sequence
 
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
@@ -9,12 +11,30 @@ _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 def number(value: float, decimals: int = 1) -> str:
     """A number with that many digits after the point, a real minus sign, and no negative zero; NaN, no value, is a dash."""
-    if math.isnan(value):
+    if value != value:  # noqa: PLR0124  (only NaN is not itself, and this is asked a million times)
         return NONE
-    text = f"{value:,.{decimals}f}"
+    text = format(value, _form(decimals))
     if text[0] == "-":
         text = text.replace("-", MINUS) if text.strip("-0.,") else text[1:]
+    return text.replace(",", "\N{NARROW NO-BREAK SPACE}") if "," in text else text
+
+
+def numbers(values: Sequence[float], decimals: int, between: str) -> str:
+    """Numbers as `number` writes each; `between` holds none of `-`, `,` and `n`."""
+    text = _row(len(values), decimals, between).format(*values)
+    if "-" in text or "n" in text:
+        return between.join([number(value, decimals) for value in values])
     return text.replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+@functools.cache
+def _form(decimals: int) -> str:
+    return f",.{decimals}f"
+
+
+@functools.cache
+def _row(count: int, decimals: int, between: str) -> str:
+    return between.join([f"{{:{_form(decimals)}}}"] * count)
 
 
 def plain(value: float) -> str:

@@ -61,6 +61,7 @@ class _Agents:
             "task_links": task_links,
             "anchors": {task.id: _anchor(task.id) for task in tasks},
         }
+        self._page = self._press.macro("agent.html.jinja", "page", **self._shared)
 
     def present(self, profile: Profile) -> tuple[str, Stamped]:
         """The page of an agent that stands on main."""
@@ -70,8 +71,8 @@ class _Agents:
         results = [result for _, result in shown]
         measured = _measured(profile)
         found, labels = sources(profile, self._repository), badges(self._context, profile)
-        content = self._press.page(
-            page, "agent.html.jinja", **self._shared, profile=profile, entry=entry, results=results,
+        content = self._page(
+            here=page, profile=profile, entry=entry, results=results,
             returns=self._rows.returns(measured), told={result.key for task, result in shown if self._is_told(task, result)},
             document=text.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),

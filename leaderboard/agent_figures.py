@@ -16,8 +16,7 @@ from leaderboard.standings import Estimate
 BINS, HEIGHT = 24, 20
 _LEAST_WIDTH = 2.0
 _SHAPE = (
-    f'<svg class="pr-shape" viewBox="0 0 {BINS} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
-    f'<path d="M0 {HEIGHT}'
+    f'<svg class="pr-shape" viewBox="0 0 {BINS} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="M0 {HEIGHT}'
 )
 _SHAPE_END = f'H{BINS}V{HEIGHT}z"/></svg>'
 # By bin and height: what draws the outline from the left end of a bin to its height.

@@ -1,6 +1,6 @@
 """The pages of agents, present and departed: what each puts into the frame that all of them share."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -32,8 +32,9 @@ _LIKE = "agents/_/_.md"
 
 def render(standings: Standings, context: PageContext, share: Share = WHOLE) -> Iterator[tuple[str, Stamped]]:
     """The page of every agent of a share: its file below the site's root, and what it puts into the frame."""
-    show = _Agents(standings, context)
-    for profile in share.of(profiles(standings)):
+    shown = profiles(standings, share)
+    show = _Agents(standings, context, shown)
+    for profile in shown:
         yield show.present(profile)
     for gone in share.of(context.departed):
         yield show.departed(gone)
@@ -42,12 +43,12 @@ def render(standings: Standings, context: PageContext, share: Share = WHOLE) -> 
 class _Agents:
     """What all agents' pages need, made once."""
 
-    def __init__(self, standings: Standings, context: PageContext) -> None:
+    def __init__(self, standings: Standings, context: PageContext, shown: Iterable[Profile]) -> None:
         self._standings, self._context = standings, context
         self._repository = context.repository or standings.challenge.repository
         self._press = Press(standings, context, _html())
         self._cards = card_files(standings)
-        self._past = by_agent(context.results, standings.challenge.season, official=standings.official)
+        self._past = by_agent(context.results, standings.challenge.season, map(_name, shown), official=standings.official)
         tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
         above, below = self._press.page(_LIKE, "agent_ends.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)

@@ -1,6 +1,5 @@
 """What was measured of an agent before: its earlier versions, and the same version under other settings."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,12 +41,15 @@ class Past:
     """How many older ones are not among them."""
 
 
-def by_agent(results: Iterable[Result], season: str, *, official: bool) -> Mapping[Name, Sequence[Result]]:
-    """The results of the season by whose they are: looked through once, not for each agent."""
-    found: dict[Name, list[Result]] = defaultdict(list)
+def by_agent(
+    results: Iterable[Result], season: str, names: Iterable[Name], *, official: bool
+) -> Mapping[Name, Sequence[Result]]:
+    """The results of the season of those agents: looked through once, not for each."""
+    found: dict[Name, list[Result]] = {name: [] for name in names}
     for result in results:
-        if result.season == season and (is_official(result) or not official):
-            found[result.login.casefold(), result.agent].append(result)
+        own = found.get((result.login.casefold(), result.agent))
+        if own is not None and result.season == season and (is_official(result) or not official):
+            own.append(result)
     return found
 
 

@@ -93,7 +93,9 @@ class Press:
 
     def macro(self, template: str, name: str, **values: Any) -> Callable[..., str]:
         """A macro of a template, for thousands of pages: what they share is looked up now and not for each."""
-        made: Callable[..., str] = getattr(self._environment.get_template(template).make_module({**self._shared, **values}), name)
+        made: Callable[..., str] = getattr(
+            self._environment.get_template(template).make_module({**self._shared, **values}), name
+        )
         return made
 
 

@@ -1,13 +1,17 @@
 """What a board says of one agent, gathered from all its tasks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from evaluator.model.challenge import Task
 from evaluator.model.result import Result
 from leaderboard.game_pages import Met, met
 from leaderboard.game_standings import GameBoard, GameFailure, GameRow
-from leaderboard.standings import Entry, Estimate, Failure, OverallRow, Row, Standings
+from leaderboard.share import WHOLE, Share
+from leaderboard.standings import Entry, Failure, OverallRow, Row, Standings, TaskBoard
+
+Name = tuple[str, str]
+"""Login and agent, as written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +24,6 @@ class Showing:
     """Its place, if it has one."""
     failure: Failure | None = None
     """Its failure, if it failed."""
-    field: tuple[Estimate, ...] = ()
-    """All scores of the task, to draw this one among them."""
 
     @property
     def result(self) -> Result | None:
@@ -64,49 +66,63 @@ class Profile:
     """The games it entered, in the challenge's order."""
 
 
-def profiles(standings: Standings) -> tuple[Profile, ...]:
-    """Every agent that any task or game names, by login and agent."""
-    entries: dict[tuple[str, str], Entry] = {}
-    showings: dict[tuple[str, str], list[Showing]] = {}
-    playings: dict[tuple[str, str], list[Playing]] = {}
-    for entry, showing in _showings(standings):
-        entries[_name(entry)] = entry
-        showings.setdefault(_name(entry), []).append(showing)
-    for entry, playing in _playings(standings):
-        entries[_name(entry)] = entry
-        playings.setdefault(_name(entry), []).append(playing)
-    overall = {_name(row.entry): row for row in standings.overall}
+def profiles(standings: Standings, share: Share = WHOLE) -> tuple[Profile, ...]:
+    """A share of all agents that any task or game names, by login and agent; nothing is made of the others."""
+    # By identity, since all boards name the same entries: to read a name for each row takes longer than all the rest.
+    found = {id(entry): entry for board in (*standings.tasks, *standings.games) for entry in _entries(board)}
+    entries = {_name(entry): entry for entry in found.values()}
+    names = share.of(sorted(entries, key=lambda name: (name[0].casefold(), name)))
+    showings: dict[Name, list[Showing]] = {name: [] for name in names}
+    playings: dict[Name, list[Playing]] = {name: [] for name in names}
+    wanted = {key: name for key, entry in found.items() if (name := _name(entry)) in showings}
+    shown = {key: showings[name] for key, name in wanted.items()}
+    played = {key: playings[name] for key, name in wanted.items()}
+    for board in standings.tasks:
+        _show(board, shown)
+    for game in standings.games:
+        _play(game, played)
+    overall = {name: row for row in standings.overall if (name := _name(row.entry)) in showings}
     return tuple(
         Profile(
             entry=entries[name],
             overall=overall.get(name),
-            showings=tuple(showings.get(name, ())),
-            playings=tuple(playings.get(name, ())),
+            showings=tuple(showings[name]),
+            playings=tuple(playings[name]),
         )
-        for name in sorted(entries, key=lambda name: (name[0].casefold(), name))
+        for name in names
     )
 
 
-def _name(entry: Entry) -> tuple[str, str]:
+def _name(entry: Entry) -> Name:
     return entry.login, entry.agent
 
 
-def _showings(standings: Standings) -> Iterator[tuple[Entry, Showing]]:
-    for board in standings.tasks:
-        field = tuple(row.estimate for row in board.rows)
-        for row in board.rows:
-            yield row.entry, Showing(task=board.task, row=row, field=field)
-        for failure in board.failures:
-            yield failure.entry, Showing(task=board.task, failure=failure)
-        for entry in board.waiting:
-            yield entry, Showing(task=board.task)
+def _entries(board: TaskBoard | GameBoard) -> list[Entry]:
+    return [*(row.entry for row in board.rows), *(failure.entry for failure in board.failures), *board.waiting]
 
 
-def _playings(standings: Standings) -> Iterator[tuple[Entry, Playing]]:
-    for board in standings.games:
-        for row in board.rows:
-            yield row.entry, Playing(board=board, row=row, met=tuple(met(board, row.entry.name)))
-        for failure in board.failures:
-            yield failure.entry, Playing(board=board, failure=failure)
-        for entry in board.waiting:
-            yield entry, Playing(board=board)
+def _show(board: TaskBoard, showings: Mapping[int, list[Showing]]) -> None:
+    """Add what one task says of each agent that is asked for."""
+    task = board.task
+    for row in board.rows:
+        if (own := showings.get(id(row.entry))) is not None:
+            own.append(Showing(task=task, row=row))
+    for failure in board.failures:
+        if (own := showings.get(id(failure.entry))) is not None:
+            own.append(Showing(task=task, failure=failure))
+    for entry in board.waiting:
+        if (own := showings.get(id(entry))) is not None:
+            own.append(Showing(task=task))
+
+
+def _play(board: GameBoard, playings: Mapping[int, list[Playing]]) -> None:
+    """Add what one game says of each agent that is asked for."""
+    for row in board.rows:
+        if (own := playings.get(id(row.entry))) is not None:
+            own.append(Playing(board=board, row=row, met=tuple(met(board, row.entry.name))))
+    for failure in board.failures:
+        if (own := playings.get(id(failure.entry))) is not None:
+            own.append(Playing(board=board, failure=failure))
+    for entry in board.waiting:
+        if (own := playings.get(id(entry))) is not None:
+            own.append(Playing(board=board))

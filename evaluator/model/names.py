@@ -1,5 +1,6 @@
 """Names that reach paths, pages and shells: what each may look like."""
 
+import functools
 import re
 from typing import Annotated
 
@@ -56,6 +57,7 @@ Url = Annotated[
 ]
 
 
+@functools.lru_cache(maxsize=1024)
 def safe_path_segment(text: str) -> str:
     """Percent-encode what a path segment must not hold: `ALE/Pong-v5` becomes `ALE%2FPong-v5`."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else f"%{ord(c):02X}" for c in text)

@@ -101,7 +101,7 @@ class _Agents:
     def _stamped(self, page: str, title: str, said: str, content: str) -> tuple[str, Stamped]:
         stamped = Stamped(
             title=words.line(title), description=words.line(said), address=links.address(page),
-            card=self._cards.get(page, HOME), content=content,
+            card=self._cards.get(page, HOME), content=str(content),
         )  # fmt: skip
         return f"{page.removesuffix('.md')}/index.html", stamped
 

@@ -11,7 +11,7 @@ _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 def number(value: float, decimals: int = 1) -> str:
     """A number with that many digits after the point, a real minus sign, and no negative zero; NaN, no value, is a dash."""
-    if value != value:  # noqa: PLR0124  (only NaN is not itself, and this is asked a million times)
+    if value != value:  # only NaN is not itself, and this is asked a million times
         return NONE
     text = format(value, _form(decimals))
     if text[0] == "-":

@@ -1,6 +1,6 @@
 """What a board says of one agent, gathered from all its tasks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.model.challenge import Task
@@ -69,7 +69,8 @@ class Profile:
 def profiles(standings: Standings, share: Share = WHOLE) -> tuple[Profile, ...]:
     """A share of all agents that any task or game names, by login and agent; nothing is made of the others."""
     # By identity, since all boards name the same entries: to read a name for each row takes longer than all the rest.
-    found = {id(entry): entry for board in (*standings.tasks, *standings.games) for entry in _entries(board)}
+    boards: list[TaskBoard | GameBoard] = [*standings.tasks, *standings.games]
+    found = {id(entry): entry for board in boards for entry in _entries(board)}
     entries = {_name(entry): entry for entry in found.values()}
     names = share.of(sorted(entries, key=lambda name: (name[0].casefold(), name)))
     showings: dict[Name, list[Showing]] = {name: [] for name in names}

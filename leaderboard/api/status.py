@@ -26,7 +26,10 @@ def status(facts: Facts) -> Document:
     tasks = [*(board.task for board in standings.tasks), *(game.task for game in standings.games)]
     agents: dict[Name, Document] = {}
     for index, (entry, state) in _states(standings):
-        found = agents.setdefault(entry.name, _agent(entry, facts, len(tasks)))
+        name = entry.name
+        found = agents.get(name)
+        if found is None:
+            found = agents[name] = _agent(entry, facts, len(tasks))
         found["tasks"][index] = state
     for gone in facts.context.departed:
         name = (gone.login.casefold(), gone.agent)

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from evaluator.model.challenge import Task
 from leaderboard import format, metrics
 from leaderboard.api import agents, text
+from leaderboard.api.agent_tasks import Known
 from leaderboard.api.facts import Facts
 from leaderboard.departed import Departed
 from leaderboard.field import Name
@@ -45,12 +48,13 @@ def files(
     ranked = sum(not row.entry.is_aside for row in facts.standings.overall)
     counts = {board.task.id: sum(not row.entry.is_aside for row in board.rows) for board in facts.standings.tasks}
     counts |= {game.task.id: sum(not row.entry.is_aside for row in game.rows) for game in facts.standings.games}
+    parts = {task_id: text.segment(task_id) for task_id in counts}
     for name, agent in gathered.items():
         folder = f"badges/{agent.entry.login}/{agent.entry.agent}"
         yield from _both(f"{folder}/overall", of_overall(title, overall.get(name), ranked))
         for board, known in agent.found:
             task = board.task
-            yield from _both(f"{folder}/{text.segment(task.id)}", of_task(task, known, counts[task.id]))
+            yield from _both(f"{folder}/{parts[task.id]}", of_task(task, known, counts[task.id]))
     for gone in departed:
         yield from _departed(gone, title, {task.id: task for task in facts.standings.challenge.tasks})
 
@@ -63,7 +67,7 @@ def of_overall(title: str, row: OverallRow | None, count: int) -> Badge:
     return _ranked(title, row, count, score)
 
 
-def of_task(task: Task, known: agents.Known, count: int) -> Badge:
+def of_task(task: Task, known: Known, count: int) -> Badge:
     """What a board knows of it."""
     label = task.title or task.id
     match known:
@@ -96,17 +100,30 @@ def _departed(gone: Departed, title: str, tasks: Mapping[str, Task]) -> Iterator
         yield from _both(f"{folder}/{text.segment(task_id)}", Badge(label=label, message=word, color=_QUIET))
 
 
-def _both(path: str, badge: Badge) -> Iterator[tuple[str, bytes]]:
-    said = {"schemaVersion": 1, "label": badge.label, "message": badge.message, "color": badge.color}
-    yield f"{path}.json", text.dumps(said)
-    yield f"{path}.svg", svg(badge).encode("utf-8", "replace")
+def _both(path: str, badge: Badge) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
+    said = f'{_label(badge.label).said}{text.dumped(badge.message)},"color":{text.dumped(badge.color)}}}'
+    return (f"{path}.json", said.encode("utf-8", "replace")), (f"{path}.svg", svg(badge).encode("utf-8", "replace"))
+
+
+class _Label(NamedTuple):
+    """The left of a badge, which those of a task share."""
+
+    width: int
+    drawn: str
+    said: str
+
+
+@lru_cache(maxsize=1024)
+def _label(words: str) -> _Label:
+    document = text.dumped({"schemaVersion": 1, "label": words, "message": ""})
+    return _Label(width=_width(words), drawn=text.xml(words), said=document.removesuffix('""}'))
 
 
 def svg(badge: Badge) -> str:
     """The picture."""
-    left, right = _width(badge.label), _width(badge.message)
-    label, message, whole = text.xml(badge.label), text.xml(badge.message), left + right
-    edge = right - _ROUND
+    left, label, _ = _label(badge.label)
+    right, message = _width(badge.message), text.xml(badge.message)
+    whole, edge = left + right, right - _ROUND
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{label}: {message}">'
         f'<rect width="{whole}" height="20" rx="{_ROUND}" fill="#333"/>'
@@ -117,9 +134,18 @@ def svg(badge: Badge) -> str:
     )
 
 
+class _Widths(dict[str, float]):
+    """How wide a letter is drawn, roughly."""
+
+    def __missing__(self, letter: str) -> float:
+        return _OTHER if letter < "\u2e80" else 12
+
+
+_WIDTHS = _Widths(dict.fromkeys("MWmw%@", _WIDE) | dict.fromkeys("ijlIft.,:;|!'()[] ·-\u202f", _NARROW))
+# Most letters of a badge.
+_WIDTHS |= dict.fromkeys("0123456789#o", _OTHER)
+
+
 def _width(words: str) -> int:
     """Roughly as wide as the words are drawn."""
-    return _AIR + round(sum(_WIDTHS.get(letter, _OTHER if letter < "\u2e80" else 12) for letter in words))
-
-
-_WIDTHS = dict.fromkeys("MWmw%@", _WIDE) | dict.fromkeys("ijlIft.,:;|!'()[] ·-\u202f", _NARROW)
+    return _AIR + round(sum(map(_WIDTHS.__getitem__, words)))

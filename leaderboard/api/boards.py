@@ -1,74 +1,54 @@
 """The boards of tasks: every row with what pages show of it, in the orders that readers ask for, and as CSV."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from evaluator.model.result import Cost
+from leaderboard.api import sheet as sheets
 from leaderboard.api import text
-from leaderboard.api.documents import Document, excluded_document, failure_document, rows_of, withdrawn_document
+from leaderboard.api.documents import Document, excluded_document, failure_document, withdrawn_document
 from leaderboard.api.facts import Facts
 from leaderboard.api.games import game_document, game_row, who
+from leaderboard.api.sheet import Sheet, medal
 from leaderboard.game_standings import GameBoard, GameRow
-from leaderboard.standings import Entry, Row, TaskBoard
+from leaderboard.standings import Entry, TaskBoard
 
 # Rows of an order that is not the board's own.
 MOST = 500
-_MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
 # What a spreadsheet has no use for, or has in columns of its own.
-_NOT_IN_CSV = ("estimate", "metrics", "rating", "cost", "baseline", "host", "anonymous", "verified", "api")
+_NOT_IN_CSV = ("rating", "baseline", "host", "anonymous", "verified", "api")
 
 
-def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
-    """The documents of all tasks and games."""
-    for board in facts.standings.tasks:
-        of_row = full_row(board, facts)
-        rows = [of_row(row) for row in board.rows]
-        yield from _written(board.task.id, rows, _gone(board))
-    for game in facts.standings.games:
-        rows = [full_game_row(row) for row in game.rows]
-        yield from _written(game.task.id, rows, _game_gone(game))
-        whole = game_document(game)
-        duels = {"task": game.task.id, "crosstable": whole["crosstable"], "history": whole["history"]}
-        yield text.task_file(game.task.id, "duels.json"), text.dumps(duels)
+def of_task(board: TaskBoard, sheet: Sheet, facts: Facts) -> Iterator[tuple[str, bytes]]:
+    """The documents of a task, but for its table."""
+    since = facts.firsts(board)
+    rows = [
+        f'{{{place},{one.who},{measured},{one.about},"since":{text.dumped(at)},{one.where}}}'
+        for place, measured, one, at in zip(
+            sheets.places(sheet.columns), sheets.measured(board.task, sheet.columns), sheet.said, since, strict=True
+        )
+    ]
+    yield from _written(board.task.id, rows, sheet.columns["evaluated_at"], _gone(board))
+    yield text.task_file(board.task.id, "leaderboard.csv"), _csv(board, sheet, since)
 
 
-def full_row(board: TaskBoard, facts: Facts) -> Callable[[Row], Document]:
-    """What says one row of a board to machines: all that `pullrank rank --json` says, and what pages show besides."""
-    measured = measured_row(board)
-
-    def document_of(row: Row) -> Document:
-        entry = row.entry
-        return {**measured(row), **_about(entry), "since": facts.since(entry, row.result), **_where(entry)}
-
-    return document_of
-
-
-def measured_row(board: TaskBoard) -> Callable[[Row], Document]:
-    """The same without what is said of its entry."""
-    shared = rows_of(board)
-
-    def document_of(row: Row) -> Document:
-        return {
-            **shared(row),
-            "evaluated_at": row.result.provenance.evaluated_at,
-            "cost": cost_document(row.result.cost),
-            "medal": None if row.estimate.is_missing else medal(row),
-        }
-
-    return document_of
+def of_game(game: GameBoard) -> Iterator[tuple[str, bytes]]:
+    """The documents of a game, but for its table."""
+    rows = [full_game_row(row) for row in game.rows]
+    written, moments = [text.dumped(row) for row in rows], [row.since for row in game.rows]
+    yield from _written(game.task.id, written, moments, _game_gone(game))
+    yield text.task_file(game.task.id, "leaderboard.csv"), _game_csv(rows)
+    whole = game_document(game)
+    duels = {"task": game.task.id, "crosstable": whole["crosstable"], "history": whole["history"]}
+    yield text.task_file(game.task.id, "duels.json"), text.dumps(duels)
 
 
 def full_game_row(row: GameRow) -> Document:
     """The same of a rated player; its score is its rating."""
     return {
         **game_row(row), **_about(row.entry), "evaluated_at": row.since, "episodes": row.count.matches,
-        "medal": medal(row), **_where(row.entry),
+        "medal": medal(row.entry, row.place), **_where(row.entry),
     }  # fmt: skip
-
-
-def medal(row: Row | GameRow) -> str | None:
-    """For the first three places, whatever the sign of the score; who has no place of its own has none."""
-    return None if row.entry.is_aside else _MEDALS.get(row.place)
 
 
 def cost_document(cost: Cost) -> Document:
@@ -109,39 +89,67 @@ def _game_gone(game: GameBoard) -> Document:
     return {**{name: whole[name] for name in kept}, "withdrawn": []}
 
 
-def _written(task_id: str, rows: Sequence[Document], gone: Document) -> Iterator[tuple[str, bytes]]:
-    def file(name: str, order: str, chosen: Sequence[Document]) -> tuple[str, bytes]:
-        found = {"task": task_id, "order": order, "count": len(rows), "rows": chosen, **gone}
-        return text.task_file(task_id, name), text.dumps(found)
+def _written(task_id: str, rows: Sequence[str], moments: Sequence[str], gone: Document) -> Iterator[tuple[str, bytes]]:
+    """Rows in three orders; `moments` say of each when it was measured."""
 
-    yield file("leaderboard.json", "place", rows)
-    by_date = sorted(rows, key=lambda row: str(row["evaluated_at"]))
-    gone = {}
-    yield file("leaderboard-oldest.json", "oldest", by_date[:MOST])
-    yield file("leaderboard-newest.json", "newest", by_date[: -MOST - 1 : -1])
-    yield text.task_file(task_id, "leaderboard.csv"), _csv(rows)
+    def file(name: str, order: str, chosen: Iterable[str], more: Document) -> tuple[str, bytes]:
+        head = {"task": task_id, "order": order, "count": len(rows)}
+        return text.task_file(task_id, name), text.around(head, "rows", chosen, more)
 
-
-def _csv(rows: Sequence[Document]) -> bytes:
-    """One line for each row; a board without rows is its header alone."""
-    lines = [_flat(row) for row in rows]
-    return text.csv_text([tuple(lines[0] if lines else _HEADER), *(line.values() for line in lines)])
+    yield file("leaderboard.json", "place", rows, gone)
+    by_date = sorted(range(len(rows)), key=moments.__getitem__)
+    yield file("leaderboard-oldest.json", "oldest", [rows[index] for index in by_date[:MOST]], {})
+    yield file("leaderboard-newest.json", "newest", [rows[index] for index in by_date[: -MOST - 1 : -1]], {})
 
 
 _HEADER = (
     "place", "rank_low", "rank_high", "with_leader", "login", "agent", "name", "algorithm", "authors", "kind", "score",
     "low", "high",
 )  # fmt: skip
+# What follows the metrics of a task.
+_REST = (
+    "attempts", "episodes", "key", "evaluated_at", "medal", "since", "page", "cpu_seconds", "wall_seconds",
+    "peak_memory_bytes", "steps", "flags",
+)  # fmt: skip
+
+
+def _csv(board: TaskBoard, sheet: Sheet, since: Sequence[str]) -> bytes:
+    """One line for each row; a board without rows is its header alone."""
+    if not board.rows:
+        return text.csv_text([_HEADER])
+    further = [name for name in sheet.columns if name.startswith(sheets.METRIC)]
+    known = {name: _cells(own) for name, own in sheet.columns.items()}
+    # Text takes another form here than in JSON.
+    known["key"] = ["" if row.entry.anonymous else text.csv_cell(row.result.key) for row in board.rows]
+    known["evaluated_at"] = [text.csv_cell(row.result.provenance.evaluated_at) for row in board.rows]
+    known["since"] = [text.csv_cell(at) for at in since]
+    known["medal"] = [cell.strip('"') for cell in known["medal"]]
+    known["page"] = [one.page for one in sheet.said]
+    known["flags"] = [text.csv_cell(" ".join(one.flags)) for one in sheet.said]
+    # From the login to the kind.
+    said = [one.cells for one in sheet.said]
+    order = [known[name] for name in ("score", "low", "high", *further, *_REST)]
+    lines = zip(*(known[name] for name in _HEADER[:4]), said, *order, strict=True)
+    whole = "".join([f"{','.join(cells)}\r\n" for cells in lines])
+    return text.csv_text([(*_HEADER, *further, *_REST)]) + whole.encode("utf-8", "replace")
+
+
+def _cells(column: Sequence[str]) -> list[str]:
+    """Bare JSON values as cells: only what there is not is written otherwise."""
+    return ["" if value == "null" else value for value in column]
+
+
+def _game_csv(rows: Sequence[Document]) -> bytes:
+    lines = [_flat(row) for row in rows]
+    return text.csv_text([tuple(lines[0] if lines else _HEADER), *(line.values() for line in lines)])
 
 
 def _flat(row: Document) -> Document:
-    """A row without anything nested: places and names first, then the score, then all the rest."""
-    rating = row.get("rating")
-    score = {"score": rating["elo"], "low": rating["low"], "high": rating["high"]} if rating else row["estimate"]
+    """A player without anything nested: places and names first, then the rating as its score, then all the rest."""
+    rating = row["rating"]
     flags = [name for name in ("baseline", "host", "anonymous", "verified") if name in row]
-    further = {f"metric:{name}": value for name, value in list(row.get("metrics", {}).items())[1:]}
     # A game's own `score` is the sum of what the game gave; beside the rating it has another name.
     rest = {("returns" if name == "score" else name): value for name, value in row.items() if name not in _NOT_IN_CSV}
     named: dict[str, Any] = {**rest, "authors": "; ".join(row["authors"])}
     first = {name: named.pop(name) for name in _HEADER if name in named}
-    return {**first, **score, **further, **named, **row.get("cost", {}), "flags": " ".join(flags)}
+    return {**first, "score": rating["elo"], "low": rating["low"], "high": rating["high"], **named, "flags": " ".join(flags)}

@@ -1,14 +1,14 @@
 """What all documents are made of: the standings, what pages know besides, and everything recorded, by agent."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evaluator.model.result import Class, Result
 from leaderboard.context import PageContext
 from leaderboard.field import Name, is_official
 from leaderboard.game_standings import GameBoard
-from leaderboard.standings import Entry, Standings, TaskBoard
+from leaderboard.standings import Standings, TaskBoard
 
 # A moment as pages show it.
 _SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")
@@ -49,24 +49,28 @@ class Facts:
         """Everything that counts."""
         return (result for own in self.recorded.values() for result in own)
 
-    def of(self, entry: Entry, task_id: str) -> list[Result]:
-        """What is recorded of an agent on a task."""
-        return [result for result in self.recorded.get(entry.name, ()) if result.task == task_id]
+    def firsts(self, board: TaskBoard) -> list[str]:
+        """When the version of the agent in each row was first recorded on the board's task, in UTC."""
+        found: dict[tuple[Name, str], str] = {}
+        for name, own in self.recorded.items():
+            for one in own:
+                if one.task == board.task.id:
+                    version, at = (name, one.submission_digest), one.provenance.evaluated_at
+                    found[version] = min(found.get(version, at), at)
+        return [
+            min(found.get((row.entry.name, row.result.submission_digest), at), at)
+            for row in board.rows
+            for at in [row.result.provenance.evaluated_at]
+        ]
 
-    def since(self, entry: Entry, result: Result) -> str:
-        """When this version of the agent was first recorded on the task, in UTC."""
-        found = result.provenance.evaluated_at
-        for one in self.recorded.get(entry.name, ()):
-            if one.task == result.task and one.submission_digest == result.submission_digest:
-                found = min(found, one.provenance.evaluated_at)
-        return found
 
-
-def facts(standings: Standings, context: PageContext) -> Facts:
-    """Sort out once what is recorded."""
+def facts(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> Facts:
+    """Sort out once what is recorded; of these agents alone, where only they are asked for."""
     found: dict[Name, list[Result]] = {}
     for result in _counting(context.results or _ranked(standings), standings):
-        found.setdefault((result.login.casefold(), result.agent), []).append(result)
+        name = (result.login.casefold(), result.agent)
+        if names is None or name in names:
+            found.setdefault(name, []).append(result)
     return Facts(standings=standings, context=context, recorded={name: tuple(own) for name, own in found.items()})
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, status, table
+from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, sheet, status, table, text
 from leaderboard.api.facts import facts
 from leaderboard.context import PageContext
 from leaderboard.share import WHOLE, Share
@@ -21,8 +21,14 @@ def of_boards(standings: Standings, context: PageContext) -> Iterator[tuple[str,
     known = facts(standings, context)
     yield from overview.files(known)
     yield from openapi.files(known)
-    yield from table.files(known)
-    yield from boards.files(known)
+    entries = sheet.Entries()
+    for board in standings.tasks:
+        rows = entries.sheet(board)
+        yield text.task_file(board.task.id, "table.json"), table.of_task(board, rows, context.reproduced)
+        yield from boards.of_task(board, rows, known)
+    for game in standings.games:
+        yield text.task_file(game.task.id, "table.json"), text.dumps(table.of_game(game, standings))
+        yield from boards.of_game(game)
 
 
 def of_events(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
@@ -35,9 +41,9 @@ def of_events(standings: Standings, context: PageContext) -> Iterator[tuple[str,
 
 def of_agents(standings: Standings, context: PageContext, share: Share) -> Iterator[tuple[str, bytes]]:
     """The documents and badges of a part of the agents."""
-    known = facts(standings, context)
-    every = agents.gathered(known)
+    every = agents.entered(standings)
+    own = dict(share.of(sorted(every.items(), key=lambda one: one[0])))
+    known, found = facts(standings, context, own), agents.gathered(standings, own)
     gone = [one for one in context.departed if (one.login.casefold(), one.agent) not in every]
-    found = dict(share.of(sorted(every.items(), key=lambda one: one[0])))
     yield from agents.files(known, found, share.of(gone))
     yield from badges.files(known, found, share.of(gone))

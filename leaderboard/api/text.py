@@ -5,7 +5,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,10 +16,14 @@ from leaderboard.markdown import visible
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # What spreadsheets take for a formula, or for the end of a cell.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What a cell holds only in quotes, as `csv` has it.
+_QUOTED = re.compile('[,"\r\n]')
 # XML 1.0 has no way to write these, not even as references.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 _ESCAPED = re.compile("[&<>\"']")
+# Letters, digits and what places and scores are written with: nothing of it hides, and XML reads all of it as it is.
+_PLAIN = re.compile(r"[\w #.,·−\u202f]*")
 # What is not a task and not an agent, but stands where one could stand.
 _TAKEN = ("overall", "board")
 
@@ -32,6 +36,17 @@ def dumps(value: Any) -> bytes:
 def dumped(value: Any) -> str:
     """A JSON value as text."""
     return _JSON.encode(value)
+
+
+def bare(values: Sequence[float | None]) -> list[str]:
+    """Each number, true, false or null as JSON, in one call for all: there is no text among them that holds a comma."""
+    return dumped(values)[1:-1].split(",") if values else []
+
+
+def around(head: Mapping[str, Any], name: str, items: Iterable[str], tail: Mapping[str, Any]) -> bytes:
+    """A document with a list in its midst whose items are JSON already."""
+    whole = f"{dumped(head)[:-1]},{dumped(name)}:[{','.join(items)}]"
+    return f"{whole},{dumped(tail)[1:]}".encode("utf-8", "replace") if tail else f"{whole}}}".encode("utf-8", "replace")
 
 
 def finite(value: float | None) -> float | None:
@@ -49,6 +64,13 @@ def cell(value: object) -> object:
     return value
 
 
+def csv_cell(value: str) -> str:
+    """One cell of text as it stands in the file, in quotes where it holds what ends a cell."""
+    plain = str(cell(value))
+    doubled = plain.replace('"', '""')
+    return f'"{doubled}"' if _QUOTED.search(plain) else plain
+
+
 def csv_text(lines: Iterable[Iterable[object]]) -> bytes:
     """A CSV file (RFC 4180)."""
     whole = io.StringIO(newline="")
@@ -58,6 +80,8 @@ def csv_text(lines: Iterable[Iterable[object]]) -> bytes:
 
 def xml(text: str) -> str:
     """Text for XML, in an element or an attribute, without what XML forbids and without what hides or reorders."""
+    if _PLAIN.fullmatch(text):
+        return text
     return _ESCAPED.sub(lambda found: _XML[found.group()], _NOT_XML.sub("\ufffd", visible(text)))
 
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard import format, task_pages
-from leaderboard.api.table import table
+from leaderboard.api.sheet import Entries
+from leaderboard.api.table import of_task
 from leaderboard.figures import Scale
 from leaderboard.pages import render
 from tests.leaderboard_pages import game_samples, samples
@@ -136,4 +137,5 @@ def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
 
     assert "agent-1 reproduced" in words(page(board, marked))
     assert "reproduced" not in page(board)
-    assert [row[-3] for row in table(board.tasks[0], {key})["rows"]] == [[], ["reproduced"]]
+    table = json.loads(of_task(board.tasks[0], Entries().sheet(board.tasks[0]), {key}))
+    assert [row[-3] for row in table["rows"]] == [[], ["reproduced"]]

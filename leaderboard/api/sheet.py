@@ -1,0 +1,178 @@
+"""The rows of a task's board, column by column, and each row as text: a large board has far too many for objects.
+
+A number is written once, and every document takes its text from there. What is said of an entry is written once for all
+boards.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from evaluator.model.challenge import Task
+from leaderboard.api import text
+from leaderboard.api.games import who
+from leaderboard.entry import Entry
+from leaderboard.metrics import metrics_of
+from leaderboard.standings import Row, TaskBoard
+
+# A further metric's column: it may be called like another column.
+METRIC = "metric:"
+_MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
+_PLACE = ("place", "rank_low", "rank_high", "with_leader")
+_ESTIMATE = ("score", "low", "high")
+_RUN = ("attempts", "episodes", "key", "evaluated_at")
+_COST = ("cpu_seconds", "wall_seconds", "peak_memory_bytes", "steps")
+
+Columns = Mapping[str, Sequence[str]]
+"""By name, the value of each row as JSON."""
+
+
+def marks(entry: Entry) -> list[str]:
+    """What marks an entry, in words that its page has too."""
+    found = {"baseline": entry.baseline, "host": entry.host, "anonymous": entry.anonymous, "verified": bool(entry.verified)}
+    return [name for name, is_set in found.items() if is_set]
+
+
+def medal(entry: Entry, place: int) -> str | None:
+    """For the first three places, whatever the sign of the score; who has no place of its own has none."""
+    return None if entry.is_aside else _MEDALS.get(place)
+
+
+def columns(task: Task, rows: Sequence[Row]) -> Columns:
+    """Everything that was measured of some rows of a task's board."""
+    counted = task.counted
+    results, estimates = [row.result for row in rows], [row.estimate for row in rows]
+    costs = [result.cost for result in results]
+    further = [metric.name for metric in metrics_of(task)[1:]]
+    values = zip(*(row.others for row in rows), strict=True) if rows else [()] * len(further)
+    return {
+        "place": text.bare([None if row.entry.is_aside else row.place for row in rows]),
+        "rank_low": text.bare([row.rank_low for row in rows]),
+        "rank_high": text.bare([row.rank_high for row in rows]),
+        "with_leader": text.bare([row.with_leader for row in rows]),
+        "score": _known(one.score for one in estimates),
+        "low": _known(one.low for one in estimates),
+        "high": _known(one.high for one in estimates),
+        **{f"{METRIC}{name}": _known(own) for name, own in zip(further, values, strict=True)},
+        "attempts": text.bare([row.attempts for row in rows]),
+        "episodes": text.bare([counted if result.sealed else len(result.returns) for result in results]),
+        # A result's file is found by its key, and its path says whose it is.
+        "key": ["null" if row.entry.anonymous else text.dumped(row.result.key) for row in rows],
+        "evaluated_at": [text.dumped(result.provenance.evaluated_at) for result in results],
+        "cpu_seconds": text.bare([cost.cpu_seconds for cost in costs]),
+        "wall_seconds": text.bare([cost.wall_seconds for cost in costs]),
+        "peak_memory_bytes": text.bare([cost.peak_memory_bytes for cost in costs]),
+        "steps": text.bare([cost.steps for cost in costs]),
+        "medal": ["null" if (won := _medal(row)) is None else text.dumped(won) for row in rows],
+    }
+
+
+def _known(values: Iterable[float]) -> list[str]:
+    """With null for NaN, which alone is unlike itself: what there is not."""
+    return text.bare([value if value == value else None for value in values])
+
+
+def _medal(row: Row) -> str | None:
+    return None if row.estimate.is_missing else medal(row.entry, row.place)
+
+
+def lines(task: Task, rows: Sequence[Row]) -> list[str]:
+    """All that rows say of themselves, each as members of a JSON object."""
+    found = columns(task, rows)
+    return [f"{place},{own}" for place, own in zip(places(found), measured(task, found), strict=True)]
+
+
+def places(found: Columns) -> list[str]:
+    """Where each row stands, as members of a JSON object."""
+    return _lines(_members(_PLACE), found, _PLACE)
+
+
+def measured(task: Task, found: Columns) -> list[str]:
+    """What was measured for each row, as members of a JSON object."""
+    names = [metric.name for metric in metrics_of(task)]
+    values = ("score", *(f"{METRIC}{name}" for name in names[1:]))
+    template = (
+        f'"estimate":{{{_members(_ESTIMATE)}}},"metrics":{{{_members(names)}}},{_members(_RUN)},'
+        f'"cost":{{{_members(_COST)}}},"medal":%s'
+    )
+    return _lines(template, found, (*_ESTIMATE, *values, *_RUN, *_COST, "medal"))
+
+
+def _members(names: Iterable[str]) -> str:
+    """A template for members of these names; a host's own may hold what a template takes for a place."""
+    return ",".join(text.dumped(name).replace("%", "%%") + ":%s" for name in names)
+
+
+def _lines(template: str, found: Columns, names: Iterable[str]) -> list[str]:
+    return [template % cells for cells in zip(*(found[name] for name in names), strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """What documents say of an entry, on every board the same."""
+
+    entry: Entry
+    """Who."""
+    who: str
+    """By which it is told, as members of a JSON object."""
+    about: str
+    """How it was made, likewise."""
+    where: str
+    """Its page and its document, likewise."""
+    names: str
+    """Its columns in a table, as items of a JSON list."""
+    kind: str
+    """As JSON."""
+    cells: str
+    """Its first columns in a CSV file."""
+    page: str
+    """One cell."""
+    flags: tuple[str, ...]
+    """What marks it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sheet:
+    """All rows of a board, ready to be put together."""
+
+    columns: Columns
+    """What was measured."""
+    said: Sequence[Said]
+    """What each row says of its entry."""
+
+
+class Entries:
+    """What is said of entries: each is written when it is first met."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], Said] = {}
+
+    def sheet(self, board: TaskBoard) -> Sheet:
+        """The rows of a board."""
+        return Sheet(columns=columns(board.task, board.rows), said=[self._of(row.entry) for row in board.rows])
+
+    def _of(self, entry: Entry) -> Said:
+        found = self._said.get((entry.login, entry.agent))
+        if found is None or found.entry is not entry:
+            found = self._said[entry.login, entry.agent] = _said(entry)
+        return found
+
+
+def _said(entry: Entry) -> Said:
+    manifest = entry.submission
+    kind, page = manifest.kind.value, text.agent_address(entry.login, entry.agent)
+    about = {"algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": kind}
+    where = {"page": page, "api": text.address(text.agent_file(entry.login, entry.agent))}
+    names = (entry.login, entry.agent, manifest.name, manifest.algorithm)
+    return Said(
+        entry=entry, who=text.dumped(who(entry))[1:-1], about=text.dumped(about)[1:-1], where=text.dumped(where)[1:-1],
+        names=text.dumped([*names, ", ".join(manifest.authors)])[1:-1], kind=text.dumped(kind),
+        cells=",".join(map(text.csv_cell, (*names, "; ".join(manifest.authors), kind))), page=text.csv_cell(page),
+        flags=tuple(marks(entry)),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def words(found: tuple[str, ...]) -> str:
+    """Flags as a JSON list: there are but a few combinations."""
+    return text.dumped(found)

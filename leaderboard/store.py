@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ from evaluator.model.result import Result
 from leaderboard.beside import beside
 from leaderboard.heap import growing
 from leaderboard.parcel import packed, unpacked
+from leaderboard.share import Share
 
 RESULT = ".json"
 TRACE = ".trace.json"
@@ -25,7 +25,7 @@ TRACE = ".trace.json"
 PLIES = 1 << 26
 # Several processes read where there are more folders of owners than that: each takes longer to begin than to read so few.
 # More processes than processors, since each waits for the disk now and then.
-MANY, READERS = 500, 4
+MANY, READERS, STEP = 500, 4, 5
 BLOCK = 1 << 16
 INTEGERS = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
 
@@ -72,12 +72,10 @@ class Store:
     def reading(self, keep: Keep = lambda result: result) -> Iterator[Callable[[], Found]]:
         """The same, begun where there is much to read by other processes, while the block does something else."""
         owners = list(self._owners())
-        # This process has to unpack what the others find, so it reads half as much as each of them.
-        pieces = 2 * READERS - 1 if len(owners) >= MANY else 1
-        edges = [len(owners) * piece // pieces for piece in (0, *range(1, pieces + 1, 2))]
-        first, *parts = [owners[begin:end] for begin, end in pairwise(edges)]
+        pieces = READERS if len(owners) >= MANY else 1
+        first, *parts = [Share(piece, pieces).of(owners) for piece in range(pieces)]
         with growing(), ExitStack() as stack:
-            others = [stack.enter_context(beside(partial(_parcel, part, keep))) for part in parts]
+            others = [stack.enter_context(beside(partial(_parcel, part, keep, late))) for late, part in enumerate(parts)]
             yield lambda: _together([_results(first, keep), *(_unpacked(other()) for other in others)])
 
     def _owners(self) -> Iterator[str]:
@@ -135,7 +133,9 @@ def _results(owners: Iterable[str], keep: Keep) -> Found:
     return _read(_records(_below(_below(owners))), lambda content: keep(_result(content)))
 
 
-def _parcel(owners: Iterable[str], keep: Keep) -> tuple[bytes, list[Damaged]]:
+def _parcel(owners: Iterable[str], keep: Keep, late: int) -> tuple[bytes, list[Damaged]]:
+    # The later ones step back, so that what the first one found is unpacked while they still read.
+    os.nice(STEP * late)
     found, damaged = _results(owners, keep)
     return packed(found), damaged
 

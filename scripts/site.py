@@ -5,7 +5,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
@@ -69,25 +71,30 @@ def gather(board: Board, *, official: bool) -> tuple[Standings, PageContext]:
 def make(table: Standings, context: PageContext, root: Path) -> Path:
     """The whole site of a folder that holds mkdocs.yml and site/; returns where it lies.
 
-    Two processes share the work: first the documents of boards beside what MkDocs makes, then half of the agents each.
+    Two processes share the work. First come the documents, half of the agents each, one process beginning with those of
+    the boards and the other with what MkDocs needs, which goes on beside them; then the agents' pages, half each.
     """
     site, fresh, framed = (root / "build" / name for name in ("site", "site-new", "site-framed"))
     for old in (fresh, framed):
         shutil.rmtree(old, ignore_errors=True)
     fresh.mkdir(parents=True)
-    with beside(lambda: _write(fresh, documents.of_boards(table, context))) as written:
+
+    def boards() -> list[str]:
+        made = chain(card_pictures(table), documents.of_boards(table, context))
+        return _write(fresh, chain(made, documents.of_agents(table, context, Share(1, 2))))
+
+    with beside(boards) as written:
         write_pages(table, context, root)
-        _run_mkdocs(table, context, root, framed)
-        pages = list(_folders_with_pages(framed, ""))
-        _move(framed, fresh)
-        pages += _write(fresh, documents.of_events(table, context)) + written()
-    frame = shell.cut((fresh / shell.ADDRESS / "index.html").read_text("utf-8"))
+        with _mkdocs(table, context, root, framed):
+            made = chain(documents.of_events(table, context), documents.of_agents(table, context, Share(0, 2)))
+            pages = _write(fresh, chain(made, pictures(context.episodes, root / "build")))
+        pages += [*_folders_with_pages(framed, ""), *written()]
+    _move(framed, fresh)
+    frame = shell.cut((fresh / shell.ADDRESS / PAGE).read_text("utf-8"))
     shutil.rmtree(fresh / shell.ADDRESS.split("/_/")[0])
     pages.remove(shell.ADDRESS)
     with beside(lambda: _write_agents(frame, table, context, fresh, Share(1, 2))) as written:
         pages += _write_agents(frame, table, context, fresh, Share(0, 2)) + written()
-    _write(fresh, pictures(context.episodes, root / "build"))
-    _write(fresh, card_pictures(table))
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
     addresses = sorted(map(quote, pages))  # in one order on every machine
@@ -97,11 +104,9 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
 
 
 def _write_agents(frame: shell.Shell, table: Standings, context: PageContext, fresh: Path, share: Share) -> list[str]:
-    """All that is written of each agent of a share; returns the addresses of pages."""
+    """The pages of the agents of a share; returns their addresses."""
     pages = agent_pages.render(table, context, share)
-    return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages)) + _write(
-        fresh, documents.of_agents(table, context, share)
-    )
+    return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages))
 
 
 def _move(source: Path, target: Path) -> None:
@@ -168,7 +173,9 @@ def _folders_with_pages(folder: Path, address: str) -> Iterator[str]:
                 yield address
 
 
-def _run_mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> None:
+@contextmanager
+def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> Iterator[None]:
+    """Let MkDocs work while the block does something else; afterwards all of it is there."""
     named = {
         # The theme writes the site's name into its pages as it is.
         "PULLRANK_TITLE": str(escape(table.challenge.title)), "PULLRANK_SITE_URL": context.site_url,
@@ -177,7 +184,14 @@ def _run_mkdocs(table: Standings, context: PageContext, root: Path, place: Path)
     environment = {**os.environ, **{name: value for name, value in named.items() if value}, "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(root / "mkdocs.yml")]
     command += ["--site-dir", str(place)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=False)
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=root, env=environment) as running:
+        try:
+            yield
+            out, err = running.communicate()
+        except BaseException:
+            running.kill()
+            raise
+    if running.returncode != 0:
+        said = (err or out).strip().splitlines()
         raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *said[-5:])

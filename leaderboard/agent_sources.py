@@ -118,8 +118,9 @@ def _run(result: Result, _: str | None) -> Markup:
 def _own(result: Result, repository: str | None) -> str:
     """The cells of what only one result has, in the order of `_OWN`."""
     key = escape(format.short(result.key))
-    if repository is not None and result.klass is Class.OFFICIAL:
-        key = Markup(f'<a href="{escape(links.result_url(repository, result.path()))}">{key}</a>')
+    url = links.result_url(repository, result.path()) if result.klass is Class.OFFICIAL else None
+    if url:
+        key = Markup(f'<a href="{escape(url)}">{key}</a>')
     trace = format.short(result.trace_sha256 or "")
     return f"<td><code>{key}</code></td><td>{_code(trace)}</td>{_own_unlinked(result, repository)}"
 

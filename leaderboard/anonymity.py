@@ -82,7 +82,7 @@ def as_shown(whole: Shown, now: datetime) -> Shown:
         tasks = tuple(task for task in challenge.tasks if task.id not in gone)
         challenge = challenge.model_copy(update={"tasks": tasks})
     entries = with_flags(whole).entries
-    results = tuple(result for result in whole.results if result.task not in gone)
+    results = tuple(result for result in whole.results if result.task not in gone) if gone else whole.results
     duels = tuple(duel for duel in whole.duels if duel.task not in gone)
     found = replace(whole, challenge=challenge, entries=entries, results=results, duels=duels)
     return _masked(found) if is_anonymous(challenge, now) else found

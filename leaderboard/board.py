@@ -55,7 +55,7 @@ def standings(
         moderation: who is kept off the board: listed as excluded, never ranked; nobody when left out.
         duels: everything recorded of the games, under the same conditions.
     """
-    entries = tuple(entries)
+    entries = tuple(sorted(entries, key=name_order))
     field = field_of(entries, moderation, official=official)
     recorded = _by_task(challenge, results)
     sorted_out = [_sorted_out(task, field, recorded[task.id], official=official) for task in challenge.solo_tasks]
@@ -99,7 +99,9 @@ def _sorted_out(task: Task, field: Field, recorded: Mapping[Name, Sequence[Resul
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
-    for entry in sorted((e for e in field.ranking if e.submission.plays(task)), key=name_order):
+    for entry in field.ranking:
+        if not entry.submission.plays(task):
+            continue
         own = recorded.get(entry.name, ())
         measurement = _measurement(entry, own, official=official)
         if not measurement:
@@ -138,8 +140,10 @@ def _off_the_board(
 def _left(field: Field, recorded: Mapping[Name, Sequence[Result]]) -> Iterator[Result]:
     """The last official result of each agent that has no folder on main; what only failed on our side says nothing."""
     for name, own in recorded.items():
+        if name in field.names:
+            continue
         said = [r for r in own if is_official(r) and r.verdict is not Verdict.INTERNAL_ERROR]
-        if said and name not in field.names:
+        if said:
             yield max(said, key=_precedence)
 
 

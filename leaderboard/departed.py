@@ -27,18 +27,20 @@ def departed(
     entries: Iterable[Entry], results: Iterable[Result], moderation: Moderation, season: str
 ) -> tuple[Departed, ...]:
     """By login and agent: what stands on main and is excluded, and what was measured officially and stands no more."""
-    names = {(entry.login.casefold(), entry.agent): entry.login for entry in entries}
-    standing = set(names)
+    standing = {entry.name: entry.login for entry in entries}
+    names = {name: login for name, login in standing.items() if moderation.of(login, name[1])}
+    staying = standing.keys() - names.keys()
     measured: dict[tuple[str, str], list[Result]] = {}
     for result in results:
+        name = (result.login.casefold(), result.agent)
+        if name in staying:
+            continue
         if result.klass is Class.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
-            name = (result.login.casefold(), result.agent)
             names.setdefault(name, result.login)
             measured.setdefault(name, []).append(result)
     found = []
     for (folded, agent), login in sorted(names.items()):
         exclusion = moderation.of(login, agent)
-        if exclusion or (folded, agent) not in standing:
-            own = sorted(measured.get((folded, agent), []), key=lambda r: r.provenance.evaluated_at, reverse=True)
-            found.append(Departed(login=login, agent=agent, exclusion=exclusion, results=tuple(own)))
+        own = sorted(measured.get((folded, agent), []), key=lambda r: r.provenance.evaluated_at, reverse=True)
+        found.append(Departed(login=login, agent=agent, exclusion=exclusion, results=tuple(own)))
     return tuple(found)

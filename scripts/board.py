@@ -138,6 +138,7 @@ class Board:
         baseline = self.challenge.is_baseline(login, path.name, example=login == LOCAL)
         return Found(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
 
+    @cached_property
     def folders(self) -> list[Path]:
         """Every folder that should hold an agent: submissions first, then the examples."""
         submitted = sorted(p for p in self.root.glob("submissions/*/*") if p.is_dir() and not p.name.startswith("."))
@@ -152,7 +153,7 @@ class Board:
     def _all(self) -> tuple[list[Found], list[str]]:
         found: list[Found] = []
         faults: list[str] = []
-        for path in self.folders():
+        for path in self.folders:
             try:
                 found.append(self._kept(self.find(path)))
             except LoadError as error:
@@ -167,8 +168,9 @@ class Board:
     def results(self) -> list[Result]:
         """What is recorded, without the agents whose folder is here but cannot be read: they were not withdrawn."""
         read = {agent.name for agent in self._all[0]}
-        broken = {(path.parent.name.casefold(), path.name) for path in self.folders()} - read
-        return [result for result in self.recorded[0] if (result.login.casefold(), result.agent) not in broken]
+        broken = {(path.parent.name.casefold(), path.name) for path in self.folders} - read
+        whole = self.recorded[0]
+        return [one for one in whole if (one.login.casefold(), one.agent) not in broken] if broken else whole
 
     def tasks(self, ids: list[str] | None) -> list[Task]:
         """The tasks of those ids, or all of them."""

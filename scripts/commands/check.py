@@ -46,7 +46,7 @@ def run(
     known = list(board.challenge.tasks)
     faults: list[str] = []
     notes: list[str] = []
-    checked = folders or board.folders()
+    checked = folders or board.folders
     idle = 0
     for folder in checked:
         try:

@@ -95,6 +95,7 @@ def build(place: Path) -> dict[str, float]:
     (`recently_deleted` in its fs/ext4/ialloc.c), which makes a new file up to six times as dear.
     """
     older = place.with_name(f"{place.name}-older")
+    shutil.rmtree(older, ignore_errors=True)  # of a run that was killed
     if (place / "build").exists():
         (place / "build").rename(older)
     try:

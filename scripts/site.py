@@ -189,9 +189,8 @@ def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> 
         try:
             yield
             out, err = running.communicate()
-        except BaseException:
-            running.kill()
-            raise
+        finally:
+            running.kill()  # only where the block did not come to its end
     if running.returncode != 0:
         said = (err or out).strip().splitlines()
         raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *said[-5:])

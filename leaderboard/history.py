@@ -21,7 +21,7 @@ from leaderboard.field import Name, is_official
 from leaderboard.game_standings import GameBoard, Moment
 from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.rank import Key
-from leaderboard.standings import Entry, Row, Standings, TaskBoard
+from leaderboard.standings import Entry, Row, Standings, TaskBoard, entries_of
 
 Value = TypeVar("Value")
 # More lines than that have no colours to tell them apart.
@@ -224,8 +224,7 @@ def _placed(rows: Sequence[Row]) -> list[Row]:
 
 def _here(board: TaskBoard) -> set[Name]:
     """Whoever takes a place on the board now, or would with a score."""
-    entries = (*(row.entry for row in board.rows), *(one.entry for one in board.failures), *board.waiting)
-    return {entry.name for entry in entries if not entry.is_aside}
+    return {entry.name for entry in entries_of(board) if not entry.is_aside}
 
 
 def _counting(task: Task, results: Iterable[Result], names: set[Name]) -> list[tuple[Name, Result]]:

@@ -16,7 +16,7 @@ from leaderboard.estimate import values
 from leaderboard.field import Name
 from leaderboard.game_standings import GameExcluded
 from leaderboard.metrics import known, ranking
-from leaderboard.standings import Excluded, Standings
+from leaderboard.standings import Excluded, Standings, entries_of
 
 # Changes of one re-scoring that the page names; the rest is counted.
 NAMED = 12
@@ -145,21 +145,10 @@ def _leavings(standings: Standings, gone: Iterable[Departed]) -> Iterator[Leavin
 
 def _vouched(standings: Standings) -> list[tuple[Entry, Verified]]:
     found: dict[Name, tuple[Entry, Verified]] = {}
-    for entry in _entries(standings):
+    for entry in (entry for board in standings.boards for entry in entries_of(board)):
         if entry.verified:
             found.setdefault(entry.name, (entry, entry.verified))
     return [found[name] for name in sorted(found)]
-
-
-def _entries(standings: Standings) -> Iterator[Entry]:
-    for board in standings.tasks:
-        yield from (row.entry for row in board.rows)
-        yield from (failure.entry for failure in board.failures)
-        yield from board.waiting
-    for game in standings.games:
-        yield from (player.entry for player in game.rows)
-        yield from (refused.entry for refused in game.failures)
-        yield from game.waiting
 
 
 def rescores(standings: Standings, results: Iterable[Result]) -> list[Rescore]:

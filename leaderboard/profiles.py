@@ -1,14 +1,15 @@
 """What a board says of one agent, gathered from all its tasks."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from evaluator.model.challenge import Task
 from evaluator.model.result import Result
 from leaderboard.game_pages import Met, met
 from leaderboard.game_standings import GameBoard, GameFailure, GameRow
 from leaderboard.share import WHOLE, Share
-from leaderboard.standings import Entry, Failure, OverallRow, Row, Standings, TaskBoard
+from leaderboard.standings import Entry, Failure, OverallRow, Row, Standings, TaskBoard, entries_of
 
 Name = tuple[str, str]
 """Login and agent, as written."""
@@ -69,8 +70,7 @@ class Profile:
 def profiles(standings: Standings, share: Share = WHOLE) -> tuple[Profile, ...]:
     """A share of all agents that any task or game names, by login and agent; nothing is made of the others."""
     # By identity, since all boards name the same entries: to read a name for each row takes longer than all the rest.
-    boards: list[TaskBoard | GameBoard] = [*standings.tasks, *standings.games]
-    found = {id(entry): entry for board in boards for entry in _entries(board)}
+    found = {id(entry): entry for board in standings.boards for entry in entries_of(board)}
     entries = {_name(entry): entry for entry in found.values()}
     names = share.of(sorted(entries, key=lambda name: (name[0].casefold(), name)))
     showings: dict[Name, list[Showing]] = {name: [] for name in names}
@@ -98,32 +98,21 @@ def _name(entry: Entry) -> Name:
     return entry.login, entry.agent
 
 
-def _entries(board: TaskBoard | GameBoard) -> list[Entry]:
-    return [*(row.entry for row in board.rows), *(failure.entry for failure in board.failures), *board.waiting]
-
-
 def _show(board: TaskBoard, showings: Mapping[int, list[Showing]]) -> None:
     """Add what one task says of each agent that is asked for."""
-    task = board.task
-    for row in board.rows:
-        if (own := showings.get(id(row.entry))) is not None:
-            own.append(Showing(task=task, row=row))
-    for failure in board.failures:
-        if (own := showings.get(id(failure.entry))) is not None:
-            own.append(Showing(task=task, failure=failure))
-    for entry in board.waiting:
-        if (own := showings.get(id(entry))) is not None:
-            own.append(Showing(task=task))
+    for entry, known in _said(board, showings):
+        showings[id(entry)].append(Showing(task=board.task, **known))
 
 
 def _play(board: GameBoard, playings: Mapping[int, list[Playing]]) -> None:
     """Add what one game says of each agent that is asked for."""
-    for row in board.rows:
-        if (own := playings.get(id(row.entry))) is not None:
-            own.append(Playing(board=board, row=row, met=tuple(met(board, row.entry.name))))
-    for failure in board.failures:
-        if (own := playings.get(id(failure.entry))) is not None:
-            own.append(Playing(board=board, failure=failure))
-    for entry in board.waiting:
-        if (own := playings.get(id(entry))) is not None:
-            own.append(Playing(board=board))
+    for entry, known in _said(board, playings):
+        opponents = tuple(met(board, entry.name)) if "row" in known else ()
+        playings[id(entry)].append(Playing(board=board, met=opponents, **known))
+
+
+def _said(board: TaskBoard | GameBoard, wanted: Container[int]) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """What a board says of each entry that is wanted: its row, its failure, or nothing while it waits."""
+    yield from ((row.entry, {"row": row}) for row in board.rows if id(row.entry) in wanted)
+    yield from ((failure.entry, {"failure": failure}) for failure in board.failures if id(failure.entry) in wanted)
+    yield from ((entry, {}) for entry in board.waiting if id(entry) in wanted)

@@ -1,6 +1,7 @@
 """What a board says: the values that ranking makes and that pages, tables and feeds show."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evaluator.model.challenge import Challenge, Task
@@ -162,3 +163,15 @@ class Standings:
     """The tasks that are played alone, in the order of challenge.yml."""
     games: tuple[GameBoard, ...] = ()
     """The games, in the order of challenge.yml."""
+
+    @property
+    def boards(self) -> tuple[TaskBoard | GameBoard, ...]:
+        """All of them, tasks first."""
+        return (*self.tasks, *self.games)
+
+
+def entries_of(board: TaskBoard | GameBoard) -> Iterator[Entry]:
+    """Everybody on a board: with a place, without a score, and waiting."""
+    yield from (row.entry for row in board.rows)
+    yield from (failure.entry for failure in board.failures)
+    yield from board.waiting

@@ -12,7 +12,7 @@ from leaderboard.comment_states import GamePreview, Meeting
 from leaderboard.duels import tally, validation_fault
 from leaderboard.entry import Entry
 from leaderboard.game_standings import GameBoard, GameRow
-from leaderboard.standings import Standings
+from leaderboard.standings import Standings, entries_of
 
 # A position that takes more characters is not drawn.
 POSITION = 1200
@@ -69,10 +69,7 @@ def _with(game: GamePreview, **fields: object) -> GamePreview:
 
 
 def _known(board: Standings) -> Iterator[Entry]:
-    for game in board.games:
-        yield from (row.entry for row in game.rows)
-        yield from (failure.entry for failure in game.failures)
-        yield from game.waiting
+    return (entry for game in board.games for entry in entries_of(game))
 
 
 def _row(board: GameBoard, name: Name) -> GameRow | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from leaderboard import links
 from leaderboard.api import text
@@ -14,8 +13,8 @@ from leaderboard.api.numbers import Numbers
 from leaderboard.departed import Departed
 from leaderboard.entry import Entry
 from leaderboard.field import Name
-from leaderboard.game_standings import GameBoard, GameFailure, GameRow
-from leaderboard.standings import Failure, OverallRow, Row, Standings, TaskBoard
+from leaderboard.game_standings import GameFailure, GameRow
+from leaderboard.standings import Failure, OverallRow, Row, Standings, entries_of
 
 # Agents whose rows are written together: enough that their number does not matter, and too few to need memory.
 _BATCH = 64
@@ -33,16 +32,11 @@ class Gathered:
 
 def entered(standings: Standings) -> Mapping[Name, Sequence[Entry]]:
     """Every agent that any board names as standing on main, as boards hold it: mostly one object for all of them."""
-    boards: list[TaskBoard | GameBoard] = [*standings.tasks, *standings.games]
-    each = {id(entry): entry for board in boards for entry in _entries(board)}
+    each = {id(entry): entry for board in standings.boards for entry in entries_of(board)}
     found: dict[Name, list[Entry]] = {}
     for entry in each.values():
         found.setdefault(entry.name, []).append(entry)
     return found
-
-
-def _entries(board: TaskBoard | GameBoard) -> Iterator[Entry]:
-    return chain((row.entry for row in board.rows), (one.entry for one in board.failures), board.waiting)
 
 
 def gathered(standings: Standings, entries: Mapping[Name, Sequence[Entry]]) -> Mapping[Name, Gathered]:

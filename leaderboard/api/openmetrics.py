@@ -9,9 +9,9 @@ from evaluator.model.duel import Duel
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
 from leaderboard.api.facts import Facts
-from leaderboard.entry import Entry
 from leaderboard.field import Name
 from leaderboard.machine import machine
+from leaderboard.standings import entries_of
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)
@@ -102,20 +102,13 @@ def _received(facts: Facts) -> Counter[str]:
     """Each version once, recorded or waiting; the door of an agent that has left is told by its record alone."""
     kinds: dict[Name, str] = {}
     versions: set[tuple[Name, str]] = set()
-    for entry in _entries(facts):
+    for entry in (entry for board in facts.boards for entry in entries_of(board)):
         kinds[entry.name] = entry.submission.kind.value
         versions.add((entry.name, entry.digest))
     for name, own in facts.recorded.items():
         kinds.setdefault(name, "script" if any(result.script for result in own) else "policy")
         versions |= {(name, result.submission_digest) for result in own}
     return Counter(kinds[name] for name, _ in versions)
-
-
-def _entries(facts: Facts) -> Iterator[Entry]:
-    for board in facts.boards:
-        yield from (row.entry for row in board.rows)
-        yield from (one.entry for one in board.failures)
-        yield from board.waiting
 
 
 def _duels(facts: Facts) -> list[Duel]:

@@ -8,10 +8,9 @@ from typing import Any
 from evaluator.model.challenge import Task
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
-from leaderboard.api import boards, sheet, text
+from leaderboard.api import boards, numbers, sheet, text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
-from leaderboard.api.numbers import Numbers
 from leaderboard.api.table import reason
 from leaderboard.curves import curve
 from leaderboard.entry import Entry
@@ -59,6 +58,12 @@ def row_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, s
             if isinstance(row, Row):
                 found.setdefault(board.task.id, (board.task, []))[1].append(row)
     return {id(row): line for task, rows in found.values() for row, line in zip(rows, sheet.lines(task, rows), strict=True)}
+
+
+def returns_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, str]:
+    """The returns behind every row and failure of some agents, by the identity of the result."""
+    results = [row.result for own in agents for _, row in own if isinstance(row, Row | Failure)]
+    return dict(zip(map(id, results), numbers.lists([result.returns for result in results]), strict=True))
 
 
 def by_task(results: Iterable[Result]) -> Mapping[str, Sequence[Result]]:
@@ -115,8 +120,8 @@ class Told:
     """Everything at hand."""
     rows: Mapping[int, str]
     """What was measured, by the identity of the row."""
-    numbers: Numbers
-    """Writes returns."""
+    returns: Mapping[int, str]
+    """The returns of episodes, by the identity of the result."""
     recorded: Mapping[str, Sequence[Result]]
     """What is recorded of it, by task."""
     runs: _Runs = field(default_factory=_Runs)
@@ -153,7 +158,7 @@ def _measured(board: Board, found: Row | Failure, told: Told) -> str:
         parts.insert(-1, _length(result.lengths))
     if earlier := _earlier(board, result, told):
         parts.append(f'"history":{text.dumped(earlier)}')
-    return f'{",".join(parts)},"returns":{told.numbers.list(result.returns)}'
+    return f'{",".join(parts)},"returns":{told.returns[id(result)]}'
 
 
 def _length(lengths: Sequence[int]) -> str:

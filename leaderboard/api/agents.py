@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 
 from leaderboard import links
 from leaderboard.api import text
-from leaderboard.api.agent_tasks import Board, Known, Told, by_task, of_task, row_texts, without
+from leaderboard.api.agent_tasks import Board, Known, Told, by_task, of_task, returns_texts, row_texts, without
 from leaderboard.api.documents import Document, overall_row
 from leaderboard.api.facts import Facts
 from leaderboard.api.games import flags
-from leaderboard.api.numbers import Numbers
 from leaderboard.departed import Departed
 from leaderboard.entry import Entry
 from leaderboard.field import Name
@@ -66,14 +65,14 @@ def files(facts: Facts, agents: Mapping[Name, Gathered], departed: Iterable[Depa
     """One document for each of these agents, and for each that was one."""
     overall = {row.entry.name: row for row in facts.standings.overall}
     unshown = {asked.name for asked in facts.standings.challenge.people.fields if not asked.shown}
-    numbers = Numbers()
     for batch in _batches(list(agents.items())):
-        rows = row_texts(agent.found for _, agent in batch)
+        every = [agent.found for _, agent in batch]
+        rows, returns = row_texts(every), returns_texts(every)
         for name, agent in batch:
             head = {**_manifest(agent.entry, facts, unshown), "overall": _overall(overall.get(name))}
             path = text.agent_file(agent.entry.login, agent.entry.agent)
             told = Told(
-                entry=agent.entry, facts=facts, rows=rows, numbers=numbers, recorded=by_task(facts.recorded.get(name, ()))
+                entry=agent.entry, facts=facts, rows=rows, returns=returns, recorded=by_task(facts.recorded.get(name, ()))
             )
             yield path, _joined(head, agent, told).encode("utf-8", "replace")
     for gone in departed:

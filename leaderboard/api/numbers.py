@@ -1,29 +1,40 @@
-"""Returns as text: millions of numbers, many of them the same."""
+"""Returns as text: millions of numbers, a few hundred results at a time."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
-# Texts that are kept at most. Where returns are counts or rounded there are fewer; where there are more, keeping is no use.
-MOST = 1 << 16
+import numpy as np
 
+from leaderboard.api import text
+from leaderboard.resampling import Array
 
-class Numbers:
-    """Writes numbers with seven significant digits: the result's file has them all, and no picture shows more."""
-
-    def __init__(self) -> None:
-        self._known = _Known()
-
-    def list(self, found: Sequence[float]) -> str:
-        """As a JSON list."""
-        known = self._known
-        if len(known) < MOST:
-            return f"[{','.join([known[value] for value in found])}]"
-        return f"[{','.join(['%.7g'] * len(found)) % tuple(found)}]"
+DIGITS = 7
+# Powers of ten that floats hold exactly: what is rounded with them is the float nearest to its decimal digits.
+_EXACT = 22
+_POWERS = 10.0 ** np.arange(_EXACT + 1)
 
 
-class _Known(dict[float, str]):
-    def __missing__(self, value: float) -> str:
-        told = f"{value:.7g}"
-        # Zero is equal to its negative, which is written otherwise.
-        if value:
-            self[value] = told
-        return told
+def lists(found: Sequence[Sequence[float]]) -> list[str]:
+    """Each as a JSON list, of seven significant digits: the result's file has them all, and no picture shows more.
+
+    Args:
+        found: finite numbers.
+    """
+    if not found:
+        return []
+    rounded = _rounded(np.concatenate(found, dtype=np.float64)).tolist()
+    ends = accumulate(map(len, found))
+    whole = text.dumped([rounded[end - len(one) : end] for one, end in zip(found, ends, strict=True)])
+    return [f"[{own}]" for own in whole.replace(".0,", ",").replace(".0]", "]")[2:-2].split("],[")]
+
+
+def _rounded(values: Array) -> Array:
+    """To seven significant digits; halves may go either way."""
+    size = np.abs(values)
+    with np.errstate(divide="ignore"):
+        shift = np.where(size > 0, DIGITS - 1 - np.floor(np.log10(size)), 0).astype(np.intp)
+    if np.abs(shift).max(initial=0) > _EXACT:
+        return np.array([float(f"{value:.{DIGITS}g}") for value in values.tolist()])
+    up, down = _POWERS[np.maximum(shift, 0)], _POWERS[np.maximum(-shift, 0)]
+    rounded: Array = np.rint(values * up / down) / up * down
+    return rounded

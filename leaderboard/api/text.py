@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from evaluator.model.names import safe_path_segment
 from leaderboard import links
 from leaderboard.markdown import visible
@@ -34,8 +36,13 @@ def dumps(value: Any) -> bytes:
 
 
 def dumped(value: Any) -> str:
-    """A JSON value as text."""
-    return _JSON.encode(value)
+    """A JSON value as text; null for a number that JSON has no word for."""
+    try:
+        # A million times: it takes a quarter of the time of the standard library's.
+        return to_json(value, inf_nan_mode="null").decode()
+    except PydanticSerializationError:
+        # A name with half a character in it.
+        return _JSON.encode(value)
 
 
 def bare(values: Sequence[float | None]) -> list[str]:

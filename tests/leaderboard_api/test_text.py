@@ -3,15 +3,15 @@
 import csv
 import io
 import json
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.metric import Metric
-from leaderboard.api import sheet, text
+from leaderboard.api import numbers, sheet, text
 from leaderboard.api.documents import rows_of
-from leaderboard.api.numbers import MOST, Numbers
 from leaderboard.board import standings
 from leaderboard.markdown import visible
 from tests.leaderboard import make
@@ -33,25 +33,35 @@ def test_xml_leaves_nothing_as_it_is_that_it_would_change() -> None:
     assert [one for one in kept if visible(one) != one or one in "&<>\"'"] == []
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
-def test_numbers_have_seven_digits(values: list[float]) -> None:
-    numbers = Numbers()
-
-    for _ in range(2):
-        assert numbers.list(values) == f"[{','.join(format(value, '.7g') for value in values)}]"
-
-
-def test_zero_and_its_negative_are_told_apart() -> None:
-    numbers = Numbers()
-
-    assert [numbers.list([0.0]), numbers.list([-0.0]), numbers.list([0.0, -0.0])] == ["[0]", "[-0]", "[0,-0]"]
+@given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5), max_size=5))
+def test_numbers_have_seven_digits(values: list[list[float]]) -> None:
+    for line, own in zip(numbers.lists(values), values, strict=True):
+        told = json.loads(line)
+        assert told == [pytest.approx(value, rel=5.001e-7, abs=0) for value in own]
+        assert told == [float(f"{value:.7g}") for value in told]
 
 
-def test_numbers_that_are_too_many_to_keep_are_written_all_the_same() -> None:
-    numbers = Numbers()
-    numbers.list([float(number) for number in range(1, MOST + 1)])
+def test_numbers_are_written_as_short_as_they_can_be() -> None:
+    found = [[0.0, -0.0, 1.0, -20.0], [], [0.5, 1.10, 123456.789, 1e9], [1e300, 5e-324]]
 
-    assert numbers.list([0.5, -0.0, 1e300]) == "[0.5,-0,1e+300]"
+    assert numbers.lists(found) == ["[0,-0,1,-20]", "[]", "[0.5,1.1,123456.8,1000000000]", "[1e+300,5e-324]"]
+    assert numbers.lists([()]) == ["[]"]
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner)))
+def test_a_value_is_written_as_the_standard_library_has_it(value: object) -> None:
+    assert repr(json.loads(text.dumped([value]))) == repr([_known(value)])
+
+
+def _known(value: object) -> object:
+    """With null for what JSON has no number for."""
+    if isinstance(value, list):
+        return [_known(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def test_half_a_character_becomes_a_question_mark() -> None:
+    assert text.dumps({"name": "\ud800"}) == b'{"name":"?"}'
 
 
 @pytest.mark.parametrize("name", ["Return", "in % of %s"])

@@ -40,12 +40,13 @@ Templates = Environment
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-def render(standings: Standings, context: PageContext) -> dict[str, str]:
+def render(standings: Standings, context: PageContext, past: History | None = None) -> dict[str, str]:
     """All pages that MkDocs makes or copies: path below the pages' folder to Markdown; the pages of duels are HTML.
 
-    The pages of agents are too many for it: `leaderboard.agent_pages` makes them.
+    The pages of agents are too many for it: `leaderboard.agent_pages` makes them. The history is taken from `past`, where
+    somebody has it already.
     """
-    show = Press(standings, context)
+    show = Press(standings, context, past=past)
     pages = {shell.PAGE: shell.SOURCE}
     pages[links.HOME] = show.page(links.HOME, "home.md.jinja")
     pages[links.TASKS] = show.page(links.TASKS, "tasks.md.jinja")
@@ -71,14 +72,16 @@ def render(standings: Standings, context: PageContext) -> dict[str, str]:
 class Press:
     """Templates with everything at hand that pages of one board share."""
 
-    def __init__(self, standings: Standings, context: PageContext, made: Environment | None = None) -> None:
+    def __init__(
+        self, standings: Standings, context: PageContext, made: Environment | None = None, past: History | None = None
+    ) -> None:
         self._environment = made or environment()
         self._shared = {
             "standings": standings,
             "challenge": standings.challenge,
             "context": context,
             "repository": context.repository or standings.challenge.repository,
-            "history": History(standings, context.results),
+            "history": past or History(standings, context.results),
             "gone_pages": {links.agent_page(gone.login, gone.agent) for gone in context.departed},
             "sealed": any(is_any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {asked.name for asked in standings.challenge.people.fields if not asked.shown},

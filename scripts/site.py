@@ -17,6 +17,7 @@ from leaderboard.api import site as documents
 from leaderboard.beside import beside
 from leaderboard.departed import departed
 from leaderboard.heap import growing, settled
+from leaderboard.history import History
 from leaderboard.markdown import escape
 from leaderboard.pages import PageContext, render
 from leaderboard.reproduced import reproduced
@@ -83,10 +84,11 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
         made = chain(card_pictures(table), documents.of_boards(table, context))
         return _write(fresh, chain(made, documents.of_agents(table, context, Share(1, 2))))
 
+    past = History(table, context.results)
     with beside(boards) as written:
-        write_pages(table, context, root)
+        write_pages(table, context, past, root)
         with _mkdocs(table, context, root, framed):
-            made = chain(documents.of_events(table, context), documents.of_agents(table, context, Share(0, 2)))
+            made = chain(documents.of_events(table, context, past), documents.of_agents(table, context, Share(0, 2)))
             pages = _write(fresh, chain(made, pictures(context.episodes, root / "build")))
         pages += [*_folders_with_pages(framed, ""), *written()]
     _move(framed, fresh)
@@ -119,13 +121,13 @@ def _move(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-def write_pages(table: Standings, context: PageContext, root: Path) -> None:
+def write_pages(table: Standings, context: PageContext, past: History, root: Path) -> None:
     """Everything that MkDocs reads."""
     pages = root / "build" / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(root / "site" / "pages", pages)
     shutil.copytree(root / "site" / "assets", pages / "assets", dirs_exist_ok=True)
-    _write(pages, ((name, text.encode()) for name, text in render(table, context).items()))
+    _write(pages, ((name, text.encode()) for name, text in render(table, context, past).items()))
 
 
 def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:

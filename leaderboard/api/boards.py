@@ -119,13 +119,12 @@ def _csv(board: TaskBoard, sheet: Sheet, since: Sequence[str]) -> bytes:
         return text.csv_text([_HEADER])
     further = [name for name in sheet.columns if name.startswith(sheets.METRIC)]
     known = {name: _cells(own) for name, own in sheet.columns.items()}
-    # Text takes another form here than in JSON.
-    known["key"] = ["" if row.entry.anonymous else text.csv_cell(row.result.key) for row in board.rows]
-    known["evaluated_at"] = [text.csv_cell(row.result.provenance.evaluated_at) for row in board.rows]
-    known["since"] = [text.csv_cell(at) for at in since]
-    known["medal"] = [cell.strip('"') for cell in known["medal"]]
+    # Text takes another form here than in JSON. These are digits and words of ours: nothing of them needs quotes.
+    for name in ("key", "evaluated_at", "medal"):
+        known[name] = [cell.strip('"') for cell in known[name]]
+    known["since"] = list(since)
     known["page"] = [one.page for one in sheet.said]
-    known["flags"] = [text.csv_cell(" ".join(one.flags)) for one in sheet.said]
+    known["flags"] = [" ".join(one.flags) for one in sheet.said]
     # From the login to the kind.
     said = [one.cells for one in sheet.said]
     order = [known[name] for name in ("score", "low", "high", *further, *_REST)]

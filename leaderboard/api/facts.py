@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from evaluator.model.result import Class, Result
 from leaderboard.context import PageContext
 from leaderboard.field import Name, is_official
-from leaderboard.game_standings import GameBoard
-from leaderboard.standings import Standings, TaskBoard
+from leaderboard.standings import Row, Standings, TaskBoard
 
 # A moment as pages show it.
 _SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")
@@ -39,29 +38,22 @@ class Facts:
         return self.context.repository or self.standings.challenge.repository
 
     @property
-    def boards(self) -> tuple[TaskBoard | GameBoard, ...]:
-        """Those of tasks, then those of games."""
-        found: list[TaskBoard | GameBoard] = [*self.standings.tasks, *self.standings.games]
-        return tuple(found)
-
-    @property
     def results(self) -> Iterator[Result]:
         """Everything that counts."""
         return (result for own in self.recorded.values() for result in own)
 
     def firsts(self, board: TaskBoard) -> list[str]:
         """When the version of the agent in each row was first recorded on the board's task, in UTC."""
-        found: dict[tuple[Name, str], str] = {}
-        for name, own in self.recorded.items():
-            for one in own:
-                if one.task == board.task.id:
-                    version, at = (name, one.submission_digest), one.provenance.evaluated_at
-                    found[version] = min(found.get(version, at), at)
-        return [
-            min(found.get((row.entry.name, row.result.submission_digest), at), at)
-            for row in board.rows
-            for at in [row.result.provenance.evaluated_at]
+        return [self._first(row) for row in board.rows]
+
+    def _first(self, row: Row) -> str:
+        result = row.result
+        same = [
+            one.provenance.evaluated_at
+            for one in self.recorded.get(row.entry.name, ())
+            if one.task == result.task and one.submission_digest == result.submission_digest
         ]
+        return min(same, default=result.provenance.evaluated_at)
 
 
 def facts(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> Facts:

@@ -31,11 +31,11 @@ class Feed:
     """The newest first."""
 
 
-def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+def files(facts: Facts, past: History) -> Iterator[tuple[str, bytes]]:
     """Two files for the board and two for each task."""
     title = facts.standings.challenge.title
     everything: list[Event] = []
-    for task, found in _by_task(facts):
+    for task, found in _by_task(facts, past):
         everything += found
         path = f"feeds/{text.segment(task.id)}"
         named = f"{title}: {task.title or task.id}"
@@ -44,10 +44,9 @@ def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     yield from _both(Feed(path="feeds/board", title=title, page="", events=everything[:LIMIT]), facts)
 
 
-def _by_task(facts: Facts) -> Iterator[tuple[Task, tuple[Event, ...]]]:
-    history = History(facts.standings, tuple(facts.results))
+def _by_task(facts: Facts, past: History) -> Iterator[tuple[Task, tuple[Event, ...]]]:
     for board in facts.standings.tasks:
-        yield board.task, history.events_of(board, LIMIT)
+        yield board.task, past.events_of(board, LIMIT)
     for game in facts.standings.games:
         yield game.task, game_events(game, LIMIT)
 

@@ -79,7 +79,7 @@ def _gauges(facts: Facts) -> Iterator[str]:
     standings, state = facts.standings, machine(facts.standings, facts.context.results)
     states: dict[Labels, float] = {
         (("env_id", board.task.id), ("state", word)): len(found)
-        for board in facts.boards
+        for board in facts.standings.boards
         for word, found in (("ranked", board.rows), ("failed", board.failures), ("waiting", board.waiting))
     }
     yield from _family("pullrank_entries", "gauge", "Entries of each board.", states)
@@ -102,7 +102,7 @@ def _received(facts: Facts) -> Counter[str]:
     """Each version once, recorded or waiting; the door of an agent that has left is told by its record alone."""
     kinds: dict[Name, str] = {}
     versions: set[tuple[Name, str]] = set()
-    for entry in (entry for board in facts.boards for entry in entries_of(board)):
+    for entry in (entry for board in facts.standings.boards for entry in entries_of(board)):
         kinds[entry.name] = entry.submission.kind.value
         versions.add((entry.name, entry.digest))
     for name, own in facts.recorded.items():

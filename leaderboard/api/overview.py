@@ -63,7 +63,7 @@ def _head(facts: Facts) -> Document:
 
 def index(facts: Facts) -> Document:
     """Where everything is."""
-    boards = facts.boards
+    boards = facts.standings.boards
     entries = {row.entry.name for board in boards for row in board.rows}
     return {
         **_head(facts),

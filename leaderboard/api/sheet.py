@@ -18,6 +18,8 @@ from leaderboard.standings import Row, TaskBoard
 # A further metric's column: it may be called like another column.
 METRIC = "metric:"
 _MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
+# As JSON.
+_WON = {None: "null"} | {won: text.dumped(won) for won in _MEDALS.values()}
 _PLACE = ("place", "rank_low", "rank_high", "with_leader")
 _ESTIMATE = ("score", "low", "high")
 _RUN = ("attempts", "episodes", "key", "evaluated_at")
@@ -63,7 +65,7 @@ def columns(task: Task, rows: Sequence[Row]) -> Columns:
         "wall_seconds": text.bare([cost.wall_seconds for cost in costs]),
         "peak_memory_bytes": text.bare([cost.peak_memory_bytes for cost in costs]),
         "steps": text.bare([cost.steps for cost in costs]),
-        "medal": ["null" if (won := _medal(row)) is None else text.dumped(won) for row in rows],
+        "medal": [_WON[_medal(row)] for row in rows],
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, sheet, status, table, text
 from leaderboard.api.facts import facts
 from leaderboard.context import PageContext
+from leaderboard.history import History
 from leaderboard.share import WHOLE, Share
 from leaderboard.standings import Standings
 
@@ -31,11 +32,13 @@ def of_boards(standings: Standings, context: PageContext) -> Iterator[tuple[str,
         yield from boards.of_game(game)
 
 
-def of_events(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
-    """What happened: the state of every submission, feeds and counters."""
+def of_events(
+    standings: Standings, context: PageContext, past: History | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """What happened: the state of every submission, feeds and counters; from `past`, where somebody has it already."""
     known = facts(standings, context)
     yield from status.files(known)
-    yield from feeds.files(known)
+    yield from feeds.files(known, past or History(standings, tuple(known.results)))
     yield from openmetrics.files(known)
 
 

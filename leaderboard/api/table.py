@@ -46,7 +46,7 @@ def of_task(board: TaskBoard, sheet: Sheet, reproduced: Collection[str] = ()) ->
 def _rows(board: TaskBoard, sheet: Sheet, further: Sequence[str], reproduced: Collection[str]) -> list[str]:
     """Each row as JSON."""
     found = sheet.columns
-    days = [text.dumped(format.day(row.result.provenance.evaluated_at)) for row in board.rows]
+    days = [f'"{format.day(row.result.provenance.evaluated_at)}"' for row in board.rows]
     said = [
         words((*one.flags, "reproduced") if row.result.key in reproduced else one.flags)
         for one, row in zip(sheet.said, board.rows, strict=True)

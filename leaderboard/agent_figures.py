@@ -3,14 +3,14 @@
 They are HTML, made of nothing but numbers.
 """
 
-import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from leaderboard.figures import Scale
+from leaderboard.resampling import Array
 from leaderboard.standings import Estimate
 
 BINS, HEIGHT = 24, 20
@@ -23,9 +23,8 @@ _SHAPE_END = f'H{BINS}V{HEIGHT}z"/></svg>'
 _STEPS = [[f"H{index}V{HEIGHT - height}" for height in range(HEIGHT + 1)] for index in range(BINS)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spread:
-    """Where returns lie."""
+class Spread(NamedTuple):
+    """Where the returns of a result lie."""
 
     least: float
     """The smallest."""
@@ -43,45 +42,62 @@ class Spread:
     """Standard deviation, of all there are."""
 
 
-def spread(returns: Sequence[float]) -> Spread:
-    """Quartiles are `statistics.quantiles(…, method="inclusive")`, which takes ten times as long for all of it."""
-    ordered, count = np.sort(np.array(returns, dtype=np.float64)), len(returns)
-    values: list[float] = ordered.tolist()
-    mean = math.fsum(values) / count
-    lower, median, upper = (_quantile(values, share) for share in (0.25, 0.5, 0.75))
-    variance = math.fsum(((ordered - mean) ** 2).tolist()) / count
-    return Spread(
-        least=values[0], lower=lower, median=median, upper=upper, greatest=values[-1], mean=mean,
-        deviation=math.sqrt(variance),
-    )  # fmt: skip
+def spreads(samples: Sequence[Sequence[float]]) -> list[tuple[Spread, str]]:
+    """Where the returns of each result lie, and how often those of each size came, as one outline.
+
+    The numbers beside an outline say the same to who listens. Results with equally many returns are worked out together.
+
+    Args:
+        samples: the returns of each result, at least one each.
+    """
+    alike: dict[int, list[int]] = {}
+    for index, one in enumerate(samples):
+        alike.setdefault(len(one), []).append(index)
+    found: dict[int, tuple[Spread, str]] = {}
+    for count, chosen in alike.items():
+        ordered = np.sort(np.concatenate([samples[i] for i in chosen], dtype=np.float64).reshape(-1, count), axis=1)
+        # The greatest returns that there are have no number for their width.
+        with np.errstate(all="ignore"):
+            found |= zip(chosen, zip(_spreads(ordered), _outlines(ordered), strict=True), strict=True)
+    return [found[index] for index in range(len(samples))]
 
 
-def _quantile(values: Sequence[float], share: float) -> float:
-    place = share * (len(values) - 1)
+def _spreads(ordered: Array) -> list[Spread]:
+    """Of ascending values, shape (results, episodes)."""
+    count = ordered.shape[1]
+    means = [math.fsum(values) / count for values in ordered.tolist()]
+    deviations = np.sqrt(((ordered - np.array(means)[:, np.newaxis]) ** 2).mean(axis=1))
+    quartiles = [_quantile(ordered, share).tolist() for share in (0.25, 0.5, 0.75)]
+    columns = (ordered[:, 0].tolist(), *quartiles, ordered[:, -1].tolist(), means, deviations.tolist())
+    return [Spread(*one) for one in zip(*columns, strict=True)]
+
+
+def _quantile(ordered: Array, share: float) -> Array:
+    """As `statistics.quantiles(…, method="inclusive")` has it, row by row."""
+    place = share * (ordered.shape[1] - 1)
     below = int(place)
     if place == below:
-        return values[below]
-    return values[below] + (values[below + 1] - values[below]) * (place - below)
+        return ordered[:, below]
+    low, high = ordered[:, below], ordered[:, below + 1]
+    found: Array = low + (high - low) * (place - below)
+    return found
 
 
-def histogram(values: Sequence[float], least: float, greatest: float) -> str:
-    """How often returns of each size came, as one outline. The numbers beside it say the same to who listens."""
-    if greatest > least:
-        scale = BINS / (greatest - least)
-        bins = (scale * (np.array(values, dtype=np.float64) - least)).astype(np.intp)
-        counts = np.bincount(np.minimum(bins, BINS - 1), minlength=BINS).tolist()
-    else:
-        counts = [len(values) if index == BINS // 2 else 0 for index in range(BINS)]
-    most = max(counts)
-    heights = [_height(count, most) for count in counts]
+def _outlines(ordered: Array) -> list[str]:
+    """One histogram for each row of ascending values; where all are equal they stand in the middle."""
+    least, width = ordered[:, :1], ordered[:, -1:] - ordered[:, :1]
+    places = np.where(width > 0, BINS / width * (ordered - least), BINS // 2)
+    bins = np.clip(np.nan_to_num(places), 0, BINS - 1).astype(np.intp)
+    rows = np.arange(len(ordered))[:, np.newaxis]
+    counts = np.bincount((BINS * rows + bins).ravel(), minlength=BINS * len(ordered)).reshape(-1, BINS)
+    heights = np.rint(HEIGHT * counts / counts.max(axis=1, keepdims=True))
+    drawn = np.where(counts > 0, np.maximum(heights, 1), 0).astype(np.intp)
+    return [_outline(own) for own in drawn.tolist()]
+
+
+def _outline(heights: Sequence[int]) -> str:
     steps = [step[height] for step, height, before in zip(_STEPS, heights, [0, *heights], strict=False) if height != before]
     return f"{_SHAPE}{''.join(steps)}{_SHAPE_END}"
-
-
-@functools.lru_cache(maxsize=4096)
-def _height(count: int, most: int) -> int:
-    """How high a bin of that many is drawn; the same few come again and again."""
-    return max(1, round(HEIGHT * count / most)) if count else 0
 
 
 def bar(estimate: Estimate, scale: Scale) -> str:

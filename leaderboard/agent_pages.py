@@ -12,7 +12,7 @@ from evaluator.model.verdict import Verdict
 from leaderboard import agent_figures, episodes, figures, game_figures, links, words
 from leaderboard.agent_commands import badges, commands
 from leaderboard.agent_past import by_agent, past
-from leaderboard.agent_rows import VERDICTS, Rows, codes, facts, heads
+from leaderboard.agent_rows import VERDICTS, Drawn, Rows, codes, drawn, facts, heads
 from leaderboard.agent_sources import sources
 from leaderboard.api import text
 from leaderboard.cards import HOME, card_files
@@ -22,7 +22,7 @@ from leaderboard.field import Name
 from leaderboard.figures import Scale
 from leaderboard.pages import Press, Templates, environment
 from leaderboard.profiles import Profile, profiles
-from leaderboard.share import WHOLE, Share
+from leaderboard.share import WHOLE, Share, batches
 from leaderboard.shell import Stamped
 from leaderboard.standings import Estimate, Standings
 
@@ -34,8 +34,10 @@ def render(standings: Standings, context: PageContext, share: Share = WHOLE) -> 
     """The page of every agent of a share: its file below the site's root, and what it puts into the frame."""
     shown = profiles(standings, share)
     show = _Agents(standings, context, shown)
-    for profile in shown:
-        yield show.present(profile)
+    for batch in batches(shown):
+        returns = drawn([result for profile in batch for _, result in _measured(profile)])
+        for profile in batch:
+            yield show.present(profile, returns)
     for gone in share.of(context.departed):
         yield show.departed(gone)
 
@@ -64,7 +66,7 @@ class _Agents:
         }
         self._page = self._press.macro("agent.html.jinja", "page", **self._shared)
 
-    def present(self, profile: Profile) -> tuple[str, Stamped]:
+    def present(self, profile: Profile, drawn: Drawn) -> tuple[str, Stamped]:
         """The page of an agent that stands on main."""
         entry = profile.entry
         page = links.agent_page(entry.login, entry.agent)
@@ -74,7 +76,8 @@ class _Agents:
         found, labels = sources(profile, self._repository), badges(self._context, profile)
         content = self._page(
             here=page, profile=profile, entry=entry, results=results,
-            returns=self._rows.returns(measured), told={result.key for task, result in shown if self._is_told(task, result)},
+            returns=self._rows.returns(measured, drawn),
+            told={result.key for task, result in shown if self._is_told(task, result)},
             document=text.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),
             shared=facts(found.shared), named=heads(found.named),

@@ -1,7 +1,7 @@
 """The rows of an agent's tables, each made at once: a template would escape hundreds of numbers on each of many pages."""
 
 import functools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -10,6 +10,7 @@ from evaluator.model.challenge import Task
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
 from leaderboard import agent_figures
+from leaderboard.agent_figures import Spread
 from leaderboard.figures import Scale
 from leaderboard.format import NONE, day, number, numbers, ranks, span
 from leaderboard.metrics import digits
@@ -17,6 +18,8 @@ from leaderboard.profiles import Showing
 from leaderboard.standings import Row
 from leaderboard.words import line
 
+Drawn = Mapping[int, tuple[Spread, str]]
+"""By the identity of a result: where its returns lie, and their outline."""
 _MEDALS = 3
 _WAITS = "<td></td><td></td><td>waiting</td>"
 _NO_ROW = f"<td>{NONE}</td><td>{NONE}</td><td></td>"
@@ -66,6 +69,11 @@ class _Frame:
     """After the point of a return."""
 
 
+def drawn(results: Sequence[Result]) -> Drawn:
+    """The returns of some results, at least one each: of many at once, since the first of them takes as long as all."""
+    return dict(zip(map(id, results), agent_figures.spreads([one.returns for one in results]), strict=True))
+
+
 class Rows:
     """What makes rows; what all agents share is made once."""
 
@@ -78,9 +86,10 @@ class Rows:
         """Where an agent stands, task by task."""
         return Markup("\n".join([self._score(showing) for showing in showings]))
 
-    def returns(self, measured: Iterable[tuple[Task, Result]]) -> Markup:
+    def returns(self, measured: Iterable[tuple[Task, Result]], drawn: Drawn) -> Markup:
         """How the returns of results are spread."""
-        return Markup("\n".join([self._returns(self._frame(task), result) for task, result in measured]))
+        rows = [_returns(self._frame(task), result, drawn[id(result)]) for task, result in measured]
+        return Markup("\n".join(rows))
 
     def sources(self, found: Iterable[tuple[Task, str]]) -> Markup:
         """Where the numbers of each task come from: the cells of its row are HTML."""
@@ -98,15 +107,6 @@ class Rows:
         tied = _TIED if row.with_leader and row.place > 1 else ""
         return f"<tr>{_place(row)}<td>{frame.link}{tied}</td>{_value(row, frame)}{end}</tr>"
 
-    def _returns(self, frame: _Frame, result: Result) -> str:
-        found, lengths = agent_figures.spread(result.returns), result.lengths
-        values = (found.least, found.lower, found.median, found.upper, found.greatest, found.mean, found.deviation)
-        shown = numbers(values, frame.decimals, "</td><td>")
-        length = number(sum(lengths) / len(lengths), 1) if lengths else NONE
-        picture = agent_figures.histogram(result.returns, found.least, found.greatest)
-        count = len(result.returns)
-        return f"<tr>{frame.head}<td>{picture}</td><td>{shown}</td><td>{count}</td><td>{length}</td></tr>"
-
     def _frame(self, task: Task) -> _Frame:
         found = self._frames.get(task.id)
         if found is None:
@@ -116,6 +116,14 @@ class Rows:
                 scale=self._scales[task.id], digits=digits(task), decimals=task.decimals,
             )  # fmt: skip
         return found
+
+
+def _returns(frame: _Frame, result: Result, drawn: tuple[Spread, str]) -> str:
+    found, outline = drawn
+    lengths, count = result.lengths, len(result.returns)
+    shown = numbers(found, frame.decimals, "</td><td>")
+    length = number(sum(lengths) / len(lengths), 1) if lengths else NONE
+    return f"<tr>{frame.head}<td>{outline}</td><td>{shown}</td><td>{count}</td><td>{length}</td></tr>"
 
 
 def _value(row: Row, frame: _Frame) -> str:

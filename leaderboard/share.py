@@ -1,6 +1,6 @@
 """Which part of many agents one process takes on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,3 +24,10 @@ class Share:
 
 WHOLE = Share()
 """Everything."""
+# Enough that what is done once for all of them does not matter, and too few to need memory.
+_BATCH = 64
+
+
+def batches(things: Sequence[Thing]) -> Iterator[Sequence[Thing]]:
+    """A few at a time, in their order."""
+    return (things[begin : begin + _BATCH] for begin in range(0, len(things), _BATCH))

@@ -13,10 +13,8 @@ from leaderboard.departed import Departed
 from leaderboard.entry import Entry
 from leaderboard.field import Name
 from leaderboard.game_standings import GameFailure, GameRow
+from leaderboard.share import batches
 from leaderboard.standings import Failure, OverallRow, Row, Standings, entries_of
-
-# Agents whose rows are written together: enough that their number does not matter, and too few to need memory.
-_BATCH = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +63,7 @@ def files(facts: Facts, agents: Mapping[Name, Gathered], departed: Iterable[Depa
     """One document for each of these agents, and for each that was one."""
     overall = {row.entry.name: row for row in facts.standings.overall}
     unshown = {asked.name for asked in facts.standings.challenge.people.fields if not asked.shown}
-    for batch in _batches(list(agents.items())):
+    for batch in batches(list(agents.items())):
         every = [agent.found for _, agent in batch]
         rows, returns = row_texts(every), returns_texts(every)
         for name, agent in batch:
@@ -100,10 +98,6 @@ def _manifest(entry: Entry, facts: Facts, unshown: set[str]) -> Document:
         "page": text.agent_address(entry.login, entry.agent),
         **{name: value for name, value in optional.items() if value not in (None, [], {})},
     }  # fmt: skip
-
-
-def _batches(agents: Sequence[tuple[Name, Gathered]]) -> Iterator[Sequence[tuple[Name, Gathered]]]:
-    return (agents[begin : begin + _BATCH] for begin in range(0, len(agents), _BATCH))
 
 
 def _joined(head: Document, agent: Gathered, told: Told) -> str:

@@ -32,9 +32,7 @@ def of_boards(standings: Standings, context: PageContext) -> Iterator[tuple[str,
         yield from boards.of_game(game)
 
 
-def of_events(
-    standings: Standings, context: PageContext, past: History | None = None
-) -> Iterator[tuple[str, bytes]]:
+def of_events(standings: Standings, context: PageContext, past: History | None = None) -> Iterator[tuple[str, bytes]]:
     """What happened: the state of every submission, feeds and counters; from `past`, where somebody has it already."""
     known = facts(standings, context)
     yield from status.files(known)

@@ -124,7 +124,7 @@ def test_commands_quote_what_a_shell_would_read():
 
 @pytest.mark.parametrize("values", [(1.0,), (1.0, 2.0), (3.0, 1.0, 2.0), tuple(float(i * i % 17) for i in range(40))])
 def test_a_spread_is_what_statistics_says(values):
-    found = agent_figures.spread(values)
+    ((found, _),) = agent_figures.spreads([values])
     quarters = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
 
     assert [found.lower, found.median, found.upper] == pytest.approx(quarters)
@@ -133,11 +133,18 @@ def test_a_spread_is_what_statistics_says(values):
 
 
 def test_a_histogram_is_one_outline_that_ends_where_it_began():
-    path = re.findall(' d="(.*?)"', agent_figures.histogram((0.0, 0.0, 10.0), 0.0, 10.0))
-    flat = re.findall(' d="(.*?)"', agent_figures.histogram((5.0,), 5.0, 5.0))
+    samples = [(0.0, 0.0, 10.0), (5.0,), (9.0, 10.0, 9.0), (5.0, 5.0, 5.0)]
+    paths = [re.findall(' d="(.*?)"', outline) for _, outline in agent_figures.spreads(samples)]
 
-    assert path == ["M0 20H0V0H1V20H23V10H24V20z"]
-    assert flat == ["M0 20H12V0H13V20H24V20z"]
+    flat = "M0 20H12V0H13V20H24V20z"
+    assert paths == [["M0 20H0V0H1V20H23V10H24V20z"], [flat], ["M0 20H0V0H1V20H23V10H24V20z"], [flat]]
+
+
+def test_returns_of_any_size_have_an_outline():
+    greatest = 1.7e308
+    for sample in [(-greatest, greatest), (greatest, 0.0), (5e-324, 0.0), (1.0, math.nextafter(1.0, 2))]:
+        ((_, outline),) = agent_figures.spreads([sample])
+        assert "nan" not in outline and outline.count("V") >= 2
 
 
 def test_a_score_without_an_interval_has_a_bar_all_the_same():

@@ -1,6 +1,7 @@
 """Results without what no page shows, so that those of a large board fit into memory together."""
 
 from array import array
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from evaluator.model.result import Cost, Provenance, Result
@@ -29,11 +30,13 @@ class Lean:
         known = result.__dict__
         known["seeds"] = ()
         known["returns"] = array("d", known["returns"])
-        known["lengths"] = array("I" if max(known["lengths"], default=0) < 1 << 32 else "q", known["lengths"])
+        known["lengths"] = _counts(known["lengths"])
         known["limits"] = self._kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
         known["versions"] = self._kept.setdefault(tuple(result.versions.items()), result.versions)
+        kept = self._kept
         for name in _SHARED:
-            known[name] = self._one(known[name])
+            value = known[name]
+            known[name] = kept.setdefault(value, value)
         origin = result.provenance.__dict__
         origin["commit"], origin["run_url"] = self._one(origin["commit"]), self._one(origin["run_url"])
         for part, fields in ((result, FIELDS), (result.cost, COST), (result.provenance, ORIGIN)):
@@ -43,3 +46,10 @@ class Lean:
     def _one(self, value: Value) -> Value:
         found: Value = self._kept.setdefault(value, value)
         return found
+
+
+def _counts(lengths: Sequence[int]) -> "array[int]":
+    try:
+        return array("I", lengths)
+    except OverflowError:
+        return array("q", lengths)

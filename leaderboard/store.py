@@ -184,17 +184,23 @@ def _result(content: bytes) -> Result:
 
 
 def _has_each_key_once(content: bytes, found: Result) -> bool:
-    """Whether there are no more keys than were found: every key ends with a quotation mark before its colon.
+    """Whether there are no more colons than keys that were found, and than their texts hold.
 
-    Text of the same look counts too, so False says nothing.
+    A colon that is written as its number is in a text all the same, so it could hide another; then False says nothing.
     """
-    if found.script is not None or found.sealed is not None:
+    if found.script is not None or found.sealed is not None or _holds_a_number(content):
         return False
-    before = b"".join([part[-1:] for part in content.split(b":")[:-1]])
-    is_plain = before.translate(None, b" \t\r\n") == before
-    parts = (found, found.limits, found.cost, found.provenance)
-    keys = sum(len(part.model_fields_set) for part in parts) + len(found.versions) + len(found.metrics)
-    return is_plain and before.count(b'"') == keys
+    own = (found, found.limits, found.cost, found.provenance)
+    names = [*found.versions, *found.metrics]
+    said = [*found.__dict__.values(), *found.provenance.__dict__.values(), *found.versions.values()]
+    texts = [*names, *[value for value in said if isinstance(value, str)]]
+    keys = sum([len(part.model_fields_set) for part in own]) + len(names)
+    return content.count(b":") == keys + "\n".join(texts).count(":")
+
+
+def _holds_a_number(content: bytes) -> bool:
+    # Most files hold no backslash, and one letter is looked for a hundred times as fast as five.
+    return b"\\" in content and b"\\u003" in content
 
 
 def _duel(content: bytes) -> Duel:

@@ -138,14 +138,17 @@ def _refuse_clever_yaml(text: str, name: str, loader: type[yaml.SafeLoader]) -> 
     """Anchors make bombs, tags make objects, depth makes recursion: none is needed here."""
     depth = 0
     for event in yaml.parse(text, Loader=loader):
-        line = _line_of(event.start_mark)
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise LoadError(f"{name}:{line}: anchors and aliases (& and *) are not allowed; write the value out")
-        if getattr(event, "tag", None):
-            raise LoadError(f"{name}:{line}: tags (!) are not allowed; write a plain value")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise LoadError(f"{name}:{line}: is nested deeper than {MAX_DEPTH} levels; flatten it")
+        if fault := _fault(event, depth):
+            raise LoadError(f"{name}:{_line_of(event.start_mark)}: {fault}")
+
+
+def _fault(event: yaml.Event, depth: int) -> str | None:
+    if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+        return "anchors and aliases (& and *) are not allowed; write the value out"
+    if getattr(event, "tag", None):
+        return "tags (!) are not allowed; write a plain value"
+    return f"is nested deeper than {MAX_DEPTH} levels; flatten it" if depth > MAX_DEPTH else None
 
 
 def _line_of(mark: Any) -> int:

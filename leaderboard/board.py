@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,13 +13,12 @@ from evaluator.model.verdict import Verdict
 from leaderboard.estimate import Estimates, intervals, oriented, values
 from leaderboard.field import Field, Name, field_of, is_official
 from leaderboard.game_board import game_board
+from leaderboard.measure import Scores, measure
 from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.overall import overall
 from leaderboard.paired import paired
 from leaderboard.rank import Key, name_order, ranks_beside
-from leaderboard.resampling import THREADS
 from leaderboard.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
-from leaderboard.together import Scores, together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +57,8 @@ def standings(
     field = field_of(entries, moderation, official=official)
     recorded = _by_task(challenge, results)
     sorted_out = [_sorted_out(task, field, recorded[task.id], official=official) for task in challenge.solo_tasks]
-    measured, columns = together([found.scores() for found in sorted_out])
-    with ThreadPoolExecutor(THREADS) as pool:
-        tasks = tuple(pool.map(_task_board, sorted_out, measured))
+    measured, columns = measure([found.scores() for found in sorted_out])
+    tasks = tuple(map(_task_board, sorted_out, measured))
     board = partial(
         game_board, official=official, moderation=moderation, season=challenge.season, baselines=challenge.baselines
     )

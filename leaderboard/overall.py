@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leaderboard.common_scale import Scale, scale_of
 from leaderboard.estimate import Estimates, intervals, scores
 from leaderboard.field import Name
+from leaderboard.measure import Column
 from leaderboard.metrics import is_any_sealed
 from leaderboard.rank import name_order, ranks_beside
 from leaderboard.resampling import Array
-from leaderboard.scale import Scale, scale_of
 from leaderboard.standings import Entry, OverallRow, Row, TaskBoard
-from leaderboard.together import Column
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,8 +42,6 @@ RESAMPLES = 2000
 # to 400 episodes: threads that wait for each other on a busy machine took ten times as long. And as every block has this
 # shape, a result's figures do not depend on how many others there are, to the last bit.
 ROWS, SLAB = 16, 40
-# As many as a hosted runner of a private repository has processors; numpy lets the other go on while it reckons.
-THREADS = 2
 # Cut from each end for the interquartile mean.
 QUARTER = 0.25
 

@@ -12,11 +12,11 @@ from evaluator.model.challenge import Task
 from evaluator.model.metric import GROUPS
 from evaluator.model.result import Result
 from leaderboard.beside import beside
+from leaderboard.common_scale import Scale, scale_of
 from leaderboard.estimate import Estimates, deviation, ends, estimates, measured, standard_error
 from leaderboard.field import Name
 from leaderboard.metrics import Yardstick, episode_values, is_any_sealed, ranking, yardstick
 from leaderboard.resampling import RESAMPLES, Array, Indices, stream
-from leaderboard.scale import Scale, scale_of
 
 # So many entries are resampled at once, which bounds the memory: four megabytes, less than a processor's cache.
 CHUNK = 250
@@ -49,15 +49,15 @@ class Column(NamedTuple):
     """Of how many values its smallest sample is."""
 
 
-def together(boards: Sequence[Scores]) -> tuple[list[Estimates], dict[Name, Column]]:
+def measure(boards: Sequence[Scores]) -> tuple[list[Estimates], dict[Name, Column]]:
     """The estimates of every board, and of everybody with a score on the common scale what the overall board needs."""
     known = [_Known(scores) for scores in boards]
     names = sorted({name for one in known for name in one.place})
     chunks = [names[begin : begin + CHUNK] for begin in range(0, len(names), CHUNK)]
     first, second = chunks[0::2], chunks[1::2]
     # Not two threads: half of the time goes into what only one thread of a process may do.
-    with beside(lambda: _measured(second, known)) if second else nullcontext(list) as others:
-        parts = _measured(first, known) + others()
+    with beside(lambda: _parts(second, known)) if second else nullcontext(list) as others:
+        parts = _parts(first, known) + others()
     columns: dict[Name, Column] = {}
     for part in parts:
         columns |= part.columns
@@ -113,7 +113,7 @@ class _Sum:
         return {name: Column(*one) for name, one in zip(names, columns, strict=True) if np.isfinite(one[-1])}
 
 
-def _measured(chunks: Iterable[Sequence[Name]], boards: Sequence[_Known]) -> list[_Part]:
+def _parts(chunks: Iterable[Sequence[Name]], boards: Sequence[_Known]) -> list[_Part]:
     whole = math.fsum(scale.task.weight for board in boards for scale in board.scales)
     return [_part(names, boards, whole) for names in chunks]
 

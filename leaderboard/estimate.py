@@ -146,14 +146,18 @@ def centres(returns: Sequence[Sequence[float]], task: Scored) -> Array:
 def ends(drawn: Array) -> Array:
     """The 2.5th and the 97.5th percentile of each row, shape (2, rows), to the last bit those of `np.quantile`.
 
-    That one turns its rows to columns and back, which takes a third of its time.
+    That one looks for all places at once, for which numpy has no fast way.
     """
-    place = np.array(ENDS) * (drawn.shape[1] - 1)
-    below = np.floor(place).astype(np.intp)
-    above, share = np.minimum(below + 1, drawn.shape[1] - 1), (place - below)[:, np.newaxis]
-    parted = np.partition(drawn, np.concatenate([below, above]), axis=1).T
-    first, last = parted[below], parted[above]
-    found: Array = np.where(share < 0.5, first + (last - first) * share, last - (last - first) * (1 - share))
+    return np.array([_end(drawn, share * (drawn.shape[1] - 1)) for share in ENDS])
+
+
+def _end(drawn: Array, place: float) -> Array:
+    """What stands at a place of each row when it is sorted; between two values, as far between them as the place is."""
+    below = int(place)
+    above, share = min(below + 1, drawn.shape[1] - 1), place - below
+    parted = np.partition(drawn, above, axis=1)
+    first, last = parted[:, : below + 1].max(axis=1), parted[:, above]
+    found: Array = first + (last - first) * share if share < 0.5 else last - (last - first) * (1 - share)
     return found
 
 

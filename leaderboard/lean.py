@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from evaluator.model.result import Cost, Provenance, Result
+from evaluator.model.sealing import secret_hash
 
 Value = TypeVar("Value")
 # One set for all of them: each one of its own would be as large as the returns.
@@ -28,7 +29,8 @@ class Lean:
             return result
         # Nobody else has seen it yet. As a copy, each would be made twice.
         known = result.__dict__
-        known["seeds"] = ()
+        # Those of a revealed season are the same for all, which is how its boards know that they can be paired.
+        known["seeds"] = self._one(result.seeds) if secret_hash(result.beacon) else ()
         known["returns"] = array("d", known["returns"])
         known["lengths"] = _counts(known["lengths"])
         known["limits"] = self._kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)

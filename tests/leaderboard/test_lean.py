@@ -15,6 +15,7 @@ from tests.leaderboard_pages.everything import render
 
 BY_RETURN = make.task()
 BY_LENGTH = make.task(anchors=None, metrics=(Metric(name="Length", kind="mean_length", direction="lower"),))
+REVEALED = {"beacon": "sealed-" + "a" * 64, "seeds": [f"{number:032x}" for number in range(6)]}
 WHO = [make.entry(name) for name in ("alice", "bob", "carol")]
 
 
@@ -41,6 +42,21 @@ def test_every_page_and_document_says_the_same(task):
 
     assert len(whole) > 20
     assert lean == whole
+
+
+def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
+    luck = [10.0, -20.0, 30.0, -40.0, 50.0, -60.0]
+    found = [
+        make.result(who, [one + better + 0.1 * (place % 3) for place, one in enumerate(luck)], **REVEALED)
+        for who, better in zip(WHO, (0.0, 1.0, 2.0), strict=True)
+    ]
+
+    def ranks(results):
+        return [(row.rank_low, row.rank_high) for row in standings(make.challenge(), WHO, results, official=True).tasks[0].rows]
+
+    whole = ranks(found)
+    assert whole == [(1, 1), (2, 2), (3, 3)]
+    assert ranks([Lean()(Result.model_validate(one.document())) for one in found]) == whole
 
 
 def test_seeds_are_dropped_and_what_is_equal_is_kept_once():

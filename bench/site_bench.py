@@ -29,6 +29,7 @@ from playwright.sync_api import Response, sync_playwright
 from bench import rank_bench
 from evaluator.host.folder import read_folder
 from evaluator.host.load import read_challenge
+from evaluator.host.pins import pinned_environment
 from evaluator.model.challenge import Challenge
 from evaluator.model.result import Result
 
@@ -106,7 +107,9 @@ def build(place: Path) -> dict[str, float]:
 
 def _build(place: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "scripts.cli", "site", "build", "--official"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PULLRANK_SITE_URL": "https://board.example/"}
+    # As from a shell: the bench pins its own arithmetic, and the command says for itself what it needs.
+    own = {name: value for name, value in os.environ.items() if name not in pinned_environment()}
+    environment = {**own, "PYTHONPATH": str(ROOT), "PULLRANK_SITE_URL": "https://board.example/"}
     before = _yardstick()
     begun, peak = time.perf_counter(), 0
     done = subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.DEVNULL)

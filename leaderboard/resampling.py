@@ -46,8 +46,8 @@ RESAMPLES = 2000
 ROWS = 32
 # Bits of a float's whole numbers.
 BITS = 53
-# Steps are powers of two, and those below that have no inverse.
-_LEAST = -900
+# Steps are powers of two; below that one a float loses digits.
+_LEAST = -1000
 # Cut from each end for the interquartile mean.
 QUARTER = 0.25
 

@@ -12,7 +12,7 @@ from typer.exceptions import TyperException
 
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
 
-# Verb to whether its arithmetic must be pinned: what steps environments, and what rates players.
+# Verb to whether its arithmetic must be pinned: what steps environments, and what rates players. `site` looks for itself.
 VERBS = {
     "new": False,
     "check": False,
@@ -22,7 +22,7 @@ VERBS = {
     "rank": True,
     "verify": True,
     "plan": True,
-    "site": True,
+    "site": False,
     "demo": True,
     "probe": False,
     "schemas": False,
@@ -55,6 +55,9 @@ def build(verb: str | None) -> typer.Typer:
 
 def main() -> NoReturn:
     """Run the command and exit."""
+    # Before anybody imports numpy. Two processes share the work, and threads that wait for each other on a busy machine
+    # take ten times as long.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
     verb = words[0] if words else None
     signal.signal(signal.SIGTERM, _interrupt)

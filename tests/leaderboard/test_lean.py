@@ -52,7 +52,9 @@ def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
     ]
 
     def ranks(results):
-        return [(row.rank_low, row.rank_high) for row in standings(make.challenge(), WHO, results, official=True).tasks[0].rows]
+        return [
+            (row.rank_low, row.rank_high) for row in standings(make.challenge(), WHO, results, official=True).tasks[0].rows
+        ]
 
     whole = ranks(found)
     assert whole == [(1, 1), (2, 2), (3, 3)]

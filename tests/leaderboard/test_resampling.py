@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from leaderboard import resampling
@@ -75,3 +77,29 @@ def test_tasks_are_resampled_apart():
     returns = [np.arange(50.0).tolist()]
 
     assert (drawn(returns, make.task("a")) != drawn(returns, make.task("b"))).any()
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=60),
+    st.sampled_from(["mean", "iqm"]),
+)
+def test_the_order_of_addition_does_not_matter(values, scoring):
+    ordered = np.sort(values)[np.newaxis]
+    size, kept = len(values), len(values) - 2 * resampling.trimmed(len(values), scoring)
+    table = resampling.counts(size, scoring, resampling.stream("test"))
+    steps = []
+
+    class Recorded(np.ndarray):
+        def __matmul__(self, other):
+            steps.append(np.asarray(self))
+            return np.asarray(self) @ np.asarray(other)
+
+    found = resampling._means(ordered.view(Recorded), table, kept)
+
+    ((whole,),) = steps
+    sums = [sum(int(step) * int(count) for step, count in zip(whole, column, strict=True)) for column in table.T[:5]]
+    assert all(abs(one) < 1 << resampling.BITS for one in sums)
+    assert (whole @ table)[:5].tolist() == sums
+    assert np.asarray(found)[0] == pytest.approx(
+        ordered[0] @ table / kept, rel=1e-9, abs=1e-290 + 1e-12 * np.abs(ordered).max()
+    )

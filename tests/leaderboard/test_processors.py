@@ -1,0 +1,51 @@
+"""Scores, intervals and comparisons are the same on every processor, without anything pinned."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from evaluator.host.pins import pinned_environment
+
+ROOT = Path(__file__).parents[2]
+PROFILES = {
+    "all that is pinned for environments": pinned_environment(),
+    "another BLAS kernel, and two threads": {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "2"},
+    "a BLAS kernel of old": {"OPENBLAS_CORETYPE": "Prescott"},
+    "numpy without its fast loops": {"NPY_DISABLE_CPU_FEATURES": pinned_environment()["NPY_DISABLE_CPU_FEATURES"]},
+    "a C library without AVX2 and FMA": {"GLIBC_TUNABLES": pinned_environment()["GLIBC_TUNABLES"]},
+}
+# All numbers of boards of a few sizes, to the last bit.
+MEASURE = """
+import hashlib
+import numpy as np
+from leaderboard.estimate import critical, estimates
+from leaderboard.significance import compare
+from tests.leaderboard import make
+
+random, found = np.random.default_rng(1), hashlib.sha256()
+for size in (1, 2, 37, 100, 1000):
+    for score in ("mean", "iqm"):
+        for bounds in (None, (-400, 400)):
+            returns = random.normal(scale=50, size=(70, size)).tolist()
+            measured = estimates(returns, make.task(score=score, bounds=bounds))
+            for one in (*measured, *compare(measured), critical(measured.size)):
+                found.update(np.asarray(one).tobytes())
+print(found.hexdigest())
+"""
+
+
+def measured(profile: dict[str, str]) -> str:
+    own = {name: value for name, value in os.environ.items() if name not in pinned_environment()}
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE], cwd=ROOT, env={**own, **profile}, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_numbers_are_the_same_under_every_profile() -> None:
+    expected = measured({})
+
+    assert len(expected) == 65
+    for name, profile in PROFILES.items():
+        assert measured(profile) == expected, name

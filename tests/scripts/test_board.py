@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from scripts.board import Board, open_board
+from scripts.commands.site import hangs_on_processor
 from tests.leaderboard import make
+from tests.scripts.boards import GAMES, game_board
 
 AGENT = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"
 
@@ -42,3 +44,14 @@ def test_a_board_that_is_only_shown_keeps_no_files_and_the_same_digest(clone):
 
     assert (len(whole.folder.blobs), len(lean.folder.blobs)) == (2, 0)
     assert lean.entry() == whole.entry()
+
+
+def test_a_site_is_pinned_where_players_are_rated_or_environments_stepped(tmp_path: Path) -> None:
+    root = game_board(tmp_path)
+    assert hangs_on_processor(open_board(root))
+
+    (root / "challenge.yml").write_text(GAMES.partition("  - id: tictactoe")[0])
+    assert not hangs_on_processor(open_board(root))
+
+    (root / "traces").mkdir()
+    assert hangs_on_processor(open_board(root))

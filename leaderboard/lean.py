@@ -28,14 +28,13 @@ class Lean:
         if result.sealed is not None or not result.seeds:
             return result
         # Nobody else has seen it yet. As a copy, each would be made twice.
-        known = result.__dict__
+        known, kept = result.__dict__, self._kept
         # Those of a revealed season are the same for all, which is how its boards know that they can be paired.
         known["seeds"] = self._one(result.seeds) if secret_hash(result.beacon) else ()
         known["returns"] = array("d", known["returns"])
         known["lengths"] = _counts(known["lengths"])
-        known["limits"] = self._kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
-        known["versions"] = self._kept.setdefault(tuple(result.versions.items()), result.versions)
-        kept = self._kept
+        known["limits"] = kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
+        known["versions"] = kept.setdefault(tuple(result.versions.items()), result.versions)
         for name in _SHARED:
             value = known[name]
             known[name] = kept.setdefault(value, value)

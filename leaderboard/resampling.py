@@ -44,6 +44,8 @@ class Scored(Protocol):
 RESAMPLES = 2000
 # Results of one product: half a megabyte of scores, which stay in a processor's cache for what is made of them.
 ROWS = 32
+# Resamples drawn at once, since what they are made of takes several times their memory.
+SLAB = 40
 # Bits of a float's whole numbers.
 BITS = 53
 # Steps are powers of two; below that one a float loses digits.
@@ -107,9 +109,12 @@ def counts(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
         Shape (size, RESAMPLES); those of a resample add up to as many values as are kept.
     """
     cut = trimmed(size, scoring)
-    copies = random.multinomial(size, np.full(size, 1 / size), size=RESAMPLES)
-    kept_up_to = np.clip(np.cumsum(copies, axis=1), cut, size - cut)
-    return np.ascontiguousarray(np.diff(kept_up_to, axis=1, prepend=cut).T, dtype=np.float64)
+    table = np.empty((size, RESAMPLES))
+    for begin in range(0, RESAMPLES, SLAB):
+        copies = random.multinomial(size, np.full(size, 1 / size), size=SLAB)
+        kept_up_to = np.clip(np.cumsum(copies, axis=1), cut, size - cut)
+        table[:, begin : begin + SLAB] = np.diff(kept_up_to, axis=1, prepend=cut).T
+    return table
 
 
 def resampled_scores(returns: Sequence[Sequence[float]], task: Scored) -> Iterator[tuple[Indices, Array]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leaderboard.figures import Scale
-from leaderboard.resampling import Array
+from leaderboard.resampling import Array, by_length, sample
 from leaderboard.standings import Estimate
 
 BINS, HEIGHT = 24, 20
@@ -50,15 +50,12 @@ def spreads(samples: Sequence[Sequence[float]]) -> list[tuple[Spread, str]]:
     Args:
         samples: the returns of each result, at least one each.
     """
-    alike: dict[int, list[int]] = {}
-    for index, one in enumerate(samples):
-        alike.setdefault(len(one), []).append(index)
     found: dict[int, tuple[Spread, str]] = {}
-    for count, chosen in alike.items():
-        ordered = np.sort(np.concatenate([samples[i] for i in chosen], dtype=np.float64).reshape(-1, count), axis=1)
+    for chosen in by_length(samples):
+        ordered = sample([samples[i] for i in chosen], None)
         # The greatest returns that there are have no number for their width.
         with np.errstate(all="ignore"):
-            found |= zip(chosen, zip(_spreads(ordered), _outlines(ordered), strict=True), strict=True)
+            found |= zip(chosen.tolist(), zip(_spreads(ordered), _outlines(ordered), strict=True), strict=True)
     return [found[index] for index in range(len(samples))]
 
 

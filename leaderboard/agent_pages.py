@@ -12,7 +12,7 @@ from evaluator.model.verdict import Verdict
 from leaderboard import agent_figures, episodes, figures, game_figures, links, words
 from leaderboard.agent_commands import badges, commands
 from leaderboard.agent_past import by_agent, past
-from leaderboard.agent_rows import VERDICTS, Drawn, Rows, codes, drawn, facts, heads
+from leaderboard.agent_rows import VERDICTS, Drawn, Rows, codes, draw, facts, heads
 from leaderboard.agent_sources import sources
 from leaderboard.api import text
 from leaderboard.cards import HOME, card_files
@@ -35,7 +35,7 @@ def render(standings: Standings, context: PageContext, share: Share = WHOLE) -> 
     shown = profiles(standings, share)
     show = _Agents(standings, context, shown)
     for batch in batches(shown):
-        returns = drawn([result for profile in batch for _, result in _measured(profile)])
+        returns = draw([result for profile in batch for _, result in _measured(profile)])
         for profile in batch:
             yield show.present(profile, returns)
     for gone in share.of(context.departed):

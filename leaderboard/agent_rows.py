@@ -69,7 +69,7 @@ class _Frame:
     """After the point of a return."""
 
 
-def drawn(results: Sequence[Result]) -> Drawn:
+def draw(results: Sequence[Result]) -> Drawn:
     """The returns of some results, at least one each: of many at once, since the first of them takes as long as all."""
     return dict(zip(map(id, results), agent_figures.spreads([one.returns for one in results]), strict=True))
 

@@ -32,12 +32,11 @@ class Lean:
         # Those of a revealed season are the same for all, which is how its boards know that they can be paired.
         known["seeds"] = self._one(result.seeds) if secret_hash(result.beacon) else ()
         known["returns"] = array("d", known["returns"])
-        known["lengths"] = _counts(known["lengths"])
+        known["lengths"] = _lengths(known["lengths"])
         known["limits"] = kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
         known["versions"] = kept.setdefault(tuple(result.versions.items()), result.versions)
         for name in _SHARED:
-            value = known[name]
-            known[name] = kept.setdefault(value, value)
+            known[name] = self._one(known[name])
         origin = result.provenance.__dict__
         origin["commit"], origin["run_url"] = self._one(origin["commit"]), self._one(origin["run_url"])
         for part, fields in ((result, FIELDS), (result.cost, COST), (result.provenance, ORIGIN)):
@@ -49,7 +48,7 @@ class Lean:
         return found
 
 
-def _counts(lengths: Sequence[int]) -> "array[int]":
+def _lengths(lengths: Sequence[int]) -> "array[int]":
     try:
         return array("I", lengths)
     except OverflowError:

@@ -90,7 +90,7 @@ def sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
     Returns:
         Ascending values, shape (results, episodes) or (results, episodes + 2).
     """
-    values = np.array(returns, dtype=np.float64)
+    values = np.concatenate(returns, dtype=np.float64).reshape(len(returns), -1)
     if bounds:
         values = np.hstack([values, np.tile(np.array(bounds, dtype=np.float64), (len(values), 1))])
     return np.sort(values, axis=1)

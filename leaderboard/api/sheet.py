@@ -52,10 +52,10 @@ def columns(task: Task, rows: Sequence[Row]) -> Columns:
         "rank_low": text.bare([row.rank_low for row in rows]),
         "rank_high": text.bare([row.rank_high for row in rows]),
         "with_leader": text.bare([row.with_leader for row in rows]),
-        "score": _known(one.score for one in estimates),
-        "low": _known(one.low for one in estimates),
-        "high": _known(one.high for one in estimates),
-        **{f"{METRIC}{name}": _known(own) for name, own in zip(further, values, strict=True)},
+        "score": text.bare([one.score for one in estimates]),
+        "low": text.bare([one.low for one in estimates]),
+        "high": text.bare([one.high for one in estimates]),
+        **{f"{METRIC}{name}": text.bare(own) for name, own in zip(further, values, strict=True)},
         "attempts": text.bare([row.attempts for row in rows]),
         "episodes": text.bare([counted if result.sealed else len(result.returns) for result in results]),
         # A result's file is found by its key, and its path says whose it is.
@@ -67,11 +67,6 @@ def columns(task: Task, rows: Sequence[Row]) -> Columns:
         "steps": text.bare([cost.steps for cost in costs]),
         "medal": [_WON[_medal(row)] for row in rows],
     }
-
-
-def _known(values: Iterable[float]) -> list[str]:
-    """With null for NaN, which alone is unlike itself: what there is not."""
-    return text.bare([value if value == value else None for value in values])
 
 
 def _medal(row: Row) -> str | None:

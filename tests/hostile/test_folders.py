@@ -2,8 +2,10 @@
 
 import os
 import socket
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,18 @@ def folder_of(root: Path, manifest: str | bytes = GOOD, **files: str | bytes) ->
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content.encode() if isinstance(content, str) else content)
     return folder
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root reads everything; it looks with the rights of nobody. Everybody else keeps their own."""
+    mine = os.geteuid()
+    if mine == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(mine)
 
 
 def refusal(folder: Path, limits: SubmissionLimits = LIMITS) -> list[str]:
@@ -273,12 +287,13 @@ def test_device_is_refused(tmp_path: Path) -> None:
     assert refusal(folder) == ["null: is neither a file nor a folder; remove it"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_unreadable_file_is_refused(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, secret="x")
-    (folder / "secret").chmod(0)
+    # In a folder of its own, since nobody may enter those of pytest.
+    with as_nobody(), tempfile.TemporaryDirectory() as place:
+        folder = folder_of(Path(place), secret="x")
+        (folder / "secret").chmod(0)
 
-    assert refusal(folder) == ["secret: cannot be read (Permission denied); make it readable or remove it"]
+        assert refusal(folder) == ["secret: cannot be read (Permission denied); make it readable or remove it"]
 
 
 def test_too_many_files_are_refused_without_reading_them_all(tmp_path: Path) -> None:

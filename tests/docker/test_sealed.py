@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.host.choose import Chosen
 from evaluator.host.folder import read_folder
 from evaluator.host.pins import pinned_environment
 from evaluator.host.secret import VARIABLE, Secret
@@ -54,7 +55,7 @@ print(json.dumps({"score": 0}))
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def board(tmp_path_factory: pytest.TempPathFactory, docker: Chosen) -> Iterator[Path]:
     """A board on which two entries were played in docker and recorded as the official run records them."""
     root = tmp_path_factory.mktemp("board")
     (root / "challenge.yml").write_text(CHALLENGE)

@@ -1,12 +1,9 @@
 """Which sandbox: the one asked for, or the best there is, with one line why."""
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluator.host import image
-from evaluator.host.container import Engine, EngineError
-from evaluator.host.jail import RUNTIMES, Jail, Walls
+from evaluator.host.answers import EngineError
 from evaluator.host.process import ProcessSandbox
 from evaluator.host.sandbox import Opener
 from evaluator.model.result import SandboxKind
@@ -49,17 +46,8 @@ def _process(notice: str) -> Chosen:
 
 
 def _container(kind: SandboxKind, base: str, tell: Callable[[str], None], over_socket: bool | None) -> Chosen:
-    engine = Engine()
-    runtime = RUNTIMES[kind]
-    if runtime and runtime not in engine.runtimes():
-        raise EngineError(f"the engine has no runtime {runtime}; install gVisor and name it in daemon.json")
-    engine.reap()
-    walls = Walls(
-        engine=engine,
-        image=image.ensure(engine, base, tell),
-        with_extras=functools.cache(functools.partial(image.ensure_with, engine, base, tell)),
-        kind=kind,
-        over_socket=engine.is_local if over_socket is None else over_socket,
-    )
-    opener = functools.partial(Jail, walls)
-    return Chosen(kind=kind, opener=opener, base=image.base_identity(engine, base), notice=None)
+    # Docker's client is imported only where it is asked: the process sandbox starts without it.
+    from evaluator.host.choose_container import open_container
+
+    opener, identity = open_container(kind, base, tell, over_socket)
+    return Chosen(kind=kind, opener=opener, base=identity, notice=None)

@@ -1,9 +1,11 @@
 """The one owner of the container engine: connecting, building, running locked down, measuring, reaping."""
 
 import contextlib
+import functools
 import io
 import json
 import math
+import secrets
 import sys
 import threading
 import time
@@ -19,11 +21,12 @@ from docker.types import LogConfig, Ulimit
 from docker.utils import kwargs_from_env
 
 from evaluator.host.answers import EngineError as EngineError
-from evaluator.host.answers import Stored, build_failure
+from evaluator.host.answers import Stored, build_failure, complaints, digest_of, pushed_digest
 from evaluator.host.owner import Owner as Owner
 from evaluator.host.owner import is_orphan
 from evaluator.host.owner import this_process as this_process
 from evaluator.host.sandbox import Usage
+from evaluator.host.seccomp import profile
 from evaluator.host.usage import peak_from_cgroup, read_usage
 from evaluator.model.challenge import Limits
 
@@ -33,12 +36,16 @@ _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestExce
 _MIB = 1 << 20
 # Not found, or its removal is under way: another evaluator reaps the same orphan.
 _GONE = (404, 409)
+GVISOR = "runsc"
 # gVisor's own kernel is a process of the same cgroup: with 50 it dies at start when its runtime wants another thread.
 GVISOR_THREADS = 200
 # By how much the news of a kill for memory may come after that of the end: one in ten did under load.
 LATE_SECONDS = 0.3
 # How long a step of a build may be silent: fetching and compiling large packages says nothing for minutes.
 BUILD_SECONDS = 1800
+# Of nobody else: systemd's table of ids (https://systemd.io/UIDS-GIDS/) has this range as unused.
+UIDS = range(1_879_048_192, 2_147_483_647)
+NARROW_UIDS = range(10_000, 60_000)
 ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
 
 
@@ -73,6 +80,11 @@ class Engine:
         """Names of the runtimes the engine knows."""
         with _translated("ask the engine for its runtimes"):
             return frozenset(self._api.info().get("Runtimes", {}))
+
+    def complaints(self) -> list[str]:
+        """What is wrong with the engine itself, a line each: too old, or built without what holds an agent."""
+        with _translated("ask the engine how old it is"):
+            return complaints(self._api.version(), self._api.info())
 
     def image_id(self, reference: str) -> str | None:
         """The id of a local image; None where there is none."""
@@ -152,18 +164,15 @@ class Engine:
         with _translated(f"fetch {reference}"):
             self._api.pull(reference, auth_config=credentials)
             self._name(reference, name)
-            found = self._api.inspect_image(reference)["RepoDigests"]  # type: ignore[no-untyped-call]
-        return str(found[0]).partition("@")[2]
+            found = self._api.inspect_image(reference).get("RepoDigests") or ()  # type: ignore[no-untyped-call]
+        return digest_of(reference, found)
 
     def push(self, name: str, target: str, credentials: dict[str, str] | None) -> str:
         """Push an image as `target`; returns its digest."""
         with _translated(f"push {target}"):
             self._name(name, target)
             said = list(self._api.push(target, stream=True, decode=True, auth_config=credentials))
-        for event in said:
-            if digest := event.get("aux", {}).get("Digest"):
-                return str(digest)
-        raise EngineError(f"could not push {target}: {next((e['error'] for e in said if 'error' in e), 'no digest')}"[:300])
+        return pushed_digest(target, said)
 
     def _name(self, image: str, name: str) -> None:
         repository, _, tag = name.rpartition(":")
@@ -172,14 +181,14 @@ class Engine:
     def create(self, image: str, command: list[str] | None, limits: Limits, options: dict[str, Any]) -> str:
         """A locked-down container, not yet started; without a command it runs the image's own.
 
-        `options`: environment, binds, runtime, stdin; the image's own working_dir where none is named.
+        `options`: environment, binds, runtime, stdin, loopback; the image's own working_dir where none is named.
         """
         owner = this_process()
         with _translated("create the sandbox container"):
             made = self._api.create_container(
                 image,
                 command,
-                user="65534:65534",
+                user=self._a_user(),
                 environment=options["environment"],
                 hostname="sandbox",
                 stdin_open=options["stdin"],
@@ -187,10 +196,28 @@ class Engine:
                 working_dir=options.get("working_dir"),
                 labels={LABEL: json.dumps(vars(owner), sort_keys=True)},
                 host_config=self._api.create_host_config(
-                    **locked_down(limits, options["runtime"]), binds=options["binds"], runtime=options["runtime"]
+                    **locked_down(limits, options["runtime"], loopback=options["loopback"]),
+                    binds=options["binds"],
+                    runtime=options["runtime"],
                 ),
             )
         return str(made["Id"])
+
+    def _a_user(self) -> str:
+        """A uid and gid that no other container has.
+
+        The kernel counts inotify instances, pages of pipes and pending signals for each uid: what one has taken, another
+        of that uid does not get.
+        """
+        number = str(secrets.choice(NARROW_UIDS if self._is_mapped else UIDS))
+        return f"{number}:{number}"
+
+    @functools.cached_property
+    def _is_mapped(self) -> bool:
+        """Whether the engine gives containers a user namespace, which knows the first 65,536 ids only."""
+        with _translated("ask the engine for its security options"):
+            options = self._api.info().get("SecurityOptions") or ()
+        return any(option.startswith(("name=userns", "name=rootless")) for option in options)
 
     def attach(self, container: str, *, stdin: bool) -> Any:
         """The raw socket of the container's standard streams; output is multiplexed."""
@@ -258,9 +285,10 @@ class Engine:
         self._api.close()
 
 
-def locked_down(limits: Limits, runtime: str | None = None) -> dict[str, Any]:
+def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = False) -> dict[str, Any]:
     """The engine's settings for an untrusted container."""
-    kernel_threads = GVISOR_THREADS if runtime == "runsc" else 0
+    is_gvisor = runtime == GVISOR
+    kernel_threads = GVISOR_THREADS if is_gvisor else 0
     memory = limits.memory_mib * _MIB
     return {
         "network_mode": "none",
@@ -271,7 +299,7 @@ def locked_down(limits: Limits, runtime: str | None = None) -> dict[str, Any]:
         "read_only": True,
         "tmpfs": {"/tmp": f"rw,noexec,nosuid,nodev,size={limits.tmpfs_mib}m,mode=1777"},
         "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],
+        "security_opt": ["no-new-privileges", f"seccomp={profile(loopback=loopback, is_gvisor=is_gvisor)}"],
         "init": True,
         "ipc_mode": "none",
         "log_config": LogConfig(type="none"),

@@ -194,6 +194,7 @@ def _cell(contender: Contender, room: Path, limits: Limits) -> Cell:
         environment=pinned_environment(),
         adapter=submission.adapter,
         extras=submission.needs,
+        loopback=submission.connects_to_itself,
         image=contender.folder.image,
         wall_seconds=WALL_FACTOR * limits.wall_seconds + WALL_SPARE,
     )

@@ -112,6 +112,7 @@ def _in_sandbox(order: Order, opener: Opener, room: Path, progress: Callable[[in
         environment=pinned_environment(),
         adapter=folder.submission.adapter,
         extras=folder.submission.needs,
+        loopback=folder.submission.connects_to_itself,
         image=folder.image,
     )
     sandbox = opener(cell)

@@ -1,4 +1,4 @@
-"""How the trusted side says, to itself, that the untrusted side is at fault."""
+"""What ends an evaluation: faults of the untrusted side, and a task that cannot be played."""
 
 from evaluator.model.verdict import Verdict
 
@@ -13,3 +13,7 @@ class FaultError(Exception):
 
 class HangupError(Exception):
     """The sandbox closed its end. What that means is for the sandbox's owner to find out."""
+
+
+class WorldError(Exception):
+    """The task's environment cannot be made; the host must mend challenge.yml."""

@@ -13,6 +13,10 @@ from evaluator.model.names import SEGMENT
 from evaluator.model.reference import parse_reference
 from evaluator.model.submission import MANIFEST_NAME, OF_MODELS, Blob, Kind, Submission, submission_digest
 
+# Git LFS's specification: a pointer's first line, today's and the one before it, and what it is always smaller than.
+_POINTERS = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
+POINTER_BYTES = 1024
+POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for it, then commit the file itself"
 MAX_DEPTH = 6
 # Python leaves these beside every run; they are never part of an agent, here or in the evaluation.
 IGNORED = frozenset({"__pycache__"})
@@ -61,6 +65,7 @@ def assemble(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> Folder:
         LoadError: the manifest is missing or wrong, or the entry is not a text file of the folder.
     """
     check_sizes(blobs, limits)
+    _check_bytes(blobs)
     content = {blob.path: blob.content for blob in blobs}
     if MANIFEST_NAME not in content:
         raise LoadError(f"{MANIFEST_NAME}: is missing; write it, or let 'pullrank new' do so")
@@ -82,6 +87,17 @@ def check_sizes(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> None:
         other = seen.setdefault(blob.path.casefold(), blob.path)
         if other != blob.path:
             raise LoadError(f"{blob.path}: differs from {other} only by case; rename one")
+
+
+def is_pointer(content: bytes) -> bool:
+    """Whether these are the few lines that Git LFS commits in place of a file."""
+    return len(content) < POINTER_BYTES and content.startswith(_POINTERS)
+
+
+def _check_bytes(blobs: tuple[Blob, ...]) -> None:
+    for blob in blobs:
+        if is_pointer(blob.content):
+            raise LoadError(f"{blob.path}: {POINTER_FAULT}")
 
 
 def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:

@@ -1,45 +1,17 @@
-"""The evaluator image: what goes into it, what it is called, and building it when it is not there."""
+"""The evaluator image: what it is called, and building it when it is not there."""
 
 import hashlib
 import io
 import os
 import tarfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from evaluator.host.container import Engine, EngineError
+from evaluator.host.image_files import build_context
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "pullrank-evaluator"
 # The environment variable that names one more package index for building: the usual one has no CPU build of torch.
 WHEELS = "PULLRANK_WHEELS"
-
-
-def sandbox_sources() -> dict[str, bytes]:
-    """Everything of ours that an agent shares its room with: path in the image's build context to bytes."""
-    evaluator = ROOT / "evaluator"
-    files = [evaluator / "__init__.py", evaluator / "wire.py", *sorted((evaluator / "sandbox").rglob("*.py"))]
-    return {str(path.relative_to(ROOT)): path.read_bytes() for path in files}
-
-
-def lock(extra: str) -> bytes:
-    """What an extra installs, with hashes."""
-    return (ROOT / "evaluator" / "extras" / f"{extra}.txt").read_bytes()
-
-
-def build_context(extras: Sequence[str] = ()) -> dict[str, bytes]:
-    """The files the image is built from: those of an image without extras know nothing of any."""
-    evaluator = ROOT / "evaluator"
-    recipe = {name: (evaluator / name).read_bytes() for name in ("Dockerfile", "requirements.txt")}
-    return {**recipe, **{f"extra-{name}.txt": lock(name) for name in extras}, **sandbox_sources()}
-
-
-def default_base() -> str:
-    """The base image that the Dockerfile names, with its digest."""
-    for line in (ROOT / "evaluator" / "Dockerfile").read_text().splitlines():
-        if line.startswith("ARG BASE_IMAGE="):
-            return line.partition("=")[2]
-    raise ValueError("evaluator/Dockerfile has no 'ARG BASE_IMAGE=' line")
 
 
 def base_identity(engine: Engine, base: str) -> str:

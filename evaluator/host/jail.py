@@ -32,6 +32,8 @@ RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 LAST_WORDS_SECONDS = 2.0
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
+_MIB = 1 << 20
+_NEARLY_ALL = 0.95  # Of the limit: what is reclaimed at the last moment is not in the peak.
 # How the init process ends when what it is to start cannot be executed, or is not there.
 _NOT_RUN = (126, 127)
 
@@ -89,7 +91,9 @@ class Jail:
         if self._over_socket:
             binds[str(self._room / "channel")] = {"bind": "/channel", "mode": "ro"}
         address = "/channel/agent.sock" if self._over_socket else "-"
-        options: dict[str, Any] = {"binds": binds, "runtime": RUNTIMES[walls.kind], "stdin": not self._over_socket}
+        options: dict[str, Any] = {
+            "binds": binds, "runtime": RUNTIMES[walls.kind], "stdin": not self._over_socket, "loopback": cell.loopback,
+        }  # fmt: skip
         if cell.image is None:
             self.image_digest = _image(walls, cell)
             self._run(
@@ -163,15 +167,24 @@ class Jail:
             return FaultError(Verdict.OUTPUT_LIMIT, message)
         if self._watch.reason:
             return FaultError(Verdict.TIMEOUT, self._watch.reason)
-        if state.get("OOMKilled") or (
-            state.get("ExitCode") == _KILLED and self._id and self._engine.ran_out_of_memory(self._id)
-        ):
+        if state.get("OOMKilled") or (state.get("ExitCode") == _KILLED and self._ran_out_of_memory()):
             message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
             return FaultError(Verdict.OUT_OF_MEMORY, message)
         code = None if state.get("Running") else state.get("ExitCode")
         if self._own and code in _NOT_RUN and self._stream is None:
             return ExitError(f"the image's entrypoint cannot be run (exit code {code}); see the end of the log", code)
         return exit_fault(code)
+
+    def _ran_out_of_memory(self) -> bool:
+        """Whether a kill was the kernel's for lack of memory.
+
+        Under cgroup v2 the engine's event may never come (containerd #12380). Then a kill that was not ours, by a sandbox
+        that was last seen at its limit, is taken for it.
+        """
+        if self._id and self._engine.ran_out_of_memory(self._id):
+            return True
+        peak = self._watch.seen.peak_memory_bytes
+        return not self._killers and peak is not None and peak >= _NEARLY_ALL * self._limits.memory_mib * _MIB
 
     def _last_state(self) -> dict[str, Any]:
         """The container's state once it has ended, or after a while."""

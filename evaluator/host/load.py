@@ -6,6 +6,7 @@ from typing import Any, NewType, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from evaluator.host.local_code import with_code
 from evaluator.model.base import Frozen, explain
 from evaluator.model.challenge import Challenge
 from evaluator.model.moderation import Moderation
@@ -29,12 +30,17 @@ class LoadError(Exception):
 
 
 def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:
-    """The challenge in a document.
+    """The challenge in a document, with the digests of the host's own code that it names and that is here.
 
     Raises:
-        LoadError: it is not one.
+        LoadError: it is not one, or such code cannot be read.
     """
-    return _model(Challenge, content, name, MAX_CHALLENGE_BYTES)
+    challenge = _model(Challenge, content, name, MAX_CHALLENGE_BYTES)
+    try:
+        return with_code(challenge)
+    except OSError as error:
+        why = f"cannot be read ({error.strerror}), but a task of {name} is measured by it; make it readable"
+        raise LoadError(f"{error.filename}: {why}") from error
 
 
 def parse_submission(content: bytes, name: str = "submission.yml") -> Submission:

@@ -18,7 +18,7 @@ from evaluator import stops
 from evaluator.host.cgroup import Group
 from evaluator.host.channel import SocketStream, Stream, listen
 from evaluator.host.faults import FaultError, HangupError
-from evaluator.host.image import sandbox_sources
+from evaluator.host.image_files import sandbox_sources
 from evaluator.host.log import BoundedLog
 from evaluator.host.sandbox import Cell, Usage, exit_fault
 from evaluator.host.watch import Watchdog

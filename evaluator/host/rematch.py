@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from evaluator.host.games import Game, Replayed, openings, replay
-from evaluator.host.replay import Finding, Standing, first_line
+from evaluator.host.replay import Finding, Standing, first_line, stale
 from evaluator.host.seeds import opening_seeds
 from evaluator.model import canonical
 from evaluator.model.duel import Duel, End, Match, WantedDuel
@@ -38,9 +38,10 @@ def check_duel_claims(duel: Duel) -> Iterator[str]:
         runtime_digest=duel.runtime_digest,
         season=duel.season,
         beacon=duel.beacon,
+        protocol=duel.protocol,
     )
     if wanted.key() != duel.key:
-        yield "the key does not fit the players, game, runtime, season and beacon"
+        yield "the key does not fit the players, game, runtime, protocol, season and beacon"
     if duel.is_validation and digests[0] != digests[1]:
         yield "a player's two sides are two versions of it"
     if opening_seeds(duel.season, duel.beacon, digests, duel.task, 2 * len(duel.seeds)) != duel.seeds:
@@ -56,8 +57,9 @@ def verify_duel(path: str, content: bytes, game: Game | None) -> Finding:
         return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
     if faults:
         return Finding(path=path, standing=Standing.REFUTED, faults=tuple(faults))
-    if game is None or game.task.digest() != duel.task_digest:
-        return Finding(path=path, standing=Standing.STALE, faults=("the game's settings have changed since",))
+    if why := stale(duel, game.task if game else None):
+        return Finding(path=path, standing=Standing.STALE, faults=(why,))
+    assert game is not None
     if duel.verdict is not Verdict.OK:
         return Finding(path=path, standing=Standing.VERIFIED)
     try:

@@ -18,6 +18,9 @@ from evaluator.host.seeds import episode_seeds
 from evaluator.host.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.worlds import World
 from evaluator.model import canonical
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel
+from evaluator.model.protocol import PROTOCOL
 from evaluator.model.result import Result, Wanted
 from evaluator.model.script import ENVIRONMENTS, ScriptRecord, ScriptRules
 from evaluator.model.sealing import secret_hash
@@ -93,7 +96,7 @@ def check_claims(result: Result, secret: Secret | None = None) -> Iterator[str]:
     """What can be checked without an environment: the key and the seeds."""
     fields = {name: getattr(result, name) for name in Wanted.model_fields}
     if Wanted(**fields).key() != result.key:
-        yield "the key does not fit the submission, task, runtime, season and beacon"
+        yield "the key does not fit the submission, task, runtime, protocol, season and beacon"
     first = _first(result)
     if _seeds(result, secret, len(result.seeds), first) != result.seeds:
         yield "the seeds are not those that the beacon gives"
@@ -128,13 +131,23 @@ def verify(path: str, content: bytes, trace: bytes | None, world: World | None, 
         return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
     if faults:
         return Finding(path=path, standing=Standing.REFUTED, faults=tuple(faults))
-    if world is None or world.task.digest() != result.task_digest:
-        return Finding(path=path, standing=Standing.STALE, faults=("the task's settings have changed since",))
+    if why := stale(result, world.task if world else None):
+        return Finding(path=path, standing=Standing.STALE, faults=(why,))
+    assert world is not None
     if len(result.seeds) != world.task.counted:
         return Finding(path=path, standing=Standing.REFUTED, faults=("the number of episodes is not the task's",))
     if result.verdict is not Verdict.OK:
         return Finding(path=path, standing=Standing.VERIFIED)
     return _verify_trace(path, result, trace, world, secret)
+
+
+def stale(record: Result | Duel, task: Task | None) -> str | None:
+    """Why there is nothing to compare a record with; None where there is. `task`: the challenge's, if it has it still."""
+    if record.protocol > PROTOCOL:
+        return f"recorded under other rules: protocol {record.protocol} is newer than this evaluator; update it"
+    if task is None or task.digest() != record.task_digest:
+        return "recorded under other rules: the task's settings, or the host's code that it names, have changed since"
+    return None
 
 
 def _opened(result: Result, trace: bytes | None, secret: Secret) -> tuple[Result, bytes | None]:

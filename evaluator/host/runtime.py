@@ -1,30 +1,37 @@
 """What measures: its digest is part of every key, so a change of it makes old results stale by name."""
 
 import functools
-import hashlib
 import importlib.metadata
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from evaluator.host.image import ROOT, lock, sandbox_sources
+from evaluator.host import locks, protocol_1
+from evaluator.host.image_files import lock
 from evaluator.host.pins import pins_digest
+from evaluator.model import canonical
 from evaluator.model import extras as extras_model
+from evaluator.model.protocol import PROTOCOL
 
 PACKAGES = ("gymnasium", "numpy", "box2d", "pettingzoo")
 # The packages that an extra is asked for.
 LEADING = {"torch": ("torch",), "sb3": ("stable-baselines3", "torch"), "onnx": ("onnxruntime",), "grpc": ("grpcio",)}
 _PINNED = re.compile(r"^([a-z0-9-]+)==([^ ;]+)", re.MULTILINE)
-LOCK_FILES = ("requirements/runtime.txt", "evaluator/requirements.txt", "evaluator/Dockerfile")
 
 
 def runtime_digest(base: str) -> str:
-    """SHA-256 over lock files, sandbox sources and the base image's identity (`process` where there is none)."""
-    hasher = hashlib.sha256(base.encode())
-    files = {name: (ROOT / name).read_bytes() for name in LOCK_FILES} | sandbox_sources()
-    for path, content in sorted(files.items()):
-        hasher.update(f"\0{path}\0{len(content)}\0".encode() + content)
-    return hasher.hexdigest()
+    """What measures, by one name: the protocol, the packages that measure, the base image's identity (`process` if none).
+
+    The evaluator's own code is in it by the protocol's number alone; the image's name (`evaluator.host.image`) is of bytes.
+    """
+    packages = _measuring(locks.current())
+    if PROTOCOL == 1 and packages == _measuring(protocol_1.files()):
+        return protocol_1.runtime_digest(base)
+    return canonical.digest({"protocol": PROTOCOL, "base": base, "packages": packages})
+
+
+def _measuring(files: Mapping[str, bytes]) -> dict[str, list[str]]:
+    return {name: locks.measuring(files[name].decode()) for name in locks.FILES}
 
 
 def with_extras(digest: str, extras: Sequence[str]) -> str:
@@ -34,8 +41,14 @@ def with_extras(digest: str, extras: Sequence[str]) -> str:
 
 @functools.cache
 def lock_digests() -> dict[str, str]:
-    """The SHA-256 of each extra's lock."""
-    return {name: hashlib.sha256(lock(name)).hexdigest() for name in extras_model.EXTRAS}
+    """What stands for each extra's lock in a digest: a hash over the versions in it."""
+    return {name: _lock_digest(name) for name in extras_model.EXTRAS}
+
+
+def _lock_digest(extra: str) -> str:
+    versions_only = canonical.digest(locks.pins(lock(extra).decode()))
+    first, name = protocol_1.EXTRAS.get(extra, ("", ""))
+    return name if PROTOCOL == 1 and versions_only == first else versions_only
 
 
 def contents(extra: str) -> dict[str, str]:

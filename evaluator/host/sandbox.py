@@ -49,6 +49,8 @@ class Cell:
     """Runs an agent that was written for another system."""
     extras: tuple[str, ...] = ()
     """What the evaluator image is to hold besides the usual, by name."""
+    loopback: bool = False
+    """Whether its processes may speak with each other over 127.0.0.1."""
     image: OwnImage | None = None
     """The agent's own image, in which nothing of ours is run."""
     wall_seconds: float | None = None

@@ -58,6 +58,21 @@ def open_result(result: Result, secret: Secret) -> Result:
     return found
 
 
+def amended(result: Result, fields: dict[str, Any], secret: Secret) -> Result:
+    """A sealed result with other values of some public fields; its trace stays the file that it is.
+
+    Raises:
+        ValueError: as `open_result` does.
+    """
+    if result.sealed is None:
+        raise ValueError("only a sealed result can be opened and sealed anew")
+    whole = sealed({**open_result(result, secret).document(), **fields})
+    document = whole.document()
+    nonce, ciphertext = _encrypt(canonical.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", whole), secret)
+    part = {"score": result.sealed.score, "nonce": nonce, "ciphertext": ciphertext}
+    return sealed({**public_part(document, result.trace_sha256), "sealed": part})
+
+
 def open_trace(content: bytes, result: Result, secret: Secret) -> bytes:
     """The trace file of a result as it was before it was sealed.
 

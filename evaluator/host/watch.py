@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from evaluator.host.container import EngineError
+from evaluator.host.answers import EngineError
 from evaluator.host.sandbox import Usage
 from evaluator.model.challenge import Limits
 
@@ -42,7 +42,12 @@ class Watchdog:
     def _run(self) -> None:
         while not self._over.wait(PERIOD):
             with contextlib.suppress(EngineError):
-                self.seen = self._measure()
+                now = self._measure()
+                # A sandbox that has ended tells nothing any more: what it told before stands.
+                self.seen = Usage(
+                    cpu_seconds=now.cpu_seconds or self.seen.cpu_seconds,
+                    peak_memory_bytes=now.peak_memory_bytes or self.seen.peak_memory_bytes,
+                )
             self.reason = self._verdict()
             if self.reason:
                 self._stop()

@@ -11,6 +11,7 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
+from evaluator.host.faults import WorldError as WorldError
 from evaluator.host.seeds import environment_seed
 from evaluator.host.spaces import ActionDecoder, ObservationEncoder
 from evaluator.model.challenge import Task
@@ -18,10 +19,6 @@ from evaluator.model.challenge import Task
 # A host's own metric: episodes (see `evaluator.host.own`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]
 Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
-
-
-class WorldError(Exception):
-    """The task's environment cannot be made; the host must mend challenge.yml."""
 
 
 @dataclass(frozen=True, kw_only=True)

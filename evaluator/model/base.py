@@ -1,6 +1,5 @@
 """What all models share: frozen, closed, and errors that name the nearest known key."""
 
-import difflib
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -10,7 +9,9 @@ from pydantic_core import PydanticCustomError
 class Frozen(BaseModel):
     """A value: it cannot change, and it holds no field that its class does not name."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+    # A validator is built when the first document is read: a command reads few of all kinds. Docstrings become
+    # descriptions where schemas are generated, since looking for them takes as long as all else at import.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 _ADVICE = {
@@ -56,6 +57,8 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
     path = tuple(item["loc"])
     name = ".".join(str(step) for step in path) or "the document"
     if item["type"] == "extra_forbidden":
+        import difflib  # only for a fault
+
         known = _fields_at(model, path[:-1])
         near = difflib.get_close_matches(str(path[-1]), known, n=1)
         hint = f"did you mean '{near[0]}'?" if near else f"known keys are: {', '.join(known)}"

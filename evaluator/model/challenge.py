@@ -2,12 +2,12 @@
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from evaluator.model import canonical
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.metric import Metric, Terms, metrics_fault
-from evaluator.model.names import Line, LongLine, TaskId, Text, Url
+from evaluator.model.names import Digest, Line, LongLine, TaskId, Text, Url
 from evaluator.model.people import People
 from evaluator.model.phase import Phase, Quota, phase_fault
 from evaluator.model.running import Runners, Sealed
@@ -149,6 +149,8 @@ class Task(Frozen):
     """Games only: with more players than that, each plays the so many most informative ones."""
     anchor: LongLine | None = None
     """Games only: the player rated 0, an example's folder or `login/agent`; the first baseline that plays when left out."""
+    code_before: Digest | None = None
+    """The code of your own that results were measured by which do not name theirs, as `pullrank plan --explain` gives it."""
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
@@ -181,6 +183,19 @@ class Task(Frozen):
             raise ValueError(fault)
         return self
 
+    _code: str | None = PrivateAttr(default=None)
+
+    @property
+    def code(self) -> str | None:
+        """The digest of the host's own code that this task is measured by; None where there is none."""
+        return self._code
+
+    def with_code(self, code: str | None) -> Self:
+        """The same task, measured by code of that digest: the sources say it, and no document."""
+        task = self.model_copy()
+        task._code = code
+        return task
+
     @property
     def counted(self) -> int:
         """How many episodes make a score."""
@@ -193,9 +208,10 @@ class Task(Frozen):
 
     def measured(self) -> dict[str, Any]:
         """The settings that change what is measured; words, anchors and estimators are not among them."""
+        code = {"code": self._code} if self._code not in (None, self.code_before) else {}
         if self.game is not None:
             fields = {"game", "kwargs", "matches", "opening", "max_plies", "clock", "lanes", "seed_bits"}
-            return self.model_dump(mode="json", include=fields)
+            return {**self.model_dump(mode="json", include=fields), **code}
         fields = {
             "kwargs", "episodes", "max_episode_steps", "lanes", "clip", "grid", "reusable", "seed_bits",
         }  # fmt: skip
@@ -203,7 +219,7 @@ class Task(Frozen):
         fields |= {name for name in ("script",) if getattr(self, name) is not None}
         functions = sorted({m.kind for m in self.metrics if m.is_own})
         own = {"functions": functions} if functions else {}
-        return {"env": self.env_id, **self.model_dump(mode="json", include=fields), **own}
+        return {"env": self.env_id, **self.model_dump(mode="json", include=fields), **own, **code}
 
     def digest(self) -> str:
         """Hash over `measured()`: results of another digest are another task's."""

@@ -4,17 +4,18 @@ import enum
 import json
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from evaluator.model import canonical
 from evaluator.model.base import Frozen
 from evaluator.model.challenge import Limits
 from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
-from evaluator.model.result import LOG_TAIL, MESSAGE, PROTOCOL, Beacon, Class, Cost, Provenance, SandboxKind
+from evaluator.model.protocol import PROTOCOL
+from evaluator.model.result import LOG_TAIL, MESSAGE, Beacon, Class, Cost, Provenance, SandboxKind
 from evaluator.model.trace import Leaf
 from evaluator.model.verdict import Verdict
 
-SCHEMA = 1
+SCHEMA = 2
 Side = Literal[0, 1]
 
 
@@ -99,6 +100,8 @@ class Duel(Frozen):
 
     schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
     """Version of this form."""
+    protocol: int = Field(default=1, ge=1)
+    """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
     kind: Literal["duel"] = "duel"
     """Tells it from a result of one agent."""
     key: Digest
@@ -108,19 +111,19 @@ class Duel(Frozen):
     task: TaskId
     """The game's id."""
     task_digest: Digest
-    """The game's measured settings."""
+    """The game's measured settings, the source of a host's own code among them."""
     players: tuple[Player, Player]
     """The sides, in the order of `side_order`."""
     season: Line
     """The season it counts for."""
     beacon: Beacon
     """The later of the two players' beacons."""
-    beacon_verified: bool = False
-    """Whether GitHub signed both players' beacons."""
+    beacon_verified: bool | None = False
+    """Whether GitHub signed both players' beacons; null while GitHub was not asked about all of them."""
     sandbox: SandboxKind
     """What held the players."""
     runtime_digest: Digest
-    """Lock files, sandbox sources and base image."""
+    """What measured: the protocol, the packages that measure, the base image, and the players' extras."""
     verdict: Verdict
     """ok, or internal_error: what a player does is told by its matches."""
     message: str = Field(default="", max_length=MESSAGE)
@@ -148,6 +151,8 @@ class Duel(Frozen):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
+        if self.schema_version == 1 and self.protocol != 1:
+            raise ValueError("schema 1 is of protocol 1")
         if self.verdict not in (Verdict.OK, Verdict.INTERNAL_ERROR):
             raise ValueError("a duel is ok or our failure; a player's faults are told by its matches")
         if (self.verdict is Verdict.OK) != bool(self.matches):
@@ -157,6 +162,14 @@ class Duel(Frozen):
         if side_order(*self.players[0].name) > side_order(*self.players[1].name):
             raise ValueError("the sides are not in order")
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Schema 1 does not name the protocol, so that older files stay as they are."""
+        document: dict[str, Any] = serialise(self)
+        if self.schema_version == 1:
+            del document["protocol"]
+        return document
 
     @property
     def is_validation(self) -> bool:
@@ -214,8 +227,21 @@ def side_order(login: str, agent: str) -> tuple[str, str]:
 
 
 def duel_path(task_id: str, first: str, second: str, key: str) -> str:
-    """Where a duel lies; the names are `login+agent`, and neither a login nor an agent holds a `+`."""
-    return f"{safe_path_segment(task_id)}/{first}--{second}/{key[:12]}"
+    """Where a duel lies; the names are `login+agent`, and neither a login nor an agent holds a `+`.
+
+    Old logins hold several hyphens in a row: these are encoded, so that no two pairs of players share a folder.
+    """
+    return f"{safe_path_segment(task_id)}/{sides(first, second)}/{key[:12]}"
+
+
+def sides(first: str, second: str) -> str:
+    """Two players `login+agent` as one segment of a path."""
+    return f"{_side(first)}--{_side(second)}"
+
+
+def _side(name: str) -> str:
+    login, plus, agent = name.partition("+")
+    return f"{login.replace('--', '-%2D')}{plus}{agent}"
 
 
 def sealed_duel(fields: dict[str, Any]) -> Duel:
@@ -232,12 +258,14 @@ class WantedDuel(Frozen):
     task_digest: Digest
     """Which settings of the game."""
     runtime_digest: Digest
-    """Which lock files, sandbox sources and base image."""
+    """Which protocol, packages that measure and base image."""
     season: Line
     """Which season."""
     beacon: str
     """Which unforeseeable value."""
+    protocol: int = PROTOCOL
+    """By which rules; today's when left out."""
 
     def key(self) -> str:
         """The name of the wanted duel, 64 hex digits."""
-        return canonical.digest({"protocol": PROTOCOL, "kind": "duel", **self.model_dump(mode="json")})
+        return canonical.digest({"kind": "duel", **self.model_dump(mode="json")})

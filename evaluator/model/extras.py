@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 DEFAULT = "numpy"
+GRPC = "grpc"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,10 +22,10 @@ EXTRAS = {
     "torch": Extra(memory_mib=2048),
     "sb3": Extra(memory_mib=2048, contains=("torch",)),
     "onnx": Extra(memory_mib=1024),
-    "grpc": Extra(memory_mib=768),
+    GRPC: Extra(memory_mib=768),
 }
 # Which extra an adapter cannot do without.
-OF_ADAPTERS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": "grpc"}
+OF_ADAPTERS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": GRPC}
 
 
 def needed(adapter: str | None, extras: Iterable[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from evaluator.model.base import Frozen
-from evaluator.model.names import AgentName, Login, LongLine, Url
+from evaluator.model.names import AgentName, Digest, Login, LongLine, Url
 
 
 class Exclusion(Frozen):
@@ -50,6 +50,19 @@ class Verified(Frozen):
         return self.login.casefold() == login.casefold() and self.agent in (None, agent)
 
 
+class Rehearsal(Frozen):
+    """One version of an agent that the host entered to try the board, and withdrew. It only labels what is recorded."""
+
+    login: Login
+    """Whose."""
+    agent: AgentName
+    """Which folder."""
+    digest: Digest
+    """The version's digest, as its results have it."""
+    since: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+    """The day, in quotes: "2026-05-01"."""
+
+
 class Moderation(Frozen):
     """What the hosts decided about entries."""
 
@@ -57,6 +70,8 @@ class Moderation(Frozen):
     """In the order of the file; the first that covers an entry is shown."""
     verified: tuple[Verified, ...] = Field(default=(), max_length=10000)
     """Entries that the hosts vouch for."""
+    rehearsals: tuple[Rehearsal, ...] = Field(default=(), max_length=10000)
+    """Versions that the hosts entered to try the board; `pullrank rehearse` writes them."""
 
     def of(self, login: str, agent: str) -> Exclusion | None:
         """The exclusion of an entry, if there is one."""
@@ -65,3 +80,8 @@ class Moderation(Frozen):
     def vouched(self, login: str, agent: str) -> Verified | None:
         """Who vouches for an entry, if anybody does."""
         return next((item for item in self.verified if item.covers(login, agent)), None)
+
+    def rehearsed(self, login: str, agent: str) -> frozenset[str]:
+        """The digests of an agent's versions that were rehearsals; logins are compared without case."""
+        own = (one for one in self.rehearsals if one.login.casefold() == login.casefold() and one.agent == agent)
+        return frozenset(one.digest for one in own)

@@ -6,9 +6,15 @@ from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints
 
-# GitHub's own rule for logins: letters, digits, single inner hyphens, at most 39 characters. `[bot]` accounts never submit.
-LOGIN = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}")
+# What GitHub has given as logins: letters, digits and inner hyphens, old ones with several in a row, and '_' before the
+# short name of an enterprise that manages its users; at most 39 characters. `[bot]` accounts never submit.
+LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,37}[A-Za-z0-9])?")
 AGENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
+# A new agent's folder must not be named like a file: recorded results and the site put files beside such folders.
+# What was recorded under such a name before stays readable, so AGENT itself allows it.
+FILE_ENDINGS = (".json", ".html", ".md", ".svg", ".xml")
+NEW_AGENT = re.compile(rf"(?!.*(?:{'|'.join(re.escape(ending) for ending in FILE_ENDINGS)})$){AGENT.pattern}")
+ENDING_RULE = f"an agent's name must not end in {', '.join(FILE_ENDINGS[:-1])} or {FILE_ENDINGS[-1]}; rename the folder"
 TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,79}")
 SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
 INVISIBLE = re.compile(
@@ -44,7 +50,7 @@ def _matching(pattern: re.Pattern[str], rule: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-Login = Annotated[str, _matching(LOGIN, "a GitHub login: letters, digits and single hyphens, at most 39 characters")]
+Login = Annotated[str, _matching(LOGIN, "a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters")]
 AgentName = Annotated[str, _matching(AGENT, "1 to 40 lower-case letters, digits, '.', '_' or '-'")]
 TaskId = Annotated[str, _matching(TASK, "1 to 80 letters, digits or '_.:/-', beginning with a letter or digit")]
 Line = Annotated[str, StringConstraints(max_length=60), AfterValidator(_one_line)]
@@ -55,6 +61,11 @@ Url = Annotated[
     StringConstraints(max_length=300),
     _matching(re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?"), "an https:// address"),
 ]
+
+
+def is_named_like_a_file(agent: str) -> bool:
+    """Whether an agent's name ends as a file's that lies beside agents' folders, in whatever case."""
+    return agent.lower().endswith(FILE_ENDINGS)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -2,6 +2,7 @@
 
 import enum
 import json
+import re
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -17,18 +18,20 @@ from evaluator.model import canonical
 from evaluator.model.base import Frozen
 from evaluator.model.challenge import Limits
 from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.protocol import PROTOCOL
 from evaluator.model.script import ScriptRecord
 from evaluator.model.sealing import SealedPart
 from evaluator.model.verdict import Verdict
 
-SCHEMA = 1
-# Raised whenever the same agent on the same seeds could be measured differently: it is part of every key.
-PROTOCOL = 1
+SCHEMA = 2
 LOG_TAIL = 2000
 # Fields of later origin.
 _LATER = ("script", "sealed")
 MESSAGE = 1000
 
+
+# What the name of a try that failed on our side ends with.
+_TRY = re.compile(r"\.try[1-9]$")
 
 Beacon = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,80}$")]
 
@@ -49,6 +52,12 @@ class SandboxKind(enum.StrEnum):
     DOCKER = "docker"
     GVISOR = "gvisor"
     PROCESS = "process"
+
+
+# The `process` sandbox is no security boundary, so what it held has no place on an official board.
+RANKING = (SandboxKind.DOCKER, SandboxKind.GVISOR)
+# Public seeds, for whatever does not rank.
+PREVIEW_BEACON = "preview"
 
 
 class Cost(Frozen):
@@ -82,6 +91,8 @@ class Result(Frozen):
 
     schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
     """Version of this form."""
+    protocol: int = Field(default=1, ge=1)
+    """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
     key: Digest
     """What was wanted: results are found by it, never by path."""
     klass: Class = Field(alias="class")
@@ -89,7 +100,7 @@ class Result(Frozen):
     task: TaskId
     """The task's id."""
     task_digest: Digest
-    """The task's measured settings."""
+    """The task's measured settings, the source of a host's own code among them."""
     login: Login
     """The owner."""
     login_id: int | None = None
@@ -102,12 +113,12 @@ class Result(Frozen):
     """The season it counts for."""
     beacon: Beacon
     """What nobody could foresee and the seeds come from."""
-    beacon_verified: bool = False
-    """Whether GitHub signed the beacon's commit."""
+    beacon_verified: bool | None = False
+    """Whether GitHub signed the beacon's commit; null while GitHub was not asked, about it and about the owner's number."""
     sandbox: SandboxKind
     """What held the agent."""
     runtime_digest: Digest
-    """Lock files, sandbox sources and base image."""
+    """What measured: the protocol, the packages that measure, the base image, and the agent's extras."""
     verdict: Verdict
     """How it ended."""
     message: str = Field(default="", max_length=MESSAGE)
@@ -145,6 +156,8 @@ class Result(Frozen):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
+        if self.schema_version == 1 and self.protocol != 1:
+            raise ValueError("schema 1 is of protocol 1")
         if self.sealed is not None:
             return self._closed(self.sealed)
         if self.verdict is Verdict.OK and not len(self.seeds) == len(self.returns) == len(self.lengths) > 0:
@@ -164,6 +177,8 @@ class Result(Frozen):
     def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What came later is named only where it is used, so that older files stay as they are."""
         document = serialise(self)
+        if self.schema_version == 1:
+            del document["protocol"]
         return {name: value for name, value in document.items() if value is not None or name not in _LATER}
 
     def document(self) -> dict[str, Any]:
@@ -188,6 +203,14 @@ def result_path(task_id: str, login: str, agent: str, key: str) -> str:
     return f"{safe_path_segment(task_id)}/{login}/{agent}/{key[:12]}"
 
 
+def is_place(place: str, path: str, verdict: Verdict) -> bool:
+    """Whether a record that belongs at `path` may lie at `place`, both without the ending.
+
+    Each try that came to nothing through our fault is kept beside the others.
+    """
+    return place == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", place) == path)
+
+
 def sealed(fields: dict[str, Any]) -> Result:
     """A result with its own hash filled in."""
     draft = Result.model_validate({**fields, "self_sha256": "0" * 64})
@@ -202,12 +225,14 @@ class Wanted(Frozen):
     task_digest: Digest
     """Which settings of the task."""
     runtime_digest: Digest
-    """Which lock files, sandbox sources and base image."""
+    """Which protocol, packages that measure and base image."""
     season: Line
     """Which season."""
     beacon: str
     """Which unforeseeable value."""
+    protocol: int = PROTOCOL
+    """By which rules; today's when left out."""
 
     def key(self) -> str:
         """The name of the wanted evaluation, 64 hex digits."""
-        return canonical.digest({"protocol": PROTOCOL, **self.model_dump(mode="json")})
+        return canonical.digest(self.model_dump(mode="json"))

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from evaluator.model import canonical
 from evaluator.model.base import Frozen, misplaced
 from evaluator.model.challenge import Limits, Task
-from evaluator.model.extras import DEFAULT, EXTRAS, memory_mib, needed
+from evaluator.model.extras import DEFAULT, EXTRAS, GRPC, memory_mib, needed
 from evaluator.model.names import Line, LongLine, TaskId, Text, Url
 from evaluator.model.reference import parse_reference
 
@@ -52,6 +52,8 @@ class Submission(Frozen):
     """Runs an agent written for another system."""
     extras: tuple[Line, ...] = ()
     """Image extras it needs beyond numpy."""
+    loopback: bool = False
+    """Whether its own processes speak with each other over 127.0.0.1; nothing else can be reached in either case."""
     authors: tuple[Line, ...] = Field(default=(), max_length=20)
     """Who made it, besides the login of the pull request."""
     description: Text | None = None
@@ -92,7 +94,8 @@ class Submission(Frozen):
     def identity(self) -> dict[str, object]:
         """The fields that make this another agent when they change; rewording the rest does not."""
         everything = self.model_dump(mode="json")
-        return {name: everything[name] for name in IDENTITY_FIELDS}
+        # A field that came later is left out where it is not used: agents from before stay who they are.
+        return {name: everything[name] for name in IDENTITY_FIELDS} | ({"loopback": True} if self.loopback else {})
 
     @property
     def source(self) -> str:
@@ -103,6 +106,11 @@ class Submission(Frozen):
     def needs(self) -> tuple[str, ...]:
         """The extras it is run with."""
         return needed(self.adapter, self.extras)
+
+    @property
+    def connects_to_itself(self) -> bool:
+        """Whether it may open IPv4 and IPv6 sockets, which reach its own container's loopback alone."""
+        return self.loopback or GRPC in self.needs
 
     def allowed(self, limits: Limits) -> Limits:
         """What it may use: the challenge's limits, with the memory that its extras need."""

@@ -4,15 +4,17 @@ import base64
 import binascii
 import hashlib
 import zlib
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from evaluator.model import canonical
 from evaluator.model.base import Frozen
 from evaluator.model.names import Digest
+
+if TYPE_CHECKING:  # numpy takes long to import, and only who packs or unpacks actions needs it
+    import numpy as np
+    import numpy.typing as npt
 
 SCHEMA = 1
 _DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
@@ -28,12 +30,14 @@ class Leaf(Frozen):
     data: str
     """Base64 of the zlib-compressed bytes."""
 
-    def array(self, steps: int) -> npt.NDArray[np.generic]:
+    def array(self, steps: int) -> "npt.NDArray[np.generic]":
         """The actions, shape (steps, *shape).
 
         Raises:
             ValueError: the data is not exactly that many numbers; a bomb is never unpacked.
         """
+        import numpy as np
+
         if self.dtype not in _DTYPES or len(self.shape) > 8 or any(n < 1 or n > 1 << 20 for n in self.shape):
             raise ValueError("an action leaf of unknown type or shape")
         dtype = np.dtype(self.dtype)
@@ -48,8 +52,10 @@ class Leaf(Frozen):
         return np.frombuffer(raw, dtype).reshape(steps, *self.shape)
 
     @classmethod
-    def of(cls, actions: npt.NDArray[np.generic]) -> Self:
+    def of(cls, actions: "npt.NDArray[np.generic]") -> Self:
         """Pack actions of shape (steps, *shape); integers in the smallest type that holds them."""
+        import numpy as np
+
         if actions.dtype.kind in "iu" and actions.size:
             actions = actions.astype(_smallest(int(actions.min()), int(actions.max())))
         little = np.ascontiguousarray(actions, actions.dtype.newbyteorder("<"))
@@ -60,8 +66,9 @@ class Leaf(Frozen):
 
 def _smallest(low: int, high: int) -> str:
     for name in ("u1", "i1", "<u2", "<i2", "<u4", "<i4"):
-        info = np.iinfo(name)
-        if info.min <= low and high <= info.max:
+        bits = 8 * int(name[-1])
+        least = 0 if "u" in name else -(2 ** (bits - 1))
+        if least <= low and high < least + 2**bits:
             return name
     return "<i8"
 

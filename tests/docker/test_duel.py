@@ -7,7 +7,7 @@ import pytest
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine
 from evaluator.host.games import open_game, replay
-from evaluator.host.image import default_base
+from evaluator.host.image_files import default_base
 from evaluator.model.challenge import Clock, Lanes, Limits, Task
 from evaluator.model.duel import End
 from evaluator.model.verdict import Verdict

@@ -15,7 +15,7 @@ from evaluator.host.choose import Chosen
 from evaluator.host.container import Engine
 from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.folder import Folder, read_folder
-from evaluator.host.image import ROOT
+from evaluator.host.image_files import ROOT
 from evaluator.host.jail import PYTHON
 from evaluator.host.load import read_challenge
 from evaluator.host.pins import pinned_environment

@@ -15,7 +15,7 @@ import pytest
 
 from evaluator.host import agent_image
 from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import Engine
+from evaluator.host.container import UIDS, Engine
 from evaluator.host.contest import hold
 from evaluator.host.evaluate import evaluate
 from evaluator.model.challenge import Limits, Task
@@ -125,8 +125,10 @@ def test_what_a_configuration_asks_for_is_not_given(
 
     said = result.log_tail.split("\n")
     assert (result.verdict, "exit code 3" in result.message) == (Verdict.CRASHED, True), result
+    uid = said[0].split()[1]
+    assert int(uid) in UIDS
     assert [line.split() for line in said[:4]] == [
-        ["Uid:", *["65534"] * 4], ["Gid:", *["65534"] * 4], ["Groups:", "65534"], ["CapEff:", "0" * 16],
+        ["Uid:", *[uid] * 4], ["Gid:", *[uid] * 4], ["Groups:", uid], ["CapEff:", "0" * 16],
     ]  # fmt: skip
     assert said[4] == "channel=/channel/agent.sock home=/tmp own=kept"
     assert said[5:11] == [

@@ -10,13 +10,14 @@ import pytest
 
 from evaluator.host import image
 from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import Engine, locked_down
+from evaluator.host.container import UIDS, Engine, locked_down
 from evaluator.host.evaluate import Evaluation
 from evaluator.host.folder import read_folder, stage
 from evaluator.host.jail import Jail, Walls
 from evaluator.host.pins import pinned_environment
 from evaluator.host.probe import probe
 from evaluator.host.sandbox import Cell
+from evaluator.host.seccomp import profile
 from evaluator.model.challenge import Limits, SubmissionLimits
 from evaluator.model.result import SandboxKind
 from evaluator.model.verdict import Verdict
@@ -67,7 +68,7 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     assert host["CapDrop"] == ["ALL"]
     assert not host["CapAdd"]
     assert host["Privileged"] is False
-    assert host["SecurityOpt"] == ["no-new-privileges"]
+    assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={profile(loopback=False)}"]
     assert host["NetworkMode"] == "none"
     assert host["IpcMode"] == "none"
     assert host["PidMode"] == host["UTSMode"] == ""
@@ -101,7 +102,9 @@ def test_container_is_given_the_pins_and_no_variable_of_the_host(
 
 
 def test_container_runs_unprivileged_and_is_labelled(settings: dict[str, Any]) -> None:
-    assert settings["Config"]["User"] == "65534:65534"
+    uid, gid = settings["Config"]["User"].split(":")
+    assert uid == gid
+    assert int(uid) in UIDS
     assert settings["Config"]["NetworkDisabled"] is True
     assert set(json.loads(settings["Config"]["Labels"]["org.pullrank.owner"])) == {"pid", "start", "boot", "namespace"}
 
@@ -110,9 +113,11 @@ def test_gvisor_gets_room_for_its_own_threads_only() -> None:
     plain, under = locked_down(LIMITS), locked_down(LIMITS, "runsc")
 
     assert under["pids_limit"] > plain["pids_limit"]
-    assert {k: v for k, v in plain.items() if k not in ("pids_limit", "log_config")} == {
-        k: v for k, v in under.items() if k not in ("pids_limit", "log_config")
-    }
+    differs = ("pids_limit", "log_config", "security_opt")
+    assert {k: v for k, v in plain.items() if k not in differs} == {k: v for k, v in under.items() if k not in differs}
+    ours, theirs = (json.loads(options["security_opt"][1].removeprefix("seccomp=")) for options in (plain, under))
+    rules = [{json.dumps(rule) for rule in profile["syscalls"]} for profile in (ours, theirs)]
+    assert {name for rule in rules[0] ^ rules[1] for name in json.loads(rule)["names"]} == {"clone3"}
 
 
 def reported(expression: str, chosen: Chosen, folder: Path, head: str = "", **limits: Any) -> str:
@@ -126,9 +131,21 @@ def reported(expression: str, chosen: Chosen, folder: Path, head: str = "", **li
 def test_seccomp_and_no_new_privileges_are_in_force(docker: Chosen, tmp_path: Path) -> None:
     head = "status = dict(line.split(':', 1) for line in open('/proc/self/status'))"
 
-    said = reported("[status[n].strip() for n in ('Seccomp', 'NoNewPrivs', 'CapEff', 'Uid')]", docker, tmp_path / "a", head)
+    said = reported("[status[n].strip() for n in ('Seccomp', 'NoNewPrivs', 'CapEff')]", docker, tmp_path / "a", head)
 
-    assert said == str(["2", "1", "0" * 16, "\t".join(["65534"] * 4)])
+    assert said == str(["2", "1", "0" * 16])
+
+
+def test_every_container_has_a_user_of_its_own(docker: Chosen, tmp_path: Path) -> None:
+    expression = "*os.getresuid(), *os.getresgid(), *os.getgroups()"
+
+    users = [
+        {int(part) for part in reported(expression, docker, tmp_path / name, "import os").split()} for name in ("a", "b")
+    ]
+
+    assert [len(user) for user in users] == [1, 1]
+    assert users[0] != users[1]
+    assert all(uid in UIDS for user in users for uid in user)
 
 
 def test_processor_share_is_in_force(docker: Chosen, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -15,9 +16,11 @@ from typing import Any
 
 import pytest
 
+from evaluator.host import container as container_module
 from evaluator.host.choose import Chosen
 from evaluator.host.container import LABEL, Engine, Owner, this_process
 from evaluator.host.evaluate import evaluate
+from evaluator.host.pins import pinned_environment
 from evaluator.model.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, play, write_agent
 
@@ -25,6 +28,14 @@ pytestmark = pytest.mark.docker
 ROOT = Path(__file__).resolve().parents[2]
 HONEST = "class Agent:\n    def act(self, observation):\n        return 0\n"
 SLOW = "import time\n\n\nclass Agent:\n    def act(self, observation):\n        time.sleep(0.1)\n        return 0\n"
+# The command, with a label of the test's own.
+COMMAND = """
+import sys
+from evaluator.host import container
+container.LABEL = sys.argv.pop(1)
+from scripts.cli import main
+sys.exit(main())
+"""
 CHALLENGE = "title: T\nseason: '1'\ntasks: [{id: CartPole-v1}]\n"
 
 
@@ -70,28 +81,40 @@ def test_container_is_gone_after_an_interrupt(docker: Chosen, engine: Engine, tm
     assert our_containers(engine) == []
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A label of this test's own, since whoever begins to evaluate beside it reaps, too."""
+    label = f"org.pullrank.test-{uuid.uuid4().hex}"
+    monkeypatch.setattr(container_module, "LABEL", label)
+    return label
+
+
 @contextlib.contextmanager
-def evaluating(engine: Engine, root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def evaluating(engine: Engine, name: str, root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """A `pullrank evaluate` of its own, and its running container."""
     root.mkdir()
     (root / "challenge.yml").write_text(CHALLENGE)
     write_agent(root / "slow", SLOW)
     environment = {**os.environ, "BASE_IMAGE": base(), "PYTHONPATH": str(ROOT), "TMPDIR": str(root)}
     command = [sys.executable, "-m", "scripts.cli", "evaluate", "slow", "--sandbox", "docker"]
+    if name != LABEL:
+        # Pinned already, so that it does not start itself anew without that label.
+        environment |= {**pinned_environment(), "PULLRANK_PINNED": "1"}
+        command[1:3] = ["-c", COMMAND, name]
     process = subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
-        yield process, running_of(engine, process)
+        yield process, running_of(engine, name, process)
     finally:
         process.kill()
         process.communicate()
 
 
-def running_of(engine: Engine, process: subprocess.Popen[bytes]) -> str:
+def running_of(engine: Engine, name: str, process: subprocess.Popen[bytes]) -> str:
     """The container whose label names the process, once it runs."""
     until = time.monotonic() + 120
     while time.monotonic() < until:
-        for container in engine._api.containers(filters={"label": LABEL}):
-            if json.loads(container["Labels"][LABEL])["pid"] == process.pid:
+        for container in engine._api.containers(filters={"label": name}):
+            if json.loads(container["Labels"][name])["pid"] == process.pid:
                 return str(container["Id"])
         assert process.poll() is None, process.communicate()[0].decode()
         time.sleep(0.1)
@@ -103,8 +126,10 @@ def exists(engine: Engine, container: str) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_evaluator_that_is_stopped_takes_its_container_along(number: int, engine: Engine, tmp_path: Path) -> None:
-    with evaluating(engine, tmp_path / "board") as (process, container):
+def test_evaluator_that_is_stopped_takes_its_container_along(
+    number: int, engine: Engine, alone: str, tmp_path: Path
+) -> None:
+    with evaluating(engine, LABEL, tmp_path / "board") as (process, container):
         process.send_signal(number)
         said, _ = process.communicate(timeout=120)
 
@@ -114,15 +139,17 @@ def test_evaluator_that_is_stopped_takes_its_container_along(number: int, engine
     assert [path.name for path in (tmp_path / "board").glob("pullrank-*")] == []
 
 
-def test_evaluator_that_is_killed_leaves_an_orphan_that_the_next_one_reaps(engine: Engine, tmp_path: Path) -> None:
-    with evaluating(engine, tmp_path / "neighbour") as (neighbour, living):
-        with evaluating(engine, tmp_path / "board") as (process, orphan):
+def test_evaluator_that_is_killed_leaves_an_orphan_that_the_next_one_reaps(
+    engine: Engine, alone: str, tmp_path: Path
+) -> None:
+    with evaluating(engine, alone, tmp_path / "neighbour") as (neighbour, living):
+        with evaluating(engine, alone, tmp_path / "board") as (process, orphan):
             process.kill()
             process.wait()
         assert exists(engine, orphan)
 
         other = Engine()
-        assert other.reap() >= 1
+        assert other.reap() == 1
         other.close()
 
         assert not exists(engine, orphan)
@@ -132,9 +159,9 @@ def test_evaluator_that_is_killed_leaves_an_orphan_that_the_next_one_reaps(engin
 
 
 @contextlib.contextmanager
-def labelled(engine: Engine, label: str, *, running: bool) -> Iterator[str]:
+def labelled(engine: Engine, name: str, label: str, *, running: bool) -> Iterator[str]:
     """A harmless container with that label."""
-    made = engine._api.create_container(base(), ["sleep", "600"], labels={LABEL: label}, network_disabled=True)
+    made = engine._api.create_container(base(), ["sleep", "600"], labels={name: label}, network_disabled=True)
     container = str(made["Id"])
     try:
         if running:
@@ -165,20 +192,20 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_only_orphans_are_reaped(name: str, engine: Engine) -> None:
+def test_only_orphans_are_reaped(name: str, engine: Engine, alone: str) -> None:
     label, running, reaped = CASES[name]
 
-    with labelled(engine, label, running=running) as container:
-        engine.reap()
+    with labelled(engine, alone, label, running=running) as container:
+        assert engine.reap() == reaped
 
         assert exists(engine, container) is not reaped
 
 
-def test_killed_evaluator_that_nobody_waited_for_is_dead(engine: Engine) -> None:
+def test_killed_evaluator_that_nobody_waited_for_is_dead(engine: Engine, alone: str) -> None:
     child = subprocess.Popen(["sleep", "600"])
     start = (Path(f"/proc/{child.pid}/stat").read_text()).rpartition(")")[2].split()[19]
     owner = Owner(**{**asdict(this_process()), "pid": child.pid, "start": start})
-    with labelled(engine, json.dumps(asdict(owner)), running=True) as container:
+    with labelled(engine, alone, json.dumps(asdict(owner)), running=True) as container:
         engine.reap()
         assert exists(engine, container)
 

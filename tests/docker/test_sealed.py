@@ -13,8 +13,10 @@ from evaluator.host.secret import VARIABLE, Secret
 from evaluator.model.result import Class, SandboxKind
 from leaderboard.store import Store
 from scripts.board import Board, Found
+from scripts.bot.git import Repository
 from scripts.evaluating import open_bench
 from scripts.seasons.opening import sealed_with
+from tests.bot.repos import git
 from tests.scripts.boards import put, records, run
 
 pytestmark = pytest.mark.docker
@@ -63,6 +65,9 @@ def board(tmp_path_factory: pytest.TempPathFactory, docker: Chosen) -> Iterator[
     walker = put(root / "submissions" / "bob" / "walker", SCRIPT, "[lake]")
     with (walker / "submission.yml").open("a") as manifest:
         manifest.write("kind: script\nentry: agent.py\n")
+    git(root, "init", "-q", "-b", "main", ".")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "all")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in pinned_environment().items():
             patch.setenv(name, value)
@@ -75,12 +80,14 @@ def play(root: Path) -> None:
     """Each entry on its task."""
     made = Board(root)
     bench = open_bench(made, "docker")
+    commit = Repository(root).resolve("HEAD")
     for login, agent, task in (("alice", "pole", "CartPole-v1"), ("bob", "walker", "lake")):
         path = root / "submissions" / login / agent
         found = Found(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
         asked = made.challenge.task(task)
         assert asked is not None
-        order = dataclasses.replace(bench.order(found, asked, SECRET.beacon), secret=SECRET, klass=Class.OFFICIAL)
+        order = bench.order(found, asked, SECRET.beacon)
+        order = dataclasses.replace(order, secret=SECRET, klass=Class.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
         assert (result.verdict, result.sandbox) == ("ok", SandboxKind.DOCKER), result.message
         assert ":MARK:" in result.log_tail

@@ -5,7 +5,8 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from evaluator.host.image import ROOT, build_context, tag
+from evaluator.host.image import tag
+from evaluator.host.image_files import ROOT, build_context
 from evaluator.host.runtime import contents, runtime_digest, versions, with_extras
 from evaluator.model.challenge import Limits, Task
 from evaluator.model.extras import EXTRAS, OF_ADAPTERS

@@ -14,6 +14,7 @@ from evaluator.host.replay import parse_result
 from evaluator.host.seeds import agent_seeds, environment_seed, episode_seeds
 from evaluator.model import canonical, names
 from evaluator.model.challenge import Challenge, Limits, Task
+from evaluator.model.duel import duel_path
 from evaluator.model.submission import Blob, Submission, submission_digest
 from evaluator.model.trace import Leaf
 from evaluator.model.verdict import Verdict, in_plain_words, is_retryable
@@ -115,14 +116,24 @@ def test_packed_actions_come_back(values: list[int]) -> None:
         leaf.array(len(values) + 1)
 
 
-@pytest.mark.parametrize("login", ["a", "Alice-1", "x" * 39])
+@pytest.mark.parametrize("login", ["a", "Alice-1", "x" * 39, "octo_corp", "mona-lisa_octo-corp", "a--b", "a---b"])
 def test_logins_are_githubs(login: str) -> None:
     assert names.LOGIN.fullmatch(login)
 
 
-@pytest.mark.parametrize("login", ["", "-a", "a-", "a--b", "x" * 40, "a_b", "ä", "a/b", ".."])
+@pytest.mark.parametrize("login", ["", "-a", "a-", "_a", "a_", "x" * 40, "ä", "a/b", "a+b", "..", "a.b", "a\n", "[bot]"])
 def test_other_logins_are_refused(login: str) -> None:
     assert not names.LOGIN.fullmatch(login)
+
+
+def test_no_two_pairs_of_players_share_the_folder_of_a_duel() -> None:
+    """An agent may hold two hyphens, and an old login too."""
+    pairs = [("a+x", "b--c+y"), ("a+x--b", "c+y"), ("a--a+x", "b+y"), ("a+x", "b-+y"), ("a---b+x", "c+y")]
+    paths = {duel_path("go", one, other, "0" * 64) for one, other in pairs}
+
+    assert len(paths) == len(pairs)
+    assert duel_path("go", "a+x--b", "c_d+y", "0" * 64) == "go/a+x--b--c_d+y/000000000000"
+    assert "go/a+x--b-%2Dc+y/000000000000" in paths
 
 
 @pytest.mark.parametrize("agent", ["A", "", ".", "..", "-a", "a b", "a/b", "x" * 41, "a\n", ".git"])

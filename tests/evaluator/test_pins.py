@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.host import pins
 from evaluator.host.load import read_challenge
 from evaluator.host.pins import pinned_environment
 
@@ -77,3 +78,27 @@ def test_the_pins_name_every_feature_that_numpy_dispatches_on() -> None:
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"])
 def test_arithmetic_has_one_thread(name: str) -> None:
     assert pinned_environment()[name] == "1"
+
+
+def test_the_pins_expected_of_the_locked_numpy_are_those_that_it_asks_for() -> None:
+    assert f"numpy=={pins._LOCKED_NUMPY}" in (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8").split()
+    assert pins._expected_pins() == pinned_environment()
+
+
+def test_pins_that_were_expected_wrongly_are_set_right(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os\n"
+        "from evaluator.host import pins\n"
+        "pins._DISPATCH = dict.fromkeys(pins._DISPATCH, 'X86_V4')\n"
+        f"pins.run_pinned(os.environ, [{str(program)!r}])\n"
+        "print(os.environ['NPY_DISABLE_CPU_FEATURES'])\n",
+        encoding="utf-8",
+    )
+    surroundings = {name: value for name, value in os.environ.items() if name != "PULLRANK_PINNED"}
+    done = subprocess.run(
+        [sys.executable, program], cwd=ROOT, env={**surroundings, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+
+    assert done.stdout.strip() == pinned_environment()["NPY_DISABLE_CPU_FEATURES"]

@@ -67,7 +67,7 @@ def plain(task: Task, source: str) -> list[tuple[float, int]]:
     """Returns and lengths of the loop that everybody writes, a fresh environment for each episode."""
     found = []
     for ticket in tickets(task):
-        environment = gymnasium.make(task.env_id, **task.kwargs)
+        environment = gymnasium.make(task.env_id, max_episode_steps=task.max_episode_steps, **task.kwargs)
         own = gymnasium.make(task.env_id).action_space
         own.seed(ticket.agent_seed)
         observation, _ = environment.reset(seed=int(ticket.seed, 16))
@@ -87,21 +87,20 @@ def plain(task: Task, source: str) -> list[tuple[float, int]]:
 def test_returns_equal_a_plain_loop_for_every_default_task(task_id: str, source: str) -> None:
     full = CHALLENGE.task(task_id)
     assert full is not None
-    episodes = 4 if "Walker" in task_id else 11
-    task = full.model_copy(update={"episodes": episodes})
+    # MountainCar's, which a blind agent never ends, go on to Gymnasium's own limit; no other needs to.
+    limit = None if task_id == "MountainCar-v0" else 150
+    task = full.model_copy(update={"episodes": 5, "max_episode_steps": limit})
 
     expected = plain(task, source)
 
-    for lanes in (Lanes(shared=1, separate=1), Lanes(shared=3, separate=3), Lanes(shared=10, separate=10)):
-        if "Walker" in task_id and lanes.shared == 1:
-            continue
+    for lanes in (Lanes(shared=1, separate=1), Lanes(shared=2, separate=2), Lanes(shared=10, separate=10)):
         tally = played(source, task.model_copy(update={"lanes": lanes}), process())
         assert expected == [(episode.total, episode.length) for episode in tally.episodes]
 
 
 def test_checksums_and_actions_do_not_depend_on_the_number_of_lanes() -> None:
     tallies = [
-        played(SEEDED, Task(id="CartPole-v1", episodes=30, lanes=Lanes(shared=n, separate=n)), process()) for n in (1, 7, 30)
+        played(SEEDED, Task(id="CartPole-v1", episodes=12, lanes=Lanes(shared=n, separate=n)), process()) for n in (1, 5, 12)
     ]
 
     first = tallies[0].episodes

@@ -14,7 +14,7 @@ from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import LABEL, Engine
 from evaluator.host.evaluate import Evaluation, Order, evaluate
 from evaluator.host.folder import Folder, read_folder
-from evaluator.host.image import default_base
+from evaluator.host.image_files import default_base
 from evaluator.host.runtime import runtime_digest
 from evaluator.host.worlds import World, open_world
 from evaluator.model.challenge import Lanes, Limits, SubmissionLimits, Task

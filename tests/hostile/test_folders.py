@@ -14,7 +14,9 @@ from evaluator.host.folder import read_folder
 from evaluator.host.load import LoadError
 from evaluator.model.challenge import SubmissionLimits
 from scripts.board import Board
-from scripts.evaluating import entered
+from scripts.commands import check, new
+from scripts.console import CommandError
+from scripts.entering import entered
 
 GOOD = "name: Mine\nalgorithm: a rule\n"
 SOURCE = "class Agent:\n    def act(self, observation):\n        return 0\n"
@@ -363,7 +365,7 @@ def board(tmp_path: Path) -> Board:
     return Board(tmp_path)
 
 
-@pytest.mark.parametrize("login", ["-alice", "al--ice", "alice-", "a" * 40, "al_ice", "älice", "alice[bot]"])
+@pytest.mark.parametrize("login", ["-alice", "alice-", "a" * 40, "_alice", "al.ice", "älice", "alice[bot]"])
 def test_folder_of_an_impossible_login_is_refused(login: str, board: Board) -> None:
     folder = folder_of(board.root)
     place = board.root / "submissions" / login
@@ -388,3 +390,23 @@ def test_unknown_task_is_refused_with_the_known_ones(board: Board, monkeypatch: 
     assert caught.value.lines == (
         "submissions/alice/agent/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1",
     )
+
+
+@pytest.mark.parametrize("name", ["m.json", "index.html", "readme.md", "a.svg", "feed.xml"])
+def test_a_folder_named_like_a_file_is_refused_where_it_would_come_in_and_read_where_it_is_recorded(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "challenge.yml").write_text("title: T\nseason: '1'\ntasks:\n  - {id: CartPole-v1, episodes: 3}\n")
+    folder = folder_of(tmp_path).rename(tmp_path / "submissions" / "alice" / name)
+    shown = folder.relative_to(tmp_path)
+
+    with pytest.raises(CommandError, match=r"must not end in \.json, \.html, \.md, \.svg or \.xml") as checked:
+        check.run([shown])
+    with pytest.raises(CommandError, match="must not end in") as made:
+        new.run(Path("submissions/bob") / name)
+
+    assert [len(str(caught.value).splitlines()) for caught in (checked, made)] == [1, 1]
+    assert str(shown) in str(checked.value)
+    assert not (tmp_path / "submissions/bob").exists()
+    assert Board(tmp_path).find(folder).agent == name

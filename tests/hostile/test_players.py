@@ -41,10 +41,12 @@ LANES = Lanes(shared=4, separate=2)
 # one attack lasts.
 HONEST_SECONDS = 12
 HONEST = """
+import fcntl
 import os
 import random
 import signal
 
+PIPE_SIZE = 1032
 inside = os.path.exists("/submission")
 heard = []
 if inside:
@@ -59,6 +61,10 @@ class Agent:
         if inside:
             assert os.listdir("/tmp") == [], os.listdir("/tmp")
             assert len([name for name in os.listdir("/proc") if name.isdigit()]) <= 3
+            pipe = os.pipe()
+            assert fcntl.fcntl(pipe[1], PIPE_SIZE) == 65536, "somebody has taken this user's share"
+            for end in pipe:
+                os.close(end)
         mask = observation["action_mask"].tolist()
         return self.lots.choice([move for move, legal in enumerate(mask) if legal])
 """

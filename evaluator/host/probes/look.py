@@ -5,6 +5,7 @@ import ctypes
 import errno
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,17 @@ ORDERS = json.loads((Path(__file__).parent / "orders.json").read_text())
 TMP = Path(os.environ.get("TMPDIR", "/tmp"))
 NO_NEW_PRIVILEGES = 39
 MIB = 1 << 20
+FAMILIES = 64  # More than any kernel has.
+REFUSED = (errno.EPERM, errno.ENOSYS)
+NEW_USER_NAMESPACE = 0x10000000
+# Numbers of system calls on x86-64 and on 64-bit ARM.
+CALLS = {
+    "io_uring_setup": (425, 425), "ptrace": (101, 117), "process_vm_readv": (310, 270), "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438), "keyctl": (250, 219), "add_key": (248, 217), "userfaultfd": (323, 282), "bpf": (321, 280),
+    "perf_event_open": (298, 241), "memfd_create": (319, 279), "memfd_secret": (447, 447), "mount": (165, 40),
+    "unshare": (272, 97), "setns": (308, 268), "inotify_init1": (294, 26), "shmget": (29, 194), "msgget": (68, 186),
+    "mq_open": (240, 180), "vmsplice": (278, 75),
+}  # fmt: skip
 
 
 def write_elsewhere() -> str | None:
@@ -51,6 +63,36 @@ def reach_network() -> str | None:
             door.connect(address)
             return f"{address[0]}:{address[1]} answers"
     return None
+
+
+def open_other_sockets() -> str | None:
+    """A socket of any family but Unix's; some belong to no network namespace."""
+    for family in range(FAMILIES):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET):
+            if family == socket.AF_UNIX:
+                continue
+            with contextlib.suppress(OSError), socket.socket(family, kind):
+                return f"a socket of family {family} can be made"
+    return None
+
+
+def enter_the_kernel() -> str | None:
+    """System calls that no agent needs, with arguments that do nothing."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    column = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
+    if column is None:
+        return f"nobody knows the system calls of {platform.machine()}"
+    for name, numbers in CALLS.items():
+        ctypes.set_errno(0)
+        argument = NEW_USER_NAMESPACE if name == "unshare" else 0xFFFF
+        if libc.syscall(numbers[column], argument, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() not in REFUSED:
+            return f"{name} can be called"
+    return None
+
+
+def have_a_user() -> str | None:
+    """The user that containers usually are: what the kernel counts for a user would be shared with them."""
+    return f"it is user {os.getuid()}, as others are" if os.getuid() in (0, 1000, 65534) else None
 
 
 def read_host_file() -> str | None:
@@ -123,6 +165,9 @@ TRIES: dict[str, Callable[[], str | None]] = {
     "write elsewhere": write_elsewhere,
     "run from tmp": run_from_tmp,
     "network": reach_network,
+    "sockets": open_other_sockets,
+    "system calls": enter_the_kernel,
+    "user": have_a_user,
     "host files": read_host_file,
     "environment": read_environment,
     "processes": see_processes,

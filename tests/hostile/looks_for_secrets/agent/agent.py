@@ -40,8 +40,11 @@ for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
     assert int(status[name], 16) == 0, (name, status[name])
 assert status["NoNewPrivs"] == "1", status["NoNewPrivs"]
 assert status["Seccomp"] == "2", status["Seccomp"]
-assert os.getresuid() == (65534,) * 3 and os.getresgid() == (65534,) * 3
-assert set(os.getgroups()) <= {65534}, os.getgroups()
+# A user of its own: neither root, nor one that the machine or another container may have.
+uid = os.getuid()
+assert uid > 65535, uid
+assert os.getresuid() == (uid,) * 3 and os.getresgid() == (uid,) * 3
+assert set(os.getgroups()) <= {uid}, os.getgroups()
 
 mounts = {}
 for line in open("/proc/self/mounts"):

@@ -47,7 +47,7 @@ for program in ("/bin/su", "/usr/bin/passwd", "/usr/bin/newgrp", "/bin/mount"):
             os.dup2(os.open("/dev/null", os.O_RDWR), 1)
             os.execv("/usr/bin/env", ["env", "sh", "-c", f"{program} -h >/dev/null 2>&1; exit $(id -u | grep -c '^0$')"])
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-assert os.getuid() == 65534
+assert os.getuid() > 65535, os.getuid()
 
 
 class Agent:

@@ -1,0 +1,234 @@
+"""A host's own code that a task is measured by: its sources have a digest, which is part of the task's settings.
+
+Nothing is imported here: modules are looked up as an import would, and their sources are parsed. Covered are the modules
+that a task names, and what these import and the repository holds, at any depth: `import` statements, names given to
+`import_module` as plain text, and texts of the form `module:Name`, by which environments are registered. Of a package, data
+files in its folder count as well; of installed packages that the code imports, the locked version. Not covered are names
+that are put together at run time, files elsewhere, and packages that no lock in requirements/ names.
+"""
+
+import ast
+import hashlib
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import NamedTuple
+
+from evaluator.host import locks
+from evaluator.host.image_files import ROOT
+from evaluator.model import canonical
+from evaluator.model.challenge import Challenge, Task
+
+# The project's own packages, which the protocol's number stands for; hosts add theirs in the folder for environments.
+_PROJECT = ("evaluator", "leaderboard", "scripts")
+_HOSTS = "evaluator.environments."
+# What comes with the project in that folder, as the protocol's number vouches for it; tests say when to renew a hash.
+SHIPPED = {"evaluator.environments.quarto": "68b44c639f4a2a3d40aa85140ae9d45e3546053bba7c98c3844b302d9579443a"}
+# What measures of the packages that a task's `extra` brings, in the versions of when results did not depend on them: of
+# these the settings say nothing.
+FIRST_EXTRAS = {
+    "mujoco": ("mujoco==4.0.0", "mujoco-core==4.0.0"),
+    "atari": ("ale-py==0.12.1",),
+    "chess": ("chess==1.11.2",),
+}
+_ENTRY = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
+_IMPORTERS = ("import_module", "__import__")
+_INSTALLED = ("site-packages", "dist-packages")
+# Packages that are imported by another name than they are installed by.
+_DISTRIBUTIONS = {"pil": "pillow", "yaml": "pyyaml"}
+
+
+class Code(NamedTuple):
+    """The code of a host's own that one task is measured by."""
+
+    digest: str
+    """SHA-256 over all of it."""
+    parts: tuple[str, ...]
+    """Modules, data files and locked packages, by name."""
+
+
+def with_code(challenge: Challenge) -> Challenge:
+    """The challenge, each of whose tasks knows the digest of the host's own code that it is measured by.
+
+    Raises:
+        OSError: a source cannot be read.
+    """
+    tasks = tuple(task.with_code(code.digest) if (code := code_of(task)) else task for task in challenge.tasks)
+    return challenge.model_copy(update={"tasks": tasks})
+
+
+def code_of(task: Task) -> Code | None:
+    """The host's own code that a task is measured by; None where it has none, or where it is not installed here.
+
+    Raises:
+        OSError: a source cannot be read.
+    """
+    walk = _Walk()
+    walk.visit(_named(task))
+    packages = _renewed(task.extra or "")
+    if not walk.sources and not packages:
+        return None
+    if walk.sources:
+        packages |= {line for name in walk.others for line in _locked().get(name, ())}
+    digest = canonical.digest({"sources": walk.sources, "packages": sorted(packages)})
+    return Code(digest=digest, parts=(*sorted(walk.sources), *sorted(packages)))
+
+
+def _named(task: Task) -> Iterator[str]:
+    """The modules that a task names."""
+    if task.game is not None:
+        yield task.game.partition(":")[0]
+    elif ":" in task.env_id:
+        yield task.env_id.partition(":")[0]
+    yield from (metric.kind.partition(":")[0] for metric in task.metrics if metric.is_own)
+    yield from _entries(task.kwargs)
+
+
+def _entries(value: object) -> Iterator[str]:
+    """Modules in texts of the form `module:Name`, anywhere in a value."""
+    if isinstance(value, str) and (match := _ENTRY.fullmatch(value)):
+        yield match[1]
+    elif isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _entries(inner)
+
+
+class _Walk:
+    """Follows what is imported, as far as it lies in the repository."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, str] = {}
+        """Module, or path of a data file, to the SHA-256 of its bytes."""
+        self.others: set[str] = set()
+        """Packages that are imported from elsewhere, as locks spell them."""
+        self._seen: set[str] = set()
+
+    def visit(self, names: Iterable[str]) -> None:
+        """Take in modules by their names, the packages that they are in, and all that these import."""
+        waiting = list(names)
+        while waiting:
+            parts = waiting.pop().split(".")
+            if not all(part.isidentifier() for part in parts):
+                continue
+            path: Iterable[str] | None = None
+            for end in range(1, len(parts) + 1):
+                name = ".".join(parts[:end])
+                spec = _find(name, path)
+                if spec is None or _is_installed(spec):
+                    top = parts[0].lower().replace("_", "-")
+                    self.others |= {_DISTRIBUTIONS.get(top, top)} if end == 1 else set()
+                    break
+                path = _folders(spec)
+                if name not in self._seen:
+                    self._seen.add(name)
+                    waiting.extend(self._take(name, spec))
+                if path is None:
+                    break
+
+    def _take(self, name: str, spec: ModuleSpec) -> list[str]:
+        """Keep the hash of one module, unless it is the project's; returns what it imports."""
+        if not spec.has_location or spec.origin is None or _is_projects(name):
+            return []
+        source = Path(spec.origin).read_bytes()
+        sha256 = hashlib.sha256(source).hexdigest()
+        if SHIPPED.get(name) == sha256:
+            return []
+        self.sources[name] = sha256
+        package = name.rpartition(".")[0]
+        if spec.submodule_search_locations is not None:
+            package = name
+            self.sources |= _data(name, Path(spec.origin).parent)
+        return list(_imports(source, package)) if spec.origin.endswith(".py") else []
+
+
+def _is_projects(name: str) -> bool:
+    return name.partition(".")[0] in _PROJECT and not name.startswith(_HOSTS)
+
+
+def _find(name: str, path: Iterable[str] | None) -> ModuleSpec | None:
+    """Where an import would find a module; its package is not imported for that."""
+    folders = None if path is None else list(path)
+    try:
+        return next(filter(None, (finder.find_spec(name, folders) for finder in sys.meta_path)), None)
+    except KeyError:  # a folder without `__init__.py` inside a package that is not imported, which Python looks for then
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [f"{folder}/{name.rpartition('.')[2]}" for folder in folders or ()]
+        return spec
+
+
+def _folders(spec: ModuleSpec) -> list[str] | None:
+    """Where a package's modules lie; None for a module. A folder without `__init__.py` only answers if it was imported."""
+    locations = spec.submodule_search_locations
+    return None if locations is None else list(getattr(locations, "_path", locations))
+
+
+def _is_installed(spec: ModuleSpec) -> bool:
+    """Whether a module is Python's own or was installed: locks say which version that is."""
+    if spec.origin in ("built-in", "frozen"):
+        return True
+    roots = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    places = [Path(place) for place in ([spec.origin] if spec.origin else _folders(spec) or [])]
+    return any(set(place.parts) & set(_INSTALLED) or any(map(place.is_relative_to, roots)) for place in places)
+
+
+def _data(package: str, folder: Path) -> dict[str, str]:
+    """The files in a package's folder that are no sources and not hidden, with their hashes."""
+    hashes = {}
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        hidden = any(part.startswith(".") or part == "__pycache__" for part in inner.parts)
+        if path.is_file() and path.suffix not in (".py", ".pyc") and not hidden:
+            hashes[f"{package}/{inner.as_posix()}"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashes
+
+
+def _imports(source: bytes, package: str) -> Iterator[str]:
+    """The modules that a source names; nothing where it is no Python, which will be told when it is imported."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom() if base := _base("." * node.level + (node.module or ""), package):
+                yield base
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+            case ast.Constant(value=str()):
+                yield from _entries(node.value)
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=[ast.Constant(value=str(named)), *_]):
+                if called in _IMPORTERS and (base := _base(named, package)):
+                    yield base
+
+
+def _base(named: str, package: str) -> str:
+    """The full name of what may be named relative to a package; empty where it leads out of all packages."""
+    inner = named.lstrip(".")
+    level = len(named) - len(inner)
+    if not level:
+        return inner
+    outer = package.split(".")
+    outer = outer[: len(outer) - level + 1]
+    return ".".join([*outer, inner] if inner else outer) if outer else ""
+
+
+def _renewed(extra: str) -> set[str]:
+    """The versions that a task's extra measures with, once they are others than the first ones."""
+    first = FIRST_EXTRAS.get(extra, ())
+    names = {line.partition("==")[0] for line in first}
+    now = locks.pins((ROOT / "requirements" / f"{extra}.txt").read_text()) if first else []
+    return {line for line in now if line.partition("==")[0] in names} - set(first)
+
+
+def _locked() -> dict[str, list[str]]:
+    """Each package of the trusted side's locks that the runtime digest does not hold, with the lines that pin it."""
+    pinned: dict[str, list[str]] = {}
+    texts = [path.read_text() for path in sorted((ROOT / "requirements").glob("*.txt")) if path.stem != "dev"]
+    counted = {line for content in locks.current().values() for line in locks.measuring(content.decode())}
+    for line in sorted({line for text in texts for line in locks.pins(text)} - counted):
+        pinned.setdefault(line.partition("==")[0], []).append(line)
+    return pinned

@@ -1,0 +1,105 @@
+"""The system calls that a container may make: a list of what Python, numpy, torch and onnxruntime need, nothing else.
+
+The engine's own profile names what is refused among what kernels of its day knew, so a new kernel opens new doors, and
+old engines leave old ones open: Docker 20.10 lets containers open AF_VSOCK sockets, which belong to no network namespace
+and reach from one container into another. This profile is the same under every engine. Its format is Docker's
+(https://docs.docker.com/engine/security/seccomp/); the kernel's manual pages say what each call does.
+"""
+
+import errno
+import functools
+import json
+import socket
+from typing import Any
+
+_FILES = """
+    access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
+    fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fstat fstatfs
+    fsync ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
+    lseek lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev
+    pwritev2 read readahead readlink readlinkat readv rename renameat renameat2 rmdir sendfile splice stat statfs statx
+    symlink symlinkat sync sync_file_range syncfs tee truncate umask unlink unlinkat utime utimensat utimes write writev
+"""
+_WAITING = """
+    alarm clock_getres clock_gettime clock_nanosleep epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait
+    epoll_pwait2 epoll_wait epoll_wait_old eventfd eventfd2 getitimer gettimeofday nanosleep pause pipe pipe2 poll ppoll
+    pselect6 select setitimer signalfd signalfd4 time timer_create timer_delete timer_getoverrun timer_gettime
+    timer_settime timerfd_create timerfd_gettime timerfd_settime times
+"""
+_MEMORY = """
+    brk madvise map_shadow_stack membarrier mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock munlockall
+    munmap pkey_alloc pkey_free pkey_mprotect
+"""
+_PROCESSES = """
+    arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
+    get_robust_list get_thread_area getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority
+    getrandom getresgid getresuid getrlimit getrusage getsid gettid getuid ioprio_get kill pidfd_open pidfd_send_signal
+    prlimit64 restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend
+    rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr
+    sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
+    sched_setscheduler sched_yield set_robust_list set_thread_area set_tid_address setgid setgroups setpgid setpriority
+    setregid setresgid setresuid setreuid setrlimit setsid setuid sigaltstack sysinfo tgkill tkill uname vfork wait4
+    waitid
+"""
+# Of sockets that are there; which may be made, the rules below say.
+_SOCKETS = """
+    accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg sendmmsg sendmsg
+    sendto setsockopt shutdown
+"""
+_ALLOWED = tuple(sorted(f"{_FILES} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCKETS}".split()))
+
+# Every flag of clone that makes a namespace, NEWTIME left out since its bit is part of the signal number.
+_NEW_NAMESPACES = 0x7E020000
+# What terminals and files are asked for: TCGETS, TCSETS and the two that wait, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, FIONREAD,
+# FIONBIO, FIONCLEX, FIOCLEX.
+_IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+# PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP,
+# PR_CAPBSET_READ, PR_GET_TIMERSLACK, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS,
+# PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_CAP_AMBIENT, PR_SET_VMA.
+_PRCTLS = (1, 2, 3, 4, 15, 16, 21, 23, 30, 36, 37, 38, 39, 41, 42, 47, 0x53564D41)
+_CLONE3_IS_NOT_THERE = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
+# What is asked of personality: Linux as it is, and "which is it?".
+_PERSONALITIES = (0x0, 0xFFFFFFFF)
+_ARCHITECTURES = ("SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64")
+
+
+@functools.cache
+def profile(*, loopback: bool, is_gvisor: bool = False) -> str:
+    """The profile as the engine takes it, a JSON document.
+
+    What is not named does not exist (ENOSYS), as on a kernel without it, so that libraries fall back to what they did
+    before; calls of another architecture kill.
+
+    Args:
+        loopback: whether IPv4 and IPv6 sockets may be made. Without a network they reach the container's own loopback alone.
+        is_gvisor: whether gVisor is to read it. It knows no other answer than EPERM (runsc of December 2022), and has no
+            clone3 of its own.
+    """
+    families = [socket.AF_UNIX, *((socket.AF_INET, socket.AF_INET6) if loopback else ())]
+    document = {
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "defaultErrnoRet": errno.ENOSYS,
+        "archMap": [{"architecture": name, "subArchitectures": []} for name in _ARCHITECTURES],
+        "syscalls": [
+            _rule(_ALLOWED),
+            *(_rule(("socket",), (0, int(family), "SCMP_CMP_EQ")) for family in families),
+            _rule(("socketpair",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
+            *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in _IOCTLS),
+            *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in _PRCTLS),
+            *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in _PERSONALITIES),
+            _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
+            # It hides its flags in memory, where no filter reads; libraries take clone where there is none. Named, since
+            # Docker 20.10 does not know defaultErrnoRet and would say EPERM.
+            *([_rule(("clone3",))] if is_gvisor else [_CLONE3_IS_NOT_THERE]),
+        ],
+    }  # fmt: skip
+    return json.dumps(document, sort_keys=True)
+
+
+def _rule(names: tuple[str, ...], *arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """Lets calls through whose arguments are as said: index, value, how it is compared, and the other value of a mask."""
+    conditions = [
+        {"index": index, "value": value, "op": how, "valueTwo": other[0] if other else 0}
+        for index, value, how, *other in arguments
+    ]
+    return {"names": list(names), "action": "SCMP_ACT_ALLOW", "args": conditions}

@@ -1,0 +1,14 @@
+"""The number of the rules by which agents are measured."""
+
+PROTOCOL = 1
+"""Part of every key and of the runtime digest: raising it makes every recorded result stale, and is the only thing in the
+evaluator's own code that does.
+
+It must be raised whenever the same agent, on the same seeds, with the same packages and base image, could be measured
+differently: another derivation of seeds, other observations or actions, another order of asking, another rule of scripts or
+duels, another pinned arithmetic, another result for the same faults, another installation in the image. It stays where
+words, speed, limits, pages and messages change. Whoever raises it records the conformance suite anew, by
+`python -m tests.evaluator.conformance.record`; the suite fails where a measurement changed and the number did not.
+
+Several changes that come together raise it once. Results of an earlier number are replayed by the rules of that number.
+"""

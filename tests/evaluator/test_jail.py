@@ -1,0 +1,116 @@
+"""Why a locked-down container ended, by what the engine and the watchdog say; the engine is a table."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.host.jail import Jail, Walls
+from evaluator.host.sandbox import Cell, SandboxKind, Usage
+from evaluator.host.watch import Watchdog
+from evaluator.model.challenge import Limits
+from evaluator.model.verdict import Verdict
+
+LIMITS = Limits(memory_mib=100)
+MIB = 1 << 20
+KILLED: dict[str, Any] = {"Running": False, "OOMKilled": False, "ExitCode": 137}
+
+
+class Table:
+    """An engine that answers from a table, as Docker 28 on cgroup v2: no event, no OOMKilled."""
+
+    def __init__(self, state: dict[str, Any], *, event: bool = False) -> None:
+        self.state_said, self.event = state, event
+        self.ours, self.theirs = socket.socketpair()
+
+    def create(self, *_: Any) -> str:
+        return "f00d"
+
+    def attach(self, *_: Any, **__: Any) -> socket.socket:
+        return self.ours
+
+    def start(self, container: str) -> None: ...
+
+    def kill(self, container: str) -> None: ...
+
+    def remove(self, container: str) -> None:
+        self.theirs.close()
+
+    def usage(self, container: str) -> Usage:
+        return Usage()
+
+    def state(self, container: str) -> dict[str, Any]:
+        return self.state_said
+
+    def ran_out_of_memory(self, container: str) -> bool:
+        return self.event
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Any]:
+    jails: list[Jail] = []
+
+    def make(engine: Table) -> Jail:
+        walls = Walls(engine=engine, image="sha256:0", kind=SandboxKind.DOCKER, over_socket=True)  # type: ignore[arg-type]
+        jails.append(Jail(walls, Cell(folder=tmp_path, entry="agent.py", limits=LIMITS)))
+        return jails[-1]
+
+    yield make
+    for jail in jails:
+        jail.close()
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "peak", "verdict"),
+    [
+        (KILLED, False, 95 * MIB, Verdict.OUT_OF_MEMORY),  # containerd #12380: the event never comes
+        (KILLED, False, 100 * MIB, Verdict.OUT_OF_MEMORY),
+        (KILLED, False, 94 * MIB, Verdict.CRASHED),
+        (KILLED, False, None, Verdict.CRASHED),
+        (KILLED, True, None, Verdict.OUT_OF_MEMORY),
+        ({**KILLED, "OOMKilled": True}, False, None, Verdict.OUT_OF_MEMORY),
+        ({**KILLED, "ExitCode": 1}, False, 100 * MIB, Verdict.CRASHED),
+    ],
+)
+def test_a_kill_at_the_memory_limit_is_out_of_memory(
+    opened: Any, state: dict[str, Any], event: bool, peak: int | None, verdict: Verdict
+) -> None:
+    jail = opened(Table(state, event=event))
+    jail._watch.seen = Usage(peak_memory_bytes=peak)
+
+    assert jail.post_mortem().verdict is verdict
+
+
+def test_a_kill_of_ours_is_not_the_kernels(opened: Any) -> None:
+    jail = opened(Table(KILLED))
+    jail._watch.seen = Usage(peak_memory_bytes=100 * MIB)
+    jail.end()
+
+    assert jail.post_mortem().verdict is Verdict.CRASHED
+
+
+def test_the_watchdogs_own_kill_keeps_its_reason(opened: Any) -> None:
+    jail = opened(Table(KILLED))
+    jail._watch.seen = Usage(peak_memory_bytes=100 * MIB)
+    jail._watch.reason = "the evaluation took more than 1 seconds"
+
+    assert jail.post_mortem().verdict is Verdict.TIMEOUT
+
+
+def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluator.host.watch.PERIOD", 0.001)
+    readings = iter([Usage(cpu_seconds=1.0, peak_memory_bytes=7), Usage(), Usage(), Usage()])
+    stopped: list[None] = []
+
+    def measure() -> Usage:
+        reading = next(readings, None)
+        return Usage(cpu_seconds=LIMITS.cpu_seconds + 1) if reading is None else reading
+
+    watchdog = Watchdog(LIMITS, measure, lambda: stopped.append(None))
+    watchdog.start()
+    watchdog._thread.join(10)
+
+    assert watchdog.seen.peak_memory_bytes == 7
+    assert stopped == [None]

@@ -1,0 +1,481 @@
+"""Records relabelled with hash, key, seeds, trace and path made anew: a field is refused, or the page says that it is not.
+
+The list of what `verify` cannot tell stands on the page about integrity, and is compared with what happens here.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from pydantic import BaseModel
+
+from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
+from evaluator.host.evaluate import evaluate
+from evaluator.host.folder import Folder, assemble
+from evaluator.host.games import open_game, replay
+from evaluator.host.load import parse_challenge
+from evaluator.host.replay import Standing, parse_trace
+from evaluator.host.seeds import episode_seeds, opening_seeds
+from evaluator.model.challenge import Challenge, Limits, SubmissionLimits
+from evaluator.model.duel import Duel, WantedDuel, sealed_duel
+from evaluator.model.result import Class, Result, Wanted, sealed
+from evaluator.model.sealing import SealedPart
+from evaluator.model.trace import Leaf
+from leaderboard.store import Store
+from scripts.bot.beacon import beacon
+from scripts.verifying import verify_files
+from tests.bot.games import FIRST, MIDDLE
+from tests.bot.repos import MANIFEST, Clone, agent_files, make_board
+from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST
+from tests.evaluator.scripts import PLAY
+from tests.rooms import ANGLE_RULE, DIGEST, order, process
+
+ROOT = Path(__file__).parents[2]
+RULES = b"""title: Test
+season: "1"
+tasks:
+  - {id: CartPole-v1, episodes: 2}
+  - {id: twin, env: CartPole-v1, episodes: 2}
+  - {id: lake, env: FrozenLake-v1, reusable: true, script: {steps: 400, last: 3, worst: -1}}
+  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 4}
+"""
+SCRIPT = PLAY + 'play(gym.make("lake"), 20)\nprint(json.dumps({"score": 0.5}))\n'
+# Encrypted whole: without the secret it is never called verified, and with it every byte of it is compared.
+ENCRYPTED = "sealed"
+RUN = "https://github.com/o/r/actions/runs/1"
+
+Document = dict[str, Any]
+Change = Callable[[Document], Document]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A board with its history, and an honest record of each kind."""
+
+    clone: Clone
+    challenge: Challenge
+    result: tuple[Result, bytes]
+    script: tuple[Result, bytes]
+    duel: Duel
+
+    @property
+    def first(self) -> str:
+        """The commit before anybody entered."""
+        return self.clone.repository.first_parent(self.clone.head)[-1]
+
+
+@pytest.fixture(scope="module")
+def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
+    files = {
+        **agent_files("alice", "pole", ANGLE_RULE.encode()), **agent_files("alice", "other", ANGLE_RULE.encode() + b"# 2\n"),
+        **agent_files("bob", "xo", MIDDLE), **agent_files("alice", "xo", FIRST),
+        "submissions/alice/script/submission.py": SCRIPT.encode(),
+        "submissions/alice/script/submission.yml": SCRIPT_MANIFEST,
+    }  # fmt: skip
+    clone = make_board(tmp_path_factory.mktemp("board"), {"challenge.yml": RULES})
+    clone.commit(files)
+    clone.commit({"README.md": b"later\n"})
+    clone.push()
+    challenge = parse_challenge(RULES)
+    return Setting(
+        clone, challenge, played(clone, challenge, "pole", "CartPole-v1"), played(clone, challenge, "script", "lake"),
+        met(clone, challenge),
+    )  # fmt: skip
+
+
+def folder(clone: Clone, login: str, agent: str) -> Folder:
+    return assemble(clone.repository.blobs(clone.head, f"submissions/{login}/{agent}"), SubmissionLimits())
+
+
+def official(clone: Clone, login: str, agent: str) -> Document:
+    """What an order of an official run says."""
+    digest = folder(clone, login, agent).digest
+    return {
+        "season": "1", "beacon": beacon(clone.repository, clone.head, login, agent, digest).sha, "beacon_verified": True,
+        "klass": Class.OFFICIAL, "commit": clone.head, "run_url": RUN,
+    }  # fmt: skip
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def played(clone: Clone, challenge: Challenge, agent: str, task_id: str) -> tuple[Result, bytes]:
+    task = challenge.task(task_id)
+    assert task is not None
+    own = official(clone, "alice", agent)
+    wanted = order(folder(clone, "alice", agent), task, agent=agent, login_id=7, **own)
+    box = process()
+    evaluation = evaluate(wanted, box.kind, box.opener, now, lambda done: None)
+    assert evaluation.trace is not None, evaluation.result.message
+    jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64}
+    return sealed({**evaluation.result.document(), **jailed}), evaluation.trace
+
+
+def met(clone: Clone, challenge: Challenge) -> Duel:
+    task = challenge.task("tictactoe")
+    assert task is not None
+    one, other = (
+        Contender(login=login, login_id=number, agent="xo", folder=folder(clone, login, "xo"))
+        for login, number in (("alice", 7), ("bob", 8))
+    )
+    wanted = DuelOrder(
+        contenders=order_sides(one, other), game=open_game(task), limits=Limits(), runtime_digest=DIGEST,
+        **official(clone, "bob", "xo"),
+    )  # fmt: skip
+    box = process()
+    duel = hold(wanted, box.kind, box.opener, now, lambda done: None)
+    return sealed_duel({**duel.document(), "sandbox": "docker", "image_digest": "sha256:" + "1" * 64})
+
+
+# --- what a forger does once a field is changed
+
+
+def remade(document: Document) -> Document:
+    """The same with the key and the seeds that its fields give."""
+    if "players" in document:
+        digests = tuple(player["submission_digest"] for player in document["players"])
+        shared = {name: document[name] for name in WantedDuel.model_fields if name != "submission_digests"}
+        key = WantedDuel(submission_digests=digests, **shared).key()
+        count = 2 * len(document["seeds"])
+        seeds = opening_seeds(document["season"], document["beacon"], digests, document["task"], count)
+    else:
+        key = Wanted(**{name: document[name] for name in Wanted.model_fields}).key()
+        script = document.get("script")
+        first = Result.model_validate(document).script.first(len(document["seeds"])) if script else 0  # type: ignore[union-attr]
+        name = (document["season"], document["beacon"], document["submission_digest"], document["task"])
+        seeds = episode_seeds(*name, len(document["seeds"]), first)
+    return {**document, "key": key, "seeds": list(seeds)}
+
+
+def forged(document: Document, trace: bytes | None, raw: Document) -> tuple[Result | Duel, bytes | None]:
+    """A record with everything made anew that depends on a changed field; `raw` is changed last, and left as it is."""
+    document = remade(document)
+    if "players" in document:
+        return sealed_duel({**document, **raw}), None
+    if document["trace_sha256"] is None:
+        trace = None
+    if trace is not None:
+        trace = parse_trace(trace).model_copy(update={"key": document["key"]}).serialised()
+        document["trace_sha256"] = parse_trace(trace).sha256()
+    return sealed({**document, **raw}), trace
+
+
+def standing(challenge: Challenge, root: Path, record: Result | Duel, trace: bytes | None) -> tuple[Standing, str]:
+    """What `verify` says of a record that lies where it says that it belongs."""
+    for name in ("results", "traces"):
+        shutil.rmtree(root / name, ignore_errors=True)
+    store = Store(results=root / "results", traces=root / "traces")
+    path = store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace)
+    (finding,) = verify_files(challenge, store, [path], quiet=True)
+    return finding.standing, "; ".join(finding.faults)
+
+
+# --- which fields there are, and how each is changed
+
+
+def inner(annotation: Any) -> type[BaseModel] | None:
+    """The model in a field, whether there is one, several or perhaps none of it."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return None if annotation in (Leaf, SealedPart) else annotation
+    return next((found for part in get_args(annotation) if (found := inner(part))), None)
+
+
+def fields(model: type[BaseModel], before: str = "") -> Iterator[str]:
+    """Every field, those of parts with a dot."""
+    for name, info in model.model_fields.items():
+        own = before + (info.alias or name)
+        part = inner(info.annotation)
+        if part is None:
+            yield own
+        else:
+            yield from fields(part, own + ".")
+
+
+def put(document: Document, path: str, change: Callable[[Any], Any]) -> Document:
+    """A copy with one field changed; of several parts in the first one."""
+    found: Document = json.loads(json.dumps(document))
+    place: Any = found
+    *way, last = path.split(".")
+    for name in way:
+        place = place[name][0] if isinstance(place[name], list) else place[name]
+    place[last] = change(place[last])
+    return found
+
+
+def other(value: Any) -> Any:
+    """Another value that looks as likely."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str() if re.fullmatch(r"[0-9a-f]{32,64}", value):
+            return value[::-1] if value != value[::-1] else "cd" * (len(value) // 2)
+        case list() if value:
+            return [other(value[0]), *value[1:]]
+        case dict():
+            return {**value, "python": "9.9"}
+        case None:
+            return 1
+        case _:
+            return "other"
+
+
+def local(document: Document) -> Document:
+    """All that makes a record local."""
+    where = {**document["provenance"], "commit": None, "run_url": None}
+    found = {**document, "class": "local", "beacon": "preview", "beacon_verified": False, "provenance": where}
+    if "players" in found:
+        return {**found, "players": [{**player, "login_id": None} for player in found["players"]]}
+    return {**found, "login_id": None}
+
+
+def failed(document: Document) -> Document:
+    if "players" in document:
+        nothing = {"matches": [], "moves": None, "milliseconds": None}
+        return {**document, "verdict": "internal_error", **nothing}
+    return {**document, "verdict": "crashed", "returns": [], "lengths": [], "metrics": {}, "trace_sha256": None}
+
+
+def broken_off(document: Document) -> Document:
+    """A match without its last move, whose loser is said to have been late: only a clock that is gone could tell."""
+    duel = Duel.model_validate(document)
+    game = open_game(parse_challenge(RULES).games[0])
+    moves, times = duel.match_moves(), duel.match_milliseconds()
+    moves[0], times[0] = moves[0][:-1], times[0][:-1]
+    then = replay(game, duel.seeds[0], moves[0], 0)
+    assert then.mover is not None
+    match = {
+        **document["matches"][0], "end": "late", "winner": 1 - then.mover, "offenders": [then.mover],
+        "scores": list(then.scores), "plies": len(moves[0]), "checksum": then.checksum,
+    }  # fmt: skip
+    players = json.loads(json.dumps(document["players"]))
+    players[then.mover]["cost"]["steps"] -= 1
+    return {
+        **document, "players": players, "matches": [match, *document["matches"][1:]],
+        "moves": packed(moves), "milliseconds": packed(times),
+    }  # fmt: skip
+
+
+def packed(rows: list[list[int]]) -> Document:
+    return Leaf.of(np.array([number for row in rows for number in row], np.int64)).model_dump(mode="json")
+
+
+def shifted_steps(document: Document) -> Document:
+    players = json.loads(json.dumps(document["players"]))
+    players[0]["cost"]["steps"] -= 1
+    players[1]["cost"]["steps"] += 1
+    return {**document, "players": players}
+
+
+def slower(document: Document) -> Document:
+    times = Duel.model_validate(document).match_milliseconds()
+    return {**document, "milliseconds": packed([[*row[:-1], row[-1] + 1] for row in times])}
+
+
+def other_moves(document: Document) -> Document:
+    moves = Duel.model_validate(document).match_moves()
+    return {**document, "moves": packed([[*moves[0][:-2], moves[0][-1], moves[0][-2]], *moves[1:]])}
+
+
+def to(path: str, *values: Any) -> list[Change]:
+    return [lambda document, value=value: put(document, path, lambda _: value) for value in values]  # type: ignore[misc]
+
+
+def changes(setting: Setting) -> dict[str, list[Change]]:
+    """How a field is changed where another value of its kind would not be plausible; several ways where one is caught."""
+    return {
+        "class": [*to("class", "local", "preview"), local],
+        "task": to("task", "twin"),
+        "login": to("login", "bob"),
+        "agent": to("agent", "other"),
+        "players.login": to("players.login", "aaron"),
+        "players.agent": to("players.agent", "other"),
+        "beacon": to("beacon", "preview", setting.first, "sealed-" + "0" * 64),
+        "sandbox": to("sandbox", "process", "gvisor"),
+        "runtime_digest": to("runtime_digest", "cd" * 32),
+        "verdict": [failed],
+        "players.verdict": to("players.verdict", "crashed"),
+        "metrics": to("metrics", {"clipped_actions": 1.0}, {"score": 1.0}, {"clipped_actions": 0.5}),
+        "limits.memory_mib": to("limits.memory_mib", 513, 2048),
+        "provenance.commit": to("provenance.commit", "a" * 40, setting.first, None),
+        "provenance.run_url": to("provenance.run_url", RUN + "2"),
+        "provenance.evaluated_at": to("provenance.evaluated_at", "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"),
+        "script.notices": to("script.notices", ["other"]),
+        "script.claimed": to("script.claimed", 0.75),
+        "script.unfinished": to("script.unfinished", [0]),
+        "matches.end": [*to("matches.end", "too_long"), broken_off],
+        "matches.winner": [lambda one: put(one, "matches.winner", lambda side: 0 if side is None else 1 - side)],
+        "matches.offenders": to("matches.offenders", [0], [1]),
+        "players.cost.steps": [shifted_steps],
+        "moves": [other_moves],
+        "milliseconds": [slower],
+    }  # fmt: skip
+
+
+# Changed after everything else was made anew.
+RAW = ("key", "seeds", "trace_sha256", "self_sha256")
+
+
+def accepted(setting: Setting, root: Path, model: type[BaseModel]) -> set[str]:
+    """The fields whose change `verify` calls verified."""
+    own = changes(setting)
+    found = set()
+    for name in fields(model):
+        if name == ENCRYPTED:
+            continue
+        honest, trace = (setting.duel, None) if model is Duel else setting.script if "script." in name else setting.result
+        document = honest.document()
+        for change in own.get(name) or [lambda one, name=name: put(one, name, other)]:  # type: ignore[misc]
+            if is_verified(setting.challenge, root, name, change(document), document, trace):
+                found.add(name)
+    return found
+
+
+def is_verified(
+    challenge: Challenge, root: Path, name: str, changed: Document, honest: Document, trace: bytes | None
+) -> bool:
+    assert changed != honest, name
+    try:
+        if name == "self_sha256":
+            record: Result | Duel = (Duel if "players" in changed else Result).model_validate(changed)
+        else:
+            raw = {name: changed[name]} if name in RAW else {}
+            record, trace = forged({**changed, **{key: honest[key] for key in raw}}, trace, raw)
+    except ValueError:
+        return False  # it is no file of this kind
+    assert record.document() != honest, name
+    return standing(challenge, root, record, trace)[0] is Standing.VERIFIED
+
+
+def listed(of: str) -> dict[str, str]:
+    """The list on the page about integrity: field, and what a clone with history checks."""
+    page = (ROOT / "site" / "pages" / "integrity.md").read_text()
+    table = page.split(f"| Field of a {of} |")[1].split("\n\n")[0]
+    return dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", table, re.MULTILINE))
+
+
+KINDS = [("result", Result), ("duel", Duel)]
+
+
+def test_the_honest_records_are_verified_with_history_and_without(setting: Setting, tmp_path: Path) -> None:
+    for root in (tmp_path, setting.clone.path):
+        for record, trace in (setting.result, setting.script, (setting.duel, None)):
+            assert standing(setting.challenge, root, record, trace) == (Standing.VERIFIED, "")
+
+
+@pytest.mark.parametrize(("of", "model"), KINDS)
+def test_the_page_lists_exactly_what_the_files_alone_cannot_show(
+    of: str, model: type[BaseModel], setting: Setting, tmp_path: Path
+) -> None:
+    assert len(listed(of)) > 15
+    assert accepted(setting, tmp_path, model) == set(listed(of))
+
+
+@pytest.mark.parametrize(("of", "model"), KINDS)
+def test_a_clone_with_history_refuses_what_the_page_says(of: str, model: type[BaseModel], setting: Setting) -> None:
+    unchecked = {name for name, said in listed(of).items() if said.startswith("not checked")}
+
+    assert accepted(setting, setting.clone.path, model) == unchecked
+
+
+def test_every_field_is_walked() -> None:
+    assert {"class", "limits.memory_mib", "cost.cpu_seconds", "provenance.commit", "script.claimed", "sealed"} <= set(
+        fields(Result)
+    )
+    assert {"players.cost.steps", "matches.end", "milliseconds", "limits.pids"} <= set(fields(Duel))
+    assert len(set(fields(Result))) > 45
+
+
+def preview(setting: Setting) -> tuple[Result, bytes]:
+    """Alice at home, on seeds that she knew."""
+    task = setting.challenge.tasks[0]
+    wanted = order(folder(setting.clone, "alice", "pole"), task, agent="pole", season="1")
+    box = process()
+    evaluation = evaluate(wanted, box.kind, box.opener, now, lambda done: None)
+    assert evaluation.trace is not None
+    return evaluation.result, evaluation.trace
+
+
+def test_a_preview_that_is_called_official_is_refused(setting: Setting, tmp_path: Path) -> None:
+    result, trace = preview(setting)
+    assert standing(setting.challenge, tmp_path, result, trace) == (Standing.VERIFIED, "")
+    where = {**result.document()["provenance"], "commit": setting.clone.head, "run_url": RUN}
+    labels = {"class": "official", "sandbox": "docker", "beacon_verified": True, "login_id": 7, "provenance": where}
+
+    record, forged_trace = forged({**result.document(), **labels}, trace, {})
+
+    assert standing(setting.challenge, tmp_path, record, forged_trace) == (
+        Standing.REFUTED, "it is official, and its seeds come from 'preview', which is no commit and no sealed secret",
+    )  # fmt: skip
+
+
+def test_seeds_of_a_commit_that_did_not_bring_the_version_are_refuted(setting: Setting) -> None:
+    """Replay would hold: the forger played on the seeds of a commit that he liked."""
+    task = setting.challenge.tasks[0]
+    later = setting.clone.head
+    wanted = order(
+        folder(setting.clone, "alice", "pole"),
+        task,
+        agent="pole",
+        **{**official(setting.clone, "alice", "pole"), "beacon": later},
+    )
+    box = process()
+    evaluation = evaluate(wanted, box.kind, box.opener, now, lambda done: None)
+    record = sealed({**evaluation.result.document(), "sandbox": "docker"})
+
+    found, fault = standing(setting.challenge, setting.clone.path, record, evaluation.trace)
+
+    assert found is Standing.REFUTED
+    assert fault.startswith(f"its seeds come from {later[:12]}, and the version came to main with ")
+
+
+def test_a_file_that_lies_elsewhere_than_it_says_is_refuted_and_not_read(setting: Setting, tmp_path: Path) -> None:
+    store = Store(results=tmp_path / "results", traces=tmp_path / "traces")
+    path = store.write(*setting.result)
+    moved = path.parent.parent / "mallory" / path.name
+    for old, new in ((path, moved), (store.trace_of(path), store.trace_of(moved))):
+        new.parent.mkdir(parents=True)
+        old.rename(new)
+
+    (finding,) = verify_files(setting.challenge, store, [moved], quiet=True)
+    results, damaged = store.read()
+
+    assert finding.standing is Standing.REFUTED
+    assert "it lies at CartPole-v1/alice/mallory/" in finding.faults[0]
+    assert (results, len(damaged)) == ([], 1)
+    assert "lies elsewhere" in damaged[0].reason
+
+
+def test_seeds_by_the_folder_as_the_rule_was_before_are_stale_and_not_refuted(tmp_path: Path) -> None:
+    clone = make_board(tmp_path / "board", {"challenge.yml": RULES})
+    source = ANGLE_RULE.encode()
+    clone.commit(agent_files("alice", "first", source))
+    moved = clone.commit({**dict.fromkeys(agent_files("alice", "first")), **agent_files("alice", "pole", source, MANIFEST)})
+    task = parse_challenge(RULES).tasks[0]
+    own = {**official(clone, "alice", "pole"), "beacon": moved}
+    box = process()
+    evaluation = evaluate(
+        order(folder(clone, "alice", "pole"), task, agent="pole", **own), box.kind, box.opener, now, lambda done: None
+    )
+    record = sealed({**evaluation.result.document(), "sandbox": "docker"})
+
+    found, fault = standing(parse_challenge(RULES), clone.path, record, evaluation.trace)
+
+    assert found is Standing.STALE
+    assert fault.startswith("its seeds come from the commit that brought the folder")
+
+
+def test_limits_that_were_changed_since_leave_an_official_record_verified(setting: Setting, tmp_path: Path) -> None:
+    newer = setting.challenge.model_copy(update={"limits": Limits(memory_mib=1000)})
+
+    assert standing(newer, setting.clone.path, *setting.result) == (Standing.VERIFIED, "")
+    assert standing(newer, tmp_path, *setting.result)[0] is Standing.STALE

@@ -1,0 +1,153 @@
+"""Folders of one login, or of one team, that lose to each other on purpose: what they play lifts nobody."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from evaluator.model.challenge import Challenge
+from evaluator.model.duel import Duel
+from evaluator.model.submission import Submission
+from leaderboard.board import standings
+from leaderboard.entry import Entry
+from leaderboard.plan import DuelItem, Where, plan
+from tests.leaderboard import make
+
+GAME = make.game(opponents=50)
+RULES: Challenge = make.challenge(GAME).model_copy(update={"baselines": ("anchor/agent",)})
+STRENGTHS = {"anchor": 0, "bob": 60, "carol": 120, "dan": 180, "mallory": 26}
+HONEST = [replace(make.entry(login), baseline=login == "anchor") for login in STRENGTHS]
+PLAYER = HONEST[-1]
+WHERE = Where(runtime_digest="0" * 64, beacon="preview")
+
+
+def outcomes(lead: float, draw: random.Random, matches: int = 60) -> str:
+    """Matches of two players as strong as that."""
+    chance = 1 / (1 + 10 ** (-lead / 400))
+    return "".join("w" if draw.random() < chance else "l" for _ in range(matches))
+
+
+def honest_duels(draw: random.Random) -> list[Duel]:
+    """Everybody against everybody."""
+    duels = [make.duel(entry, on=GAME) for entry in HONEST]
+    for one, other in combinations(HONEST, 2):
+        duels.append(make.duel(one, other, outcomes(STRENGTHS[one.login] - STRENGTHS[other.login], draw), on=GAME))
+    return duels
+
+
+def puppets(count: int, login: str = "mallory", authors: tuple[str, ...] = ()) -> list[Entry]:
+    made = [make.entry(login, agent=f"puppet{number}") for number in range(count)]
+    return [replace(one, submission=Submission(name="p", algorithm="p", authors=authors)) for one in made]
+
+
+def thrown(player: Entry, strings: Sequence[Entry], draw: random.Random) -> list[Duel]:
+    """What puppets play: they hold their own against everybody else, and lose nine of ten to their player."""
+    duels = [make.duel(puppet, on=GAME) for puppet in strings]
+    duels += [make.duel(player, puppet, "w" * 54 + "l" * 6, on=GAME) for puppet in strings]
+    for puppet in strings:
+        for other in HONEST[:-1]:
+            duels.append(make.duel(puppet, other, outcomes(150 - STRENGTHS[other.login], draw), on=GAME))
+    return duels
+
+
+def elo(entries: Sequence[Entry], duels: Sequence[Duel]) -> float:
+    """The player's rating."""
+    board = standings(RULES, entries, [], official=True, duels=duels).games[0]
+    return next(row.rating.elo for row in board.rows if row.entry.name == PLAYER.name)
+
+
+def without(duels: Sequence[Duel], player: Entry, strings: Sequence[Entry]) -> list[Duel]:
+    """The same without what the player and its puppets played against each other."""
+    own = {player.name, *(one.name for one in strings)}
+    return [duel for duel in duels if duel.is_validation or not {side.name for side in duel.players} <= own]
+
+
+def test_puppets_of_ones_own_login_lift_nobody() -> None:
+    draw = random.Random(1)
+    own = puppets(10)
+    duels = [*honest_duels(draw), *thrown(PLAYER, own, draw)]
+
+    with_them, without_them = elo([*HONEST, *own], duels), elo([*HONEST, *own], without(duels, PLAYER, own))
+
+    assert with_them == without_them
+    assert abs(with_them - elo(HONEST, honest_duels(random.Random(1)))) < 25
+
+
+def test_puppets_that_meet_only_their_player_are_as_if_they_were_not_there() -> None:
+    honest = honest_duels(random.Random(1))
+    own = puppets(10)
+    alone = [duel for duel in thrown(PLAYER, own, random.Random(2)) if {s.login for s in duel.players} == {"mallory"}]
+
+    assert len(alone) == 20
+    assert elo([*HONEST, *own], [*honest, *alone]) == elo(HONEST, honest)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_teams_puppets_lift_nobody_and_naming_somebody_binds_nobody(named: bool) -> None:
+    honest = honest_duels(random.Random(1))
+    mate = puppets(1, "mate", authors=("@mallory",))
+    player = replace(PLAYER, submission=Submission(name="m", algorithm="m", authors=("@mate",) if named else ()))
+    entries = [*HONEST[:-1], player, *mate]
+    draw = random.Random(2)
+
+    duels = [*honest, *thrown(player, mate, draw)]
+
+    lifted = elo(entries, duels) - elo(entries, without(duels, player, mate))
+    assert (lifted == 0) if named else (lifted > 1)
+
+
+def test_another_login_of_the_same_account_is_the_same_side() -> None:
+    honest = honest_duels(random.Random(1))
+    strings = puppets(3, "malory2")
+    played = thrown(PLAYER, strings, random.Random(2))
+    known = [
+        duel.model_copy(
+            update={
+                "players": tuple(
+                    side.model_copy(update={"login_id": 7 if side.login.startswith("mal") else None})
+                    for side in duel.players
+                )
+            }
+        )
+        for duel in [*honest, *played]
+    ]
+    entries = [*HONEST, *strings]
+
+    assert elo(entries, known) == elo(entries, without(known, PLAYER, strings))
+    assert elo(entries, [*honest, *played]) > elo(entries, known) + 1
+
+
+def wanted(entries: Sequence[Entry], opponents: int) -> set[frozenset[str]]:
+    """Who is to meet whom."""
+    rules = make.challenge(GAME.model_copy(update={"opponents": opponents}))
+    game = rules.games[0]
+    duels = [make.duel(entry, on=game) for entry in entries]
+    items = plan(rules, entries, [], WHERE, duels)
+    return {
+        frozenset(e.shown for e in item.entries) for item in items if isinstance(item, DuelItem) and item.reason == "new"
+    }
+
+
+@pytest.mark.parametrize("opponents", [3, 50])
+def test_folders_of_one_login_are_not_sent_to_meet(opponents: int) -> None:
+    own = puppets(10)
+    pairs = [pair for pair in wanted([*HONEST, *own], opponents) if len(pair) == 2]
+
+    assert pairs
+    assert not [pair for pair in pairs if all(name.startswith("mallory/") for name in pair)]
+    assert any("mallory/agent" in pair for pair in pairs)
+    assert any("mallory/puppet9" in pair for pair in pairs)
+
+
+def test_examples_and_baselines_meet_whoever_they_like() -> None:
+    examples = [make.entry("local", agent=name) for name in ("a", "b")]
+    own = [replace(make.entry("host", agent="base"), baseline=True), make.entry("host", agent="other")]
+
+    assert frozenset({"local/a", "local/b"}) in wanted(examples, 50)
+    assert frozenset({"host/base", "host/other"}) in wanted(own, 50)
+    rated = standings(
+        RULES, own, [], official=True, duels=[*(make.duel(one, on=GAME) for one in own), make.duel(*own, on=GAME)]
+    )
+    assert len(rated.games[0].rows) == 2

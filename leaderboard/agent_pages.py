@@ -1,5 +1,6 @@
 """The pages of agents, present and departed: what each puts into the frame that all of them share."""
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from leaderboard.profiles import Profile, profiles
 from leaderboard.share import WHOLE, Share, batches
 from leaderboard.shell import Stamped
 from leaderboard.standings import Estimate, Standings
+from leaderboard.versions import homes_of
 
 # Any page at their depth: what leads away from one of them leads away from all.
 _LIKE = "agents/_/_.md"
@@ -50,7 +52,8 @@ class _Agents:
         self._repository = context.repository or standings.challenge.repository
         self._press = Press(standings, context, _html())
         self._cards = card_files(standings)
-        self._past = by_agent(context.results, standings.challenge.season, map(_name, shown), official=standings.official)
+        at, season = homes_of(standings), standings.challenge.season
+        self._past = by_agent(context.results, season, map(_name, shown), at, official=standings.official)
         tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
         above, below = self._press.page(_LIKE, "agent_ends.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
@@ -116,8 +119,9 @@ class _Agents:
         return links.source_url(self._repository, profile.entry, newest.provenance.commit if newest else None)
 
 
+@functools.cache
 def _html() -> Templates:
-    """The templates of pages that are HTML from the start."""
+    """The templates of pages that are HTML from the start; compiled once, whatever the number of boards."""
     made = environment(words.line)
     made.filters.update(
         command=words.command, link=lambda url, said=None: words.linked(url, url or "" if said is None else said)

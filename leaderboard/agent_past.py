@@ -10,6 +10,7 @@ from leaderboard.estimate import values
 from leaderboard.field import Name, is_official
 from leaderboard.metrics import known, ranking
 from leaderboard.profiles import Profile
+from leaderboard.versions import Homes
 
 # The newest so many; the others are in the agent's document.
 SHOWN = 40
@@ -42,12 +43,12 @@ class Past:
 
 
 def by_agent(
-    results: Iterable[Result], season: str, names: Iterable[Name], *, official: bool
+    results: Iterable[Result], season: str, names: Iterable[Name], at: Homes, *, official: bool
 ) -> Mapping[Name, Sequence[Result]]:
     """The results of the season of those agents: looked through once, not for each."""
     found: dict[Name, list[Result]] = {name: [] for name in names}
     for result in results:
-        own = found.get((result.login.casefold(), result.agent))
+        own = found.get(at.of(result))
         if own is not None and result.season == season and (is_official(result) or not official):
             own.append(result)
     return found

@@ -92,7 +92,7 @@ def _beacon(result: Result, _: str | None) -> Markup:
     if secret_hash(result.beacon):
         said = "the hash of the season’s secret"
     elif result.klass is Class.OFFICIAL:
-        said = "signed by GitHub" if result.beacon_verified else "not verified as GitHub’s"
+        said = format.SIGNED[result.beacon_verified]
     return _code(result.beacon) + f" {said}"
 
 

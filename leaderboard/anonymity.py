@@ -5,7 +5,7 @@ pull requests and the branch of results are as public as the repository.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -17,6 +17,8 @@ from evaluator.model.result import Provenance, Result
 from evaluator.model.submission import Submission
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL
+from leaderboard.owners import sides
+from leaderboard.versions import homes
 
 # Of the hash: enough for ten thousand entries without two alike.
 DIGITS = 8
@@ -105,11 +107,18 @@ def _masked(whole: Shown) -> Shown:
     names |= {(result.login, result.agent) for result in whole.results}
     names |= {(player.login, player.agent) for duel in whole.duels for player in duel.players}
     mask = {name: (f"entry-{mark(challenge, *name)}", "agent") for name in sorted(names) if not is_known(challenge, *name)}
+    at, spelled = homes(whole.entries), {entry.name: (entry.login, entry.agent) for entry in whole.entries}
+
+    def masked(side: Result | Player) -> tuple[str, str] | None:
+        return mask.get(spelled.get(at.of(side), (side.login, side.agent)))
+
+    # Under other names nobody can tell any more which of them are one login or one team.
+    own = sides(whole.entries, whole.duels)
     return replace(
         whole,
         entries=tuple(_entry(entry, mask.get((entry.login, entry.agent))) for entry in whole.entries),
-        results=tuple(_result(result, mask.get((result.login, result.agent))) for result in whole.results),
-        duels=tuple(_duel(duel, mask) for duel in whole.duels),
+        results=tuple(_result(result, masked(result)) for result in whole.results),
+        duels=tuple(_duel(duel, masked) for duel in whole.duels if not own.is_between_own(duel)),
         moderation=_moderation(whole.moderation, mask, names - mask.keys()),
     )
 
@@ -139,8 +148,8 @@ def _result(result: Result, masked: tuple[str, str] | None) -> Result:
     return result.model_copy(update=fields)
 
 
-def _duel(duel: Duel, mask: Mask) -> Duel:
-    found = [mask.get((player.login, player.agent)) for player in duel.players]
+def _duel(duel: Duel, masked: Callable[[Player], tuple[str, str] | None]) -> Duel:
+    found = [masked(player) for player in duel.players]
     if not any(found):
         return duel
     players = tuple(_player(player, name) for player, name in zip(duel.players, found, strict=True))

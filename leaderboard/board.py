@@ -16,9 +16,11 @@ from leaderboard.game_board import game_board
 from leaderboard.measure import Scores, measure
 from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.overall import overall
+from leaderboard.owners import Attempts, Sides, sides
 from leaderboard.paired import paired
 from leaderboard.rank import Key, name_order, ranks_beside
 from leaderboard.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
+from leaderboard.versions import Homes, homes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,7 @@ class Measurement:
     result: Result
     """The one that counts."""
     attempts: int
-    """Versions of this agent that were evaluated on this task."""
+    """Versions of its owner, or of its team, that were evaluated on this task."""
 
 
 def standings(
@@ -55,8 +57,9 @@ def standings(
     """
     entries = tuple(sorted(entries, key=name_order))
     field = field_of(entries, moderation, official=official)
-    recorded = _by_task(challenge, results)
-    sorted_out = [_sorted_out(task, field, recorded[task.id], official=official) for task in challenge.solo_tasks]
+    results = list(results)
+    recorded, own = _by_task(challenge, results, homes(entries)), sides(entries, results)
+    sorted_out = [_sorted_out(task, field, recorded[task.id], own, official=official) for task in challenge.solo_tasks]
     measured, columns = measure([found.scores() for found in sorted_out])
     tasks = tuple(map(_task_board, sorted_out, measured))
     board = partial(
@@ -67,13 +70,13 @@ def standings(
     return Standings(challenge=challenge, official=official, overall=overall(tasks, columns), tasks=tasks, games=games)
 
 
-def _by_task(challenge: Challenge, results: Iterable[Result]) -> dict[str, dict[Name, list[Result]]]:
-    """The results of this season and the present task settings, by task and agent."""
+def _by_task(challenge: Challenge, results: Iterable[Result], at: Homes) -> dict[str, dict[Name, list[Result]]]:
+    """The results of this season and the present task settings, by task and the folder in which the version stands."""
     digests = {task.id: task.digest() for task in challenge.solo_tasks}
     found: dict[str, dict[Name, list[Result]]] = {task_id: defaultdict(list) for task_id in digests}
     for result in results:
         if result.season == challenge.season and digests.get(result.task) == result.task_digest:
-            found[result.task][result.login.casefold(), result.agent].append(result)
+            found[result.task][at.of(result)].append(result)
     return found
 
 
@@ -92,7 +95,10 @@ class _SortedOut:
         return Scores(task=self.task, names=[m.entry.name for m in self.scored], results=[m.result for m in self.scored])
 
 
-def _sorted_out(task: Task, field: Field, recorded: Mapping[Name, Sequence[Result]], *, official: bool) -> _SortedOut:
+def _sorted_out(
+    task: Task, field: Field, recorded: Mapping[Name, Sequence[Result]], sides: Sides, *, official: bool
+) -> _SortedOut:
+    attempts = Attempts(sides, ((name, result.submission_digest) for name, own in recorded.items() for result in own))
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
@@ -100,7 +106,7 @@ def _sorted_out(task: Task, field: Field, recorded: Mapping[Name, Sequence[Resul
         if not entry.submission.plays(task):
             continue
         own = recorded.get(entry.name, ())
-        measurement = _measurement(entry, own, official=official)
+        measurement = _measurement(entry, own, attempts, official=official)
         if not measurement:
             waiting.append(entry)
         elif measurement.result.verdict is Verdict.OK:
@@ -154,13 +160,12 @@ def _folded(one: Excluded | Withdrawn) -> Name:
     return one.login.casefold(), one.agent
 
 
-def _measurement(entry: Entry, own: Sequence[Result], *, official: bool) -> Measurement | None:
+def _measurement(entry: Entry, own: Sequence[Result], attempts: Attempts, *, official: bool) -> Measurement | None:
     """The newest result of the entry's present version, if there is one."""
     fitting = [r for r in own if r.submission_digest == entry.digest and (is_official(r) or not official)]
     if not fitting:
         return None
-    attempts = len({result.submission_digest for result in own})
-    return Measurement(entry=entry, result=max(fitting, key=_precedence), attempts=attempts)
+    return Measurement(entry=entry, result=max(fitting, key=_precedence), attempts=attempts.of(entry.name))
 
 
 def _precedence(result: Result) -> tuple[bool, str, str, str]:

@@ -221,7 +221,7 @@ def link_code(text: str, url: str) -> Markup:
 
 def unverified(pairs: Iterable[tuple[AgentPreview, TaskPreview]]) -> bool:
     """Whether some seeds come from a commit that GitHub did not sign."""
-    return any(not row.result.beacon_verified for _, row in pairs)
+    return any(row.result.beacon_verified is False for _, row in pairs)
 
 
 def verify_line(

@@ -7,6 +7,7 @@ from evaluator.model.moderation import Exclusion, Moderation
 from evaluator.model.result import Class, Result
 from evaluator.model.verdict import Verdict
 from leaderboard.standings import Entry
+from leaderboard.versions import homes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +22,27 @@ class Departed:
     """Who excluded it, since when and why; None if its author withdrew it."""
     results: tuple[Result, ...]
     """What was measured of it this season, the newest first."""
+    rehearsed: frozenset[str] = frozenset()
+    """Digests of its versions that were rehearsals of the host's."""
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether everything that was measured of it was a rehearsal."""
+        return bool(self.results) and all(result.submission_digest in self.rehearsed for result in self.results)
 
 
 def departed(
     entries: Iterable[Entry], results: Iterable[Result], moderation: Moderation, season: str
 ) -> tuple[Departed, ...]:
     """By login and agent: what stands on main and is excluded, and what was measured officially and stands no more."""
+    entries = list(entries)
+    at = homes(entries)
     standing = {entry.name: entry.login for entry in entries}
     names = {name: login for name, login in standing.items() if moderation.of(login, name[1])}
     staying = standing.keys() - names.keys()
     measured: dict[tuple[str, str], list[Result]] = {}
     for result in results:
-        name = (result.login.casefold(), result.agent)
+        name = at.of(result)
         if name in staying:
             continue
         if result.klass is Class.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
@@ -42,5 +52,6 @@ def departed(
     for (folded, agent), login in sorted(names.items()):
         exclusion = moderation.of(login, agent)
         own = sorted(measured.get((folded, agent), []), key=lambda r: r.provenance.evaluated_at, reverse=True)
-        found.append(Departed(login=login, agent=agent, exclusion=exclusion, results=tuple(own)))
+        rehearsed = moderation.rehearsed(login, agent)
+        found.append(Departed(login=login, agent=agent, exclusion=exclusion, results=tuple(own), rehearsed=rehearsed))
     return tuple(found)

@@ -12,6 +12,8 @@ from evaluator.model.verdict import Verdict, in_plain_words
 from leaderboard.entry import Entry
 from leaderboard.field import is_official
 from leaderboard.game_standings import Count
+from leaderboard.owners import sides
+from leaderboard.versions import NOWHERE, Homes, homes
 
 Version = tuple[str, str, str]
 """Login without capitals, folder, and digest."""
@@ -34,9 +36,9 @@ class Tally:
     """Draws, identical games once."""
 
 
-def version_of(player: Player | Entry) -> Version:
-    """Which version of which agent."""
-    return *player.name, player.submission_digest if isinstance(player, Player) else player.digest
+def version_of(player: Player | Entry, at: Homes = NOWHERE) -> Version:
+    """Which version of which agent, under the folder in which it stands now."""
+    return (*at.of(player), player.submission_digest) if isinstance(player, Player) else (*player.name, player.digest)
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,13 @@ class Meeting:
 
     duel: Duel
     """What was recorded."""
+    homes: Homes = NOWHERE
+    """Where versions stand now."""
 
     @cached_property
     def pair(self) -> Pair:
         """Who met."""
-        return version_of(self.duel.players[0]), version_of(self.duel.players[1])
+        return version_of(self.duel.players[0], self.homes), version_of(self.duel.players[1], self.homes)
 
     @property
     def at(self) -> str:
@@ -62,15 +66,31 @@ class Meeting:
         return tally(self.duel)
 
 
-def counting(task: Task, season: str, duels: Iterable[Duel], *, official: bool) -> list[Meeting]:
-    """The duels that were played under the game's present settings in this season, the later after the earlier."""
-    digest = task.digest()
-    found = [
-        Meeting(duel)
+def counting(
+    task: Task, season: str, duels: Iterable[Duel], entries: Iterable[Entry] = (), *, official: bool
+) -> list[Meeting]:
+    """The duels that were played under the game's present settings in this season, the later after the earlier.
+
+    What folders of one login or one team played against each other says nothing: whoever owns both sides can choose how
+    it ends.
+
+    Args:
+        task: the game.
+        season: duels of another one do not count.
+        duels: everything recorded.
+        entries: the agents that stand on main now: they say who is a team, and which folder a version stands in.
+        official: whether only official duels count.
+    """
+    entries, digest = list(entries), task.digest()
+    at = homes(entries)
+    fitting = [
+        duel
         for duel in duels
         if (duel.task, duel.task_digest, duel.season, duel.verdict) == (task.id, digest, season, Verdict.OK)
         and (is_official(duel) or not official)
     ]
+    own = sides(entries, fitting)
+    found = [Meeting(duel, at) for duel in fitting if not own.is_between_own(duel)]
     return sorted(found, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
 
 
@@ -122,6 +142,13 @@ def _game(match: Match, index: int, moves: bytes) -> tuple[object, ...]:
     if match.end is End.FORFEIT:
         return (index,)
     return index % 2, moves, match.checksum, match.end, match.winner, match.offenders, match.refused
+
+
+def refusal(duel: Duel) -> str | None:
+    """Why a validation keeps its player out; None where it does not."""
+    if duel.verdict is not Verdict.OK:
+        return f"the evaluator failed: {duel.message}"
+    return validation_fault(duel)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from evaluator.model.duel import Duel
 from evaluator.model.moderation import Exclusion, Moderation
-from evaluator.model.result import Class, Result, SandboxKind
+from evaluator.model.result import PREVIEW_BEACON, RANKING, Class, Result
 from leaderboard.entry import Entry
 
-# The `process` sandbox is no security boundary, so what it held has no place on an official board.
-JAILS = (SandboxKind.DOCKER, SandboxKind.GVISOR)
 # The owner of the example agents: only those named as baselines are part of an official board.
 LOCAL = "local"
 
@@ -46,5 +44,5 @@ def field_of(entries: Iterable[Entry], moderation: Moderation | None, *, officia
 
 
 def is_official(record: Result | Duel) -> bool:
-    """Whether it counts on an official board."""
-    return record.klass is Class.OFFICIAL and record.sandbox in JAILS
+    """Whether it counts on an official board: whatever is called official, seeds that anybody knew do not make it so."""
+    return record.klass is Class.OFFICIAL and record.sandbox in RANKING and record.beacon != PREVIEW_BEACON

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+SIGNED = {True: "signed by GitHub", False: "not verified as GitHub’s", None: "about which GitHub is still to be asked"}
+"""Of the commit that the seeds come from: what GitHub says of its signature."""
 
 
 def number(value: float, decimals: int = 1) -> str:

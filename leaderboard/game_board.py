@@ -1,7 +1,6 @@
 """The board of a game: from the entries on main and the recorded duels to rated rows."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from leaderboard.entry import Entry
 from leaderboard.field import Field, Name, field_of, is_official
 from leaderboard.game_history import history
 from leaderboard.game_standings import Count, Crossing, Cycle, GameBoard, GameExcluded, GameFailure, GameRow, Rating
+from leaderboard.owners import Attempts, Sides, sides
 from leaderboard.rank import Rank, name_order
 from leaderboard.rated import Rated, anchors, rated
 from leaderboard.ratings import Ratings, order
@@ -41,14 +41,16 @@ def game_board(
         season: duels of another one do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
     """
+    entries = list(entries)
     field = field_of(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
-    meetings = counting(task, season, duels, official=official)
+    meetings = counting(task, season, duels, entries, official=official)
     last = newest(meetings)
     who = judged(entered, last)
     since = _since(meetings)
     now = rated({version_of(entry): since[version_of(entry)] for entry in who.admitted}, last, anchors(task, baselines))
-    rows = _rows(now, who, since, _attempts(meetings)) if now else ()
+    tried = _attempts(meetings, sides(entries, (meeting.duel for meeting in meetings)))
+    rows = _rows(now, who, since, tried) if now else ()
     on_board = {row.entry.name for row in rows}
     missing = [entry for entry in who.admitted if entry.name not in on_board]
     shown = {version_of(entry): entry.shown for entry in who.admitted}
@@ -56,7 +58,7 @@ def game_board(
     return GameBoard(
         task=task,
         rows=rows,
-        failures=_failures(who, _attempts(meetings)),
+        failures=_failures(who, tried),
         waiting=tuple(sorted((*who.unjudged, *missing), key=name_order)),
         crosstable=_crosstable(now) if now else {},
         anchor=anchor,
@@ -72,23 +74,20 @@ def _since(meetings: Iterable[Meeting]) -> dict[Version, str]:
     return {m.pair[0]: m.at for m in reversed(list(meetings)) if m.pair[0] == m.pair[1]}
 
 
-def _attempts(meetings: Iterable[Meeting]) -> dict[Name, int]:
-    """How many versions of each player were validated."""
-    versions: dict[Name, set[Version]] = defaultdict(set)
-    for meeting in meetings:
-        if meeting.pair[0] == meeting.pair[1]:
-            versions[meeting.pair[0][:2]].add(meeting.pair[0])
-    return {name: len(found) for name, found in versions.items()}
+def _attempts(meetings: Iterable[Meeting], own: Sides) -> Attempts:
+    """How many versions of each player's owner or team were validated."""
+    validated = (meeting.pair[0] for meeting in meetings if meeting.pair[0] == meeting.pair[1])
+    return Attempts(own, ((version[:2], version[2]) for version in validated))
 
 
-def _failures(who: Judged, attempts: Mapping[Name, int]) -> tuple[GameFailure, ...]:
+def _failures(who: Judged, attempts: Attempts) -> tuple[GameFailure, ...]:
     return tuple(
-        GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts[entry.name])
+        GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts.of(entry.name))
         for entry, meeting, reason in who.refused
     )
 
 
-def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Mapping[Name, int]) -> tuple[GameRow, ...]:
+def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Attempts) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name."""
     entries = {version_of(entry): entry for entry in who.admitted}
     counts = _counts(now)
@@ -107,7 +106,7 @@ def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Mappi
             count=counts[i],
             points_place=points[i],
             opponents=opponents[i],
-            attempts=attempts[version[:2]],
+            attempts=attempts.of(version[:2]),
             since=since[version],
         )
         for i, version in enumerate(now.players)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.duel import Duel
-from leaderboard import game_figures, links
+from leaderboard import format, game_figures, links
 from leaderboard.boards import moves_of, position_text
 from leaderboard.game_standings import Count, Crossing, GameBoard, GameRow, Name
 from leaderboard.replays import AllFrames, replay, side_names
@@ -92,6 +92,7 @@ def render(board: GameBoard, page: Callable[..., str], frames: AllFrames) -> Map
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
             path, "duel.html.jinja", task=board.task, duel=duel, replay=shown, counts=counts, names=side_names(duel),
+            signed=format.SIGNED,
             entries=[entries.get(player.name) for player in duel.players],
             assets=Markup(links.up(path) + "assets/"), root=Markup(links.up(path)),
         )  # fmt: skip

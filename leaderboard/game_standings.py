@@ -73,7 +73,7 @@ class GameRow:
     opponents: int
     """Players it met."""
     attempts: int
-    """Versions of this player that were validated."""
+    """Versions of its owner, or of its team, that were validated."""
     since: str
     """When its present version was validated, in UTC."""
 
@@ -101,7 +101,7 @@ class GameFailure:
     reason: str
     """Position and move, or what ended it, in one line."""
     attempts: int
-    """Versions of this player that were validated."""
+    """Versions of its owner, or of its team, that were validated."""
 
 
 @dataclass(frozen=True, kw_only=True)

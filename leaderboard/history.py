@@ -22,6 +22,7 @@ from leaderboard.game_standings import GameBoard, Moment
 from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.rank import Key
 from leaderboard.standings import Entry, Row, Standings, TaskBoard, entries_of
+from leaderboard.versions import Homes, homes_of
 
 Value = TypeVar("Value")
 # More lines than that have no colours to tell them apart.
@@ -109,6 +110,11 @@ class History:
         self._changes: dict[str, list[_Step]] = {}
 
     @cached_property
+    def _homes(self) -> Homes:
+        """A folder that was renamed has the history of its version."""
+        return homes_of(self._standings)
+
+    @cached_property
     def _results(self) -> dict[str, list[Result]]:
         """By task: not every page asks for it."""
         found: dict[str, list[Result]] = {}
@@ -179,7 +185,8 @@ class History:
         """What is told of those who are on the board or left it."""
         if board.task.id not in self._told:
             names = _here(board) | {(one.login.casefold(), one.agent) for one in board.withdrawn}
-            counting = _counting(board.task, self._results.get(board.task.id, ()), names)
+            results = self._results.get(board.task.id, ())
+            counting = _counting(board.task, ((self._homes.of(one), one) for one in results), names)
             self._told[board.task.id] = _all_told(board, counting)
         return self._told[board.task.id]
 
@@ -227,15 +234,15 @@ def _here(board: TaskBoard) -> set[Name]:
     return {entry.name for entry in entries_of(board) if not entry.is_aside}
 
 
-def _counting(task: Task, results: Iterable[Result], names: set[Name]) -> list[tuple[Name, Result]]:
+def _counting(task: Task, results: Iterable[tuple[Name, Result]], names: set[Name]) -> list[tuple[Name, Result]]:
     """What says something of these agents on this task, oldest first."""
     digest = task.digest()
     found = [
-        ((result.login.casefold(), result.agent), result)
-        for result in results
-        if result.task_digest == digest and result.verdict is not Verdict.INTERNAL_ERROR
+        (name, result)
+        for name, result in results
+        if name in names and result.task_digest == digest and result.verdict is not Verdict.INTERNAL_ERROR
     ]
-    return sorted((one for one in found if one[0] in names), key=_moment)
+    return sorted(found, key=_moment)
 
 
 def _moment(one: tuple[Name, Result]) -> tuple[str, str, str]:

@@ -57,7 +57,10 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
     left = moment(last) - now
     if left.total_seconds() <= 0:
         return f"ended {stamp(last)}"
-    days = left.days
+    # By the week while it is far: whenever these words change the site is built and deployed anew.
+    days, weeks = left.days, left.days // 7
+    if weeks > 1:
+        return f"ends {stamp(last)}, in {weeks} weeks"
     return f"ends {stamp(last)}, in {days} days" if days > 1 else f"ends {stamp(last)}"
 
 

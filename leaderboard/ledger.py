@@ -46,6 +46,8 @@ class Leaving:
     """When it was measured last, in UTC."""
     tasks: tuple[str, ...]
     """What on."""
+    is_rehearsal: bool = False
+    """Whether the host entered it to try the board."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,19 +130,21 @@ def _rulings(standings: Standings, gone: Iterable[Departed]) -> Iterator[Ruling]
     yield from (found[name] for name in sorted(found))
 
 
-def _leavings(standings: Standings, gone: Iterable[Departed]) -> Iterator[Leaving]:
+def _leavings(standings: Standings, gone: Sequence[Departed]) -> Iterator[Leaving]:
     """From what is withdrawn on the boards; what only failed on tasks that are gone is told by the departed."""
     found: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for one in gone:
         if one.exclusion is None:
             found[one.login, one.agent].extend(one.results)
+    rehearsals = {(one.login, one.agent) for one in gone if one.is_rehearsal}
     for board in standings.tasks:
         for left in board.withdrawn:
             found[left.login, left.agent].append(left.result)
     for (login, agent), results in sorted(found.items()):
         tasks = tuple(sorted({result.task for result in results}))
         at = max((result.provenance.evaluated_at for result in results), default="")
-        yield Leaving(login=login, agent=agent, measured_at=at, tasks=tasks)
+        is_rehearsal = (login, agent) in rehearsals
+        yield Leaving(login=login, agent=agent, measured_at=at, tasks=tasks, is_rehearsal=is_rehearsal)
 
 
 def _vouched(standings: Standings) -> list[tuple[Entry, Verified]]:

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote, urlsplit
 
-from evaluator.model.duel import Duel
+from evaluator.model.duel import Duel, sides
 from evaluator.model.names import safe_path_segment
 from leaderboard.standings import Entry, Excluded, Withdrawn
 
@@ -35,8 +35,10 @@ def agent_page(login: str, agent: str) -> str:
 
 def duel_page(task_id: str, duel: Duel) -> str:
     """The page of a duel. MkDocs copies it as it is: there are too many for pages of its own."""
-    one, other = (player.name_as_written for player in duel.players)
-    return f"{task_page(task_id).removesuffix('.md')}/duels/{one}--{other}/index.html"
+    pair = sides(*(player.name_as_written for player in duel.players)).replace(
+        "%", "~"
+    )  # "%" would have to be encoded again in an address.
+    return f"{task_page(task_id).removesuffix('.md')}/duels/{pair}/index.html"
 
 
 def replay_mark(number: int, ply: int | None = None) -> str:

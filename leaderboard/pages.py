@@ -1,5 +1,6 @@
 """The board as Markdown pages: a function of the standings, for MkDocs to publish."""
 
+import functools
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -75,7 +76,7 @@ class Press:
     def __init__(
         self, standings: Standings, context: PageContext, made: Environment | None = None, past: History | None = None
     ) -> None:
-        self._environment = made or environment()
+        self._environment = made or _markdown()
         self._shared = {
             "standings": standings,
             "challenge": standings.challenge,
@@ -100,6 +101,12 @@ class Press:
             self._environment.get_template(template).make_module({**self._shared, **values}), name
         )
         return made
+
+
+@functools.cache
+def _markdown() -> Environment:
+    """That of Markdown pages, one for all boards: compiling its templates takes longer than a small board's pages."""
+    return environment()
 
 
 def environment(finalize: Callable[[object], Markup] = markdown.escape) -> Environment:

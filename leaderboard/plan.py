@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
 from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel, Player, WantedDuel
+from evaluator.model.duel import Duel, WantedDuel
 from evaluator.model.extras import with_extras
 from evaluator.model.result import Result, Wanted
 from evaluator.model.submission import needed_by
@@ -14,6 +14,7 @@ from evaluator.model.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.field import Name
 from leaderboard.pairing import pairings
+from leaderboard.versions import NOWHERE, Homes, homes
 
 # Which evaluation: task, login without capitals, agent and key.
 Mark = tuple[str, str, str, str]
@@ -59,7 +60,7 @@ class Where:
     """What measures, and where the seeds come from."""
 
     runtime_digest: str
-    """Lock files, sandbox sources, base image."""
+    """The protocol, the packages that measure, the base image."""
     beacon: str
     """Where no commit tells."""
     beacons: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -110,20 +111,23 @@ def plan(
     An `internal_error` is not a record: it is tried again, a few times. Games are planned where `duels` is given.
     """
     entries = list(entries)
-    solo = _evaluations(challenge, entries, list(results), where)
+    at = homes(entries)
+    solo = _evaluations(challenge, entries, list(results), where, at)
     if duels is None:
         return solo
     recorded = list(duels)
-    found = [item for task in challenge.games for item in _duels(challenge, task, entries, recorded, where)]
+    found = [item for task in challenge.games for item in _duels(challenge, task, entries, recorded, where, at)]
     found.sort(key=lambda item: not item.is_validation)
     both: list[Item | DuelItem] = [*solo, *found]
     return both
 
 
-def _evaluations(challenge: Challenge, entries: Sequence[Entry], results: Sequence[Result], where: Where) -> list[Item]:
+def _evaluations(
+    challenge: Challenge, entries: Sequence[Entry], results: Sequence[Result], where: Where, at: Homes
+) -> list[Item]:
     recorded = [r for r in results if r.verdict is not Verdict.INTERNAL_ERROR]
-    done = {mark_of(result) for result in recorded} | given_up(results)
-    seen = _Seen(recorded)
+    done = {mark_of(result, at) for result in recorded} | given_up(results, at)
+    seen = _Seen(recorded, at)
     items = []
     for entry in sorted(entries, key=lambda e: e.name):
         for task in challenge.solo_tasks:
@@ -142,12 +146,12 @@ def _evaluations(challenge: Challenge, entries: Sequence[Entry], results: Sequen
 
 
 def _duels(
-    challenge: Challenge, task: Task, entries: Sequence[Entry], duels: Sequence[Duel], where: Where
+    challenge: Challenge, task: Task, entries: Sequence[Entry], duels: Sequence[Duel], where: Where, at: Homes
 ) -> list[DuelItem]:
     own = [duel for duel in duels if duel.task == task.id]
     recorded = [duel for duel in own if duel.verdict is Verdict.OK]
-    done = {_duel_mark(duel.players, duel.key) for duel in recorded} | given_up_duels(own)
-    seen, digest = _Seen(recorded), task.digest()
+    done = {_duel_mark(duel, at) for duel in recorded} | given_up_duels(own, at)
+    seen, digest = _Seen(recorded, at), task.digest()
     items = []
     for pair in pairings(task, entries, own, season=challenge.season, baselines=challenge.baselines):
         wanted = WantedDuel(
@@ -157,35 +161,34 @@ def _duels(
             season=challenge.season,
             beacon=where.later(*pair),
         )
-        if _duel_mark(pair, wanted.key()) not in done:
+        if (pair[0].name, pair[1].name, wanted.key()) not in done:
             reason = seen.reason(pair, task.id, wanted)
             items.append(DuelItem(entries=pair, task_id=task.id, wanted=wanted, reason=reason))
     return items
 
 
-def given_up(results: Iterable[Result]) -> set[Mark]:
+def given_up(results: Iterable[Result], at: Homes = NOWHERE) -> set[Mark]:
     """What failed on our side as often as we try."""
-    failed = Counter(mark_of(result) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
+    failed = Counter(mark_of(result, at) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
     return {mark for mark, count in failed.items() if count >= TRIES}
 
 
-def given_up_duels(duels: Iterable[Duel]) -> set[tuple[Name, Name, str]]:
+def given_up_duels(duels: Iterable[Duel], at: Homes = NOWHERE) -> set[tuple[Name, Name, str]]:
     """Both players' names and the key of what failed on our side as often as we try."""
-    failed = Counter(_duel_mark(d.players, d.key) for d in duels if d.verdict is Verdict.INTERNAL_ERROR)
+    failed = Counter(_duel_mark(duel, at) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
     return {mark for mark, count in failed.items() if count >= TRIES}
 
 
-def mark_of(result: Result) -> Mark:
-    """Task, login without capitals, agent and key.
+def mark_of(result: Result, at: Homes = NOWHERE) -> Mark:
+    """Task, login without capitals, the folder in which the version stands now, and key.
 
-    The key alone would not do. Two folders of one author may hold the same version, and two phases have the same
-    settings: each has a result of its own, on seeds of its own.
+    The key alone would not do: two phases have the same settings, and each has a result of its own, on seeds of its own.
     """
-    return result.task, result.login.casefold(), result.agent, result.key
+    return (result.task, *at.of(result), result.key)
 
 
-def _duel_mark(sides: tuple[Player, Player] | tuple[Entry, Entry], key: str) -> tuple[Name, Name, str]:
-    return sides[0].name, sides[1].name, key
+def _duel_mark(duel: Duel, at: Homes) -> tuple[Name, Name, str]:
+    return at.of(duel.players[0]), at.of(duel.players[1]), duel.key
 
 
 def shown(item: Item | DuelItem) -> str:
@@ -219,11 +222,11 @@ class _Made(NamedTuple):
 class _Seen:
     """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted anew."""
 
-    def __init__(self, records: Iterable[Result | Duel]) -> None:
+    def __init__(self, records: Iterable[Result | Duel], at: Homes) -> None:
         self._made: dict[tuple[str, tuple[Name, ...]], list[_Made]] = defaultdict(list)
         for record in records:
             players = record.players if isinstance(record, Duel) else (record,)
-            names = tuple((player.login.casefold(), player.agent) for player in players)
+            names = tuple(at.of(player) for player in players)
             self._made[record.task, names].append(_Made.of(record))
 
     def reason(self, entries: Sequence[Entry], task_id: str, wanted: Wanted | WantedDuel) -> str:

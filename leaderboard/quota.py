@@ -1,7 +1,9 @@
 """Quotas: how many versions an owner, or a team, had evaluated officially, and what waits until they renew.
 
-Everything is counted from what is recorded, so a limit that the hosts change holds from that moment on, for everybody. A
-version that was counted once is evaluated again without a charge, whatever made that necessary.
+An account belongs to a person, by GitHub's number of the account as far as one is recorded, or to a team: neither another
+folder nor another login begins a new one. Everything is counted from what is recorded, so a limit that the hosts change
+holds from that moment on, for everybody. A version that was counted once is evaluated again without a charge, whatever
+made that necessary.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,11 +11,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel
+from evaluator.model.duel import Duel, Player
 from evaluator.model.phase import Phase, Quota
 from evaluator.model.result import Class, Result
 from evaluator.model.verdict import Verdict
 from leaderboard.entry import Entry
+from leaderboard.owners import persons
 from leaderboard.plan import DuelItem, Item
 from leaderboard.teams import is_asked, teams
 
@@ -120,9 +123,14 @@ class Held:
 class Counted:
     """One official record of a version that counts."""
 
-    version: Version
+    side: Result | Player
     task_id: str
     at: datetime
+
+    @property
+    def version(self) -> Version:
+        """Which."""
+        return self.side.login.casefold(), self.side.submission_digest
 
 
 def counted(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[Counted]:
@@ -134,7 +142,7 @@ def counted(challenge: Challenge, results: Iterable[Result], duels: Iterable[Due
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         for player in record.players if isinstance(record, Duel) else (record,):
             if player.verdict not in FREE:
-                yield Counted((player.login.casefold(), player.submission_digest), record.task, at)
+                yield Counted(player, record.task, at)
 
 
 class Accounts:
@@ -143,26 +151,37 @@ class Accounts:
     def __init__(
         self, challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], duels: Iterable[Duel]
     ) -> None:
+        results, duels = list(results), list(duels)
         self._challenge = challenge
         self._teams = teams(entries)
+        self._persons = persons([*results, *duels])
         self._quotas = [(None, challenge.quota), *((phase, phase.quota) for phase in challenge.phases)]
         self._found: dict[tuple[str | None, frozenset[str]], Account] = {}
         if any(quota for _, quota in self._quotas):
             for record in counted(challenge, results, duels):
-                for account in self.of(record.version[0], [record.task_id]):
+                for account in self._of(*self._behind(record.side), [record.task_id]):
                     known = account.first.get(record.version)
                     account.first[record.version] = min(known or record.at, record.at)
 
     def of(self, login: str, task_ids: Iterable[str]) -> list[Account]:
         """The accounts that versions of an owner on those tasks are charged to: the season's, then the phases'."""
-        owner, tasks = login.casefold(), set(task_ids)
-        found = []
+        return self._of(login.casefold(), self._persons.of(login), task_ids)
+
+    def _behind(self, side: Result | Player) -> tuple[str, str]:
+        """The login and the person of who was recorded."""
+        return side.login.casefold(), self._persons.of_side(side)
+
+    def _of(self, owner: str, person: str, task_ids: Iterable[str]) -> list[Account]:
+        """The same of a login and who is behind it: a login that was registered anew has another one's account no more."""
+        tasks, found = set(task_ids), []
+        same = person == self._persons.of(owner)
         for phase, quota in self._quotas:
             if quota is None or (phase is not None and not tasks.intersection(phase.tasks)):
                 continue
-            owners = self._teams.get(owner, frozenset([owner])) if quota.of == "team" else frozenset([owner])
+            owners = self._teams.get(owner, frozenset([owner])) if quota.of == "team" and same else frozenset([owner])
+            people = frozenset(map(self._persons.of, owners)) if same else frozenset([person])
             account = Account(quota=quota, phase=phase, owners=owners)
-            found.append(self._found.setdefault((phase.id if phase else None, owners), account))
+            found.append(self._found.setdefault((phase.id if phase else None, people), account))
         return found
 
 

@@ -22,6 +22,13 @@ UNKNOWN_SECONDS = 60.0
 DUEL_SECONDS = 5.0
 # No container starts and ends in less.
 LEAST_SECONDS = 0.5
+# Replaying a trace takes this part of the time that the evaluation took, which has an agent and a container besides.
+# Measured: 0.28 on average over eight tasks. What takes longer is not lost: it is left for the next round.
+REPLAY_SHARE = 0.5
+# Of a trace, where nothing is recorded of its agent and its task.
+UNKNOWN_BYTES = 200_000.0
+# A step of an action of four floats, packed; small whole numbers take a tenth of it.
+STEP_BYTES = 24.0
 # More machines than run side by side only pay where each still has this much to do.
 WAVE_SECONDS = 600.0
 
@@ -36,6 +43,10 @@ class Capacity:
     """Machines that run side by side."""
     shard_seconds: float = 900.0
     """Work for one shard at most; one evaluation that is longer has a shard of its own."""
+    replay_seconds: float = 4 * 3 * 3600.0
+    """Processor seconds of replay for one publish at most: three hours of GitHub's four processors."""
+    trace_bytes: float = 2e9
+    """Traces of one round at most: publish holds them three times, on a disk of which 14 GB are sure to be free."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,15 +76,32 @@ def expected_seconds(items: Iterable[Item | DuelItem], results: Iterable[Result]
         ((duel.task, player.name), player.cost.wall_seconds) for duel in duels if duel.matches for player in duel.players
     )
     return [
-        DUEL_SECONDS + sum(side.seconds(item.task_id, entry.name, UNKNOWN_SECONDS / 2) for entry in item.entries)
+        DUEL_SECONDS + sum(side.most(item.task_id, entry.name, UNKNOWN_SECONDS / 2) for entry in item.entries)
         if isinstance(item, DuelItem)
-        else alone.seconds(item.task_id, item.entry.name, UNKNOWN_SECONDS)
+        else alone.most(item.task_id, item.entry.name, UNKNOWN_SECONDS)
+        for item in items
+    ]
+
+
+def expected_bytes(items: Iterable[Item | DuelItem], results: Iterable[Result]) -> list[float]:
+    """The size of each evaluation's trace: by its agent's most steps on that task, else the task's median, else a guess.
+
+    A duel has no trace: its moves are in its result.
+    """
+    steps = _Known(
+        ((result.task, (result.login.casefold(), result.agent)), float(result.cost.steps))
+        for result in results
+        if result.cost.steps
+    )
+    unknown = UNKNOWN_BYTES / STEP_BYTES
+    return [
+        0.0 if isinstance(item, DuelItem) else STEP_BYTES * steps.most(item.task_id, item.entry.name, unknown)
         for item in items
     ]
 
 
 class _Known:
-    """How long each agent took on each task."""
+    """How much each agent took on each task."""
 
     def __init__(self, recorded: Iterable[tuple[tuple[str, Name], float]]) -> None:
         self._own: dict[tuple[str, Name], float] = {}
@@ -83,14 +111,20 @@ class _Known:
             tasks[of[0]].append(seconds)
         self._medians = {task: statistics.median(seconds) for task, seconds in tasks.items()}
 
-    def seconds(self, task_id: str, name: Name, unknown: float) -> float:
+    def most(self, task_id: str, name: Name, unknown: float) -> float:
         return self._own.get((task_id, name), self._medians.get(task_id, unknown))
 
 
-def pack(seconds: Sequence[float], capacity: Capacity) -> Packing:
-    """One round of as many evaluations, in their order, as the capacity holds; longest first to the least loaded shard."""
+def pack(seconds: Sequence[float], capacity: Capacity, trace_bytes: Sequence[float] = ()) -> Packing:
+    """One round of as many evaluations, in their order, as the capacity holds; longest first to the least loaded shard.
+
+    Args:
+        seconds: how long each takes.
+        capacity: what one round may hold.
+        trace_bytes: the size of each one's trace; none have any where left out.
+    """
     seconds = [max(each, LEAST_SECONDS) for each in seconds]
-    taken, left = _round(seconds, capacity)
+    taken, left = _round(seconds, trace_bytes or [0.0] * len(seconds), capacity)
     count = _count(sum(seconds[i] for i in taken), len(taken), capacity)
     shards: list[list[int]] = [[] for _ in range(count)]
     loads = [0.0] * count
@@ -103,18 +137,20 @@ def pack(seconds: Sequence[float], capacity: Capacity) -> Packing:
     return Packing(shards=tuple(tuple(sorted(shard)) for shard in shards), left=tuple(left), loads=tuple(loads))
 
 
-def _round(seconds: Sequence[float], capacity: Capacity) -> tuple[list[int], list[int]]:
-    """The first evaluations whose sum fits a round, and the rest; at least one, however long it is.
+def _round(seconds: Sequence[float], sizes: Sequence[float], capacity: Capacity) -> tuple[list[int], list[int]]:
+    """The first evaluations whose sum fits a round and its publish, and the rest; at least one, however long it is.
 
     Longest-first packing never exceeds the mean load by more than its longest evaluation, so one longest is kept free
     in every shard.
     """
     longest = min(max(seconds, default=0.0), capacity.shard_seconds / 2)
     room = capacity.shards * (capacity.shard_seconds - longest)
-    total = 0.0
-    for index, each in enumerate(seconds):
+    total = replay = stored = 0.0
+    for index, (each, size) in enumerate(zip(seconds, sizes, strict=True)):
         total += min(each, capacity.shard_seconds)
-        if total > room and index:
+        replay += REPLAY_SHARE * each
+        stored += size
+        if index and (total > room or replay > capacity.replay_seconds or stored > capacity.trace_bytes):
             return list(range(index)), list(range(index, len(seconds)))
     return list(range(len(seconds))), []
 

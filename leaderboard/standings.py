@@ -47,7 +47,7 @@ class Row:
     estimate: Estimate
     """What it amounts to."""
     attempts: int
-    """Versions of this agent that were evaluated on this task."""
+    """Versions of its owner, or of its team, that were evaluated on this task."""
     others: tuple[float, ...] = ()
     """What the task's further metrics say, in their order; NaN where one is missing."""
 
@@ -61,7 +61,7 @@ class Failure:
     result: Result
     """Its verdict and message."""
     attempts: int
-    """Versions of this agent that were evaluated on this task."""
+    """Versions of its owner, or of its team, that were evaluated on this task."""
 
     @property
     def claimed(self) -> float | None:

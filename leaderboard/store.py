@@ -13,13 +13,15 @@ from pydantic import ValidationError
 
 from evaluator.model import canonical
 from evaluator.model.duel import Duel
-from evaluator.model.result import Result
+from evaluator.model.result import Result, is_place
 from leaderboard.beside import beside
 from leaderboard.heap import growing
 from leaderboard.parcel import packed, unpacked
 from leaderboard.share import Share
 
 RESULT = ".json"
+# What a folder of two players has in its name, and no login: a `+` between each login and its agent. Old logins hold `--`.
+PAIR = "+"
 TRACE = ".trace.json"
 # More moves than any duel has: what is packed is never unpacked further.
 PLIES = 1 << 26
@@ -29,7 +31,7 @@ MANY, READERS, STEP = 500, 4, 5
 BLOCK = 1 << 16
 INTEGERS = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
 
-Record = TypeVar("Record")
+Record = TypeVar("Record", Result, Duel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +59,11 @@ class Store:
 
     def files(self) -> Iterator[Path]:
         """Every result file, in order of its path."""
-        return map(Path, _records(_below(_below(self._owners()))))
+        return map(Path, filter(os.path.isfile, _records(_below(_below(self._owners())))))
 
     def duel_files(self) -> Iterator[Path]:
         """Every duel's file, in order of its path."""
-        return map(Path, _records(_below(self._owners())))
+        return map(Path, filter(os.path.isfile, self._duels()))
 
     def read(self, keep: Keep = lambda result: result) -> Found:
         """All results, and the files that are none; of each is kept what `keep` makes of it, before the next is read."""
@@ -73,18 +75,26 @@ class Store:
         """The same, begun where there is much to read by other processes, while the block does something else."""
         owners = list(self._owners())
         pieces = READERS if len(owners) >= MANY else 1
+        root = str(self.results)
         first, *parts = [Share(piece, pieces).of(owners) for piece in range(pieces)]
         with growing(), ExitStack() as stack:
-            others = [stack.enter_context(beside(partial(_parcel, part, keep, late))) for late, part in enumerate(parts)]
-            yield lambda: _together([_results(first, keep), *(_unpacked(other()) for other in others)])
+            others = [
+                stack.enter_context(beside(partial(_parcel, part, root, keep, late))) for late, part in enumerate(parts)
+            ]
+            yield lambda: _together([_results(first, root, keep), *(_unpacked(other()) for other in others)])
 
     def _owners(self) -> Iterator[str]:
         """The folders of whoever has results of a task, in order."""
         return _below(_below([str(self.results)]))
 
+    def _duels(self) -> Iterator[str]:
+        """What lies below the folders of two players: an agent's own folder may be named like a file."""
+        pairs = (folder for folder in self._owners() if PAIR in folder.rpartition("/")[2])
+        return _records(_below(pairs))
+
     def read_duels(self) -> tuple[list[Duel], list[Damaged]]:
         """All duels, their moves and times within reach, and the files that are none."""
-        return _read(_records(_below(self._owners())), _duel)
+        return _read(self._duels(), _duel, str(self.results))
 
     def result_path(self, result: Result) -> Path:
         """Where a result lies or would lie."""
@@ -129,14 +139,14 @@ def _records(paths: Iterable[str]) -> Iterator[str]:
     return (path for path in paths if path.endswith(RESULT) and not path.rpartition("/")[2].startswith("."))
 
 
-def _results(owners: Iterable[str], keep: Keep) -> Found:
-    return _read(_records(_below(_below(owners))), lambda content: keep(_result(content)))
+def _results(owners: Iterable[str], root: str, keep: Keep) -> Found:
+    return _read(_records(_below(_below(owners))), _result, root, keep)
 
 
-def _parcel(owners: Iterable[str], keep: Keep, late: int) -> tuple[bytes, list[Damaged]]:
+def _parcel(owners: Iterable[str], root: str, keep: Keep, late: int) -> tuple[bytes, list[Damaged]]:
     # The later ones step back, so that what the first one found is unpacked while they still read.
     os.nice(STEP * late)
-    found, damaged = _results(owners, keep)
+    found, damaged = _results(owners, root, keep)
     return packed(found), damaged
 
 
@@ -149,12 +159,20 @@ def _together(parts: Sequence[Found]) -> Found:
     return [one for found, _ in parts for one in found], [one for _, damaged in parts for one in damaged]
 
 
-def _read(files: Iterable[str], parse: Callable[[bytes], Record]) -> tuple[list[Record], list[Damaged]]:
+def _read(
+    files: Iterable[str],
+    parse: Callable[[bytes], Record],
+    root: str,
+    keep: Callable[[Record], Record] = lambda record: record,
+) -> tuple[list[Record], list[Damaged]]:
     found: list[Record] = []
     damaged: list[Damaged] = []
     for path in files:
         try:
-            found.append(parse(_content(path)))
+            record = parse(_content(path))
+            if not is_place(path[len(root) + 1 : -len(RESULT)], record.path(), record.verdict):
+                raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
+            found.append(keep(record))
         except (ValueError, OSError) as error:
             damaged.append(Damaged(path=Path(path), reason=" ".join(str(error).split())[:200]))
     return found, damaged

@@ -4,7 +4,7 @@ import json
 
 from evaluator.model.challenge import Task
 from evaluator.model.extras import EXTRAS
-from evaluator.model.names import AGENT, INVISIBLE, LOGIN
+from evaluator.model.names import INVISIBLE, LOGIN, NEW_AGENT
 from evaluator.model.submission import ADAPTERS, OF_MODELS, Kind
 from leaderboard.context import PageContext
 from leaderboard.standings import Standings
@@ -28,7 +28,7 @@ def form(standings: Standings, context: PageContext) -> str:
             "extras": list(EXTRAS),
             "files": challenge.submissions.files,
             "kib": challenge.submissions.kib,
-            "patterns": {"login": LOGIN.pattern, "agent": AGENT.pattern, "invisible": INVISIBLE.pattern},
+            "patterns": {"login": LOGIN.pattern, "agent": NEW_AGENT.pattern, "invisible": INVISIBLE.pattern},
             "terms": people.terms,
             "fields": [field.model_dump(mode="json", exclude={"shown"}) for field in people.fields],
             "bans": [ban.login for ban in people.ban],

@@ -16,7 +16,9 @@ from leaderboard.anonymity import hidden
 from leaderboard.board import standings
 from leaderboard.comment_states import AgentPreview, Official, OverallPreview, Previewed, TaskPreview
 from leaderboard.estimate import intervals, measured
+from leaderboard.field import LOCAL
 from leaderboard.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
+from leaderboard.whatif_games import MERGED
 
 Name = tuple[str, str]
 """Login without capitals, and the agent's folder."""
@@ -105,7 +107,10 @@ def preview_state(
 def _candidates(recorded: Recorded, agents: Sequence[Agent]) -> _Candidates:
     """All agents of a pull request are merged at once, so they are put on the board at once."""
     played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
-    entries = [entry for entry in recorded.entries if _name(entry.login, entry.agent) not in played]
+    # A folder that is renamed leaves its old name.
+    versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
+    entries = [entry for entry in recorded.entries if entry.name not in played]
+    entries = [entry for entry in entries if entry.login == LOCAL or (entry.name[0], entry.digest) not in versions]
     results = [result for result in recorded.results if _name(result.login, result.agent) not in played]
     entries += [_entry(agent) for agent in played.values()]
     results += [_promoted(result) for agent in played.values() for result in agent.results]
@@ -130,7 +135,7 @@ def _entry(agent: Agent) -> Entry:
 
 def _promoted(result: Result) -> Result:
     """As if it were official. It is never stored, and only a preview that passed the guard comes this far."""
-    return result.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER})
+    return result.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED})
 
 
 def _agent(candidates: _Candidates, agent: Agent, *, overall: bool) -> AgentPreview:

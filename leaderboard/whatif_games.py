@@ -17,6 +17,9 @@ from leaderboard.standings import Standings, entries_of
 # A position that takes more characters is not drawn.
 POSITION = 1200
 
+# In place of the commit that a merge would make.
+MERGED = "merged"
+
 Name = tuple[str, str]
 """Login without capitals, and the agent's folder."""
 
@@ -24,7 +27,7 @@ Name = tuple[str, str]
 def promoted(agents: Iterable[Agent]) -> list[Duel]:
     """A preview's duels as if they were official. They are never stored, and only what passed the guard comes this far."""
     return [
-        duel.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER})
+        duel.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED})
         for agent in agents
         for duel in agent.duels
     ]
@@ -59,7 +62,7 @@ def official(now: Standings, entry: Entry) -> tuple[GamePreview, ...]:
                 )
             )  # fmt: skip
         elif _row(board, entry.name) or met:
-            signed = all(duel.beacon_verified for duel in met)
+            signed = all(duel.beacon_verified is not False for duel in met)
             found.append(_with(_rated(board, entry.name, met, baselines), official=True, signed=signed))
     return tuple(found)
 
@@ -103,7 +106,9 @@ def _rated(board: GameBoard, name: Name, met: Iterable[Duel], baselines: set[Nam
 
 
 def _meeting(duel: Duel, name: Name, baselines: set[Name]) -> Meeting:
-    side = [player.name for player in duel.players].index(name)
+    # Of a folder that was renamed since, the login tells: two folders of one login meet in no duel that counts.
+    named = [player.name for player in duel.players]
+    side = named.index(name) if name in named else [login for login, _ in named].index(name[0])
     other = duel.players[1 - side]
     return Meeting(
         opponent=f"{other.login}/{other.agent}", count=tally(duel).counts[side], is_baseline=other.name in baselines,

@@ -112,6 +112,7 @@ def _departed(gone: Departed) -> Document:
         "agent": gone.agent,
         "name": gone.agent,
         "state": "excluded" if out else "withdrawn",
+        "rehearsal": gone.is_rehearsal,
         "exclusion": out.model_dump(include={"since", "who", "why", "link"}) if out else None,
         "page": text.agent_address(gone.login, gone.agent),
         "tasks": [],

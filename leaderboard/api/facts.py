@@ -8,6 +8,7 @@ from evaluator.model.result import Class, Result
 from leaderboard.context import PageContext
 from leaderboard.field import Name, is_official
 from leaderboard.standings import Row, Standings, TaskBoard
+from leaderboard.versions import homes_of
 
 # A moment as pages show it.
 _SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")
@@ -59,8 +60,9 @@ class Facts:
 def facts(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> Facts:
     """Sort out once what is recorded; of these agents alone, where only they are asked for."""
     found: dict[Name, list[Result]] = {}
+    at = homes_of(standings)
     for result in _counting(context.results or _ranked(standings), standings):
-        name = (result.login.casefold(), result.agent)
+        name = at.of(result)
         if names is None or name in names:
             found.setdefault(name, []).append(result)
     return Facts(standings=standings, context=context, recorded={name: tuple(own) for name, own in found.items()})

@@ -181,7 +181,7 @@ def _boards() -> Schema:
 def _agents() -> Schema:
     version = {"evaluated_at": WHEN, "verdict": one_of(*VERDICTS), "score": nullable(NUMBER)}
     run = {
-        "class": TEXT, "season": TEXT, "sandbox": TEXT, "beacon": nullable(TEXT), "beacon_verified": FLAG,
+        "class": TEXT, "season": TEXT, "sandbox": TEXT, "beacon": nullable(TEXT), "beacon_verified": nullable(FLAG),
         "runtime_digest": TEXT, "image_digest": nullable(TEXT), "platform": TEXT, "versions": mapped(TEXT),
         "commit": nullable(TEXT), "run_url": nullable(TEXT), "memory_mib": INTEGER, "cpu_seconds": NUMBER,
     }  # fmt: skip
@@ -203,7 +203,7 @@ def _agents() -> Schema:
         **{name: nullable(TEXT) for name in ("main_file", "adapter", "description", "url", "paper", "license", "digest")},
         "entry": TEXT, "extras": listed(TEXT), "enters": {"anyOf": [{"const": "all"}, listed(TEXT)]},
         "meta": mapped({"type": ["string", "boolean"]}), "pull": nullable(INTEGER), "source": nullable(TEXT),
-        "overall": nullable(ref("AgentOverall")), "exclusion": nullable(ref("Exclusion")),
+        "overall": nullable(ref("AgentOverall")), "exclusion": nullable(ref("Exclusion")), "rehearsal": FLAG,
         **{name: ABOUT[name] for name in ("algorithm", "authors", "kind")},
         "recorded": listed(record({"task": TEXT, "verdict": one_of(*VERDICTS), "evaluated_at": WHEN})),
     }  # fmt: skip

@@ -9,7 +9,8 @@ from evaluator.host.load import LoadError, parse_challenge
 from evaluator.model.people import Ban, CustomField, People
 from evaluator.model.phase import Phase
 from evaluator.model.submission import Submission
-from leaderboard.admission import Gate, admit
+from leaderboard.admission import admit
+from leaderboard.gate import Gate
 from leaderboard.plan import Where
 from leaderboard.teams import faults, taken
 from tests.leaderboard.make import challenge, digest, entry, result, task

@@ -187,8 +187,11 @@ NAMES = ("ann", "bobby", "cyril", "dora", "emil", "fritz")
 def telling(one):
     """The same duel with the players' names wherever something of theirs may stand."""
     words = " ".join(player.login for player in one.players)
-    told = {"message": f"{words} failed", "log_tail": f"{words} say hello", "login_id": 77001177}
-    players = tuple(player.model_copy(update=told) for player in one.players)
+    told = {"message": f"{words} failed", "log_tail": f"{words} say hello"}
+    numbers = [int("77001177" + "".join(str(ord(letter)) for letter in player.login)) for player in one.players]
+    players = tuple(
+        player.model_copy(update={**told, "login_id": number}) for player, number in zip(one.players, numbers, strict=True)
+    )
     matches = tuple(match.model_copy(update={"message": f"{words} went wrong"}) for match in one.matches)
     where = one.provenance.model_copy(update={"commit": "9b7e1d3f" * 5, "run_url": f"https://x.example/{words}"})
     return one.model_copy(update={"players": players, "matches": matches, "provenance": where, "message": words})

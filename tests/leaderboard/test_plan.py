@@ -189,11 +189,29 @@ def test_a_duel_that_failed_on_our_side_is_tried_again_a_few_times() -> None:
     assert given_up_duels([failed] * TRIES) == {(ALICE.name, BOB.name, failed.key)}
 
 
-def test_two_folders_of_one_version_each_have_duels_of_their_own() -> None:
-    twin = dataclasses.replace(ALICE, agent="twin")
+def test_two_examples_of_one_version_each_have_duels_of_their_own() -> None:
+    one = make.entry("local")
+    twin = dataclasses.replace(one, agent="twin")
 
-    assert wanted([ALICE, twin], play([ALICE], [])) == ["alice-alice: new"]
-    assert wanted([ALICE, twin], play([ALICE, twin], [])) == ["alice-alice: new"]
+    assert wanted([one, twin], play([one], [])) == ["local-local: new"]
+    assert wanted([one, twin], play([one, twin], [])) == ["local-local: new"]
+
+
+def test_a_renamed_folder_is_not_evaluated_again() -> None:
+    renamed = dataclasses.replace(ENTRY, agent="renamed")
+    done = [recorded(CHALLENGE, ENTRY, task, WHERE) for task in ("A", "B")]
+    ours = [recorded(CHALLENGE, ENTRY, task, WHERE, Verdict.INTERNAL_ERROR) for task in ("A", "B")] * TRIES
+
+    assert plan(CHALLENGE, [renamed], done, WHERE) == []
+    assert plan(CHALLENGE, [dataclasses.replace(renamed, login="ALICE")], done, WHERE) == []
+    assert plan(CHALLENGE, [renamed], ours, WHERE) == []
+    assert reasons(plan(CHALLENGE, [dataclasses.replace(renamed, login="bob")], done, WHERE)) == [("A", "new"), ("B", "new")]
+
+
+def test_a_renamed_player_meets_nobody_again() -> None:
+    duels = play([ALICE, BOB], play([ALICE, BOB], []))
+
+    assert wanted([dataclasses.replace(ALICE, agent="zz"), BOB], duels) == []
 
 
 def test_a_duel_is_expected_to_take_what_both_players_think() -> None:

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.phase import Phase, Quota
+from evaluator.model.result import sealed
 from evaluator.model.submission import Submission
 from leaderboard.plan import Where, plan
 from leaderboard.quota import Accounts, hold
+from leaderboard.versions import without_twins
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
 
 NOW = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)
@@ -136,3 +138,31 @@ def test_a_player_s_version_counts_once_however_many_duels_it_plays() -> None:
     account = Accounts(challenge(chess).model_copy(update={"quota": Quota(per_day=2)}), [], [], duels).of("ann", ["a"])[0]
 
     assert account.windows(NOW)[0].used == 1
+
+
+def test_another_login_of_the_same_account_has_no_quota_of_its_own() -> None:
+    used = old("ann", "1", MORNING)
+    used = sealed({**used.document(), "login_id": 7})
+    renamed = result(entry("anna", version="1"), [1.0], on=B, at=LAST_MONTH, login_id=7)
+    season = rules(Quota(total=2))
+
+    assert held(season, [entry("anna", version="2")], [used, renamed])[1][0][2].startswith("quota: 2 of 2 this season")
+    stranger = sealed({**renamed.document(), "login_id": 8})
+    assert held(season, [entry("anna", version="2")], [used, stranger])[1] == []
+
+
+def test_a_login_that_was_registered_anew_does_not_pay_for_who_had_it() -> None:
+    before = result(entry("ann", version="1"), [1.0], on=A, at=LAST_MONTH, login_id=7)
+    now = result(entry("ann", version="2"), [1.0], on=A, at=MORNING, login_id=8)
+
+    account = Accounts(rules(Quota(total=9)), [], [before, now], []).of("ann", ["a"])[0]
+
+    assert account.windows(NOW)[0].used == 1
+
+
+def test_twenty_folders_of_one_version_cost_one_and_are_evaluated_once() -> None:
+    folders = [replace(entry("ann", version="1"), agent=f"a{number}") for number in range(20)]
+    kept, waiting = held(rules(Quota(total=1)), [without_twins(folders)[0][0]], [])
+
+    assert len(without_twins(folders)[0]) == 1
+    assert ({name for name, _ in kept}, waiting) == ({"ann/a0"}, [])

@@ -123,6 +123,22 @@ def test_a_duel_that_is_written_is_read_and_is_no_result(store: Store) -> None:
     assert list(store.duel_files()) == [path]
 
 
+def test_an_agent_that_is_named_like_a_file_is_no_duel(store: Store) -> None:
+    single, one = result(entry("alice", agent="m.json"), [1.0]), duel(entry("bob"), entry("Alice"), "wl")
+    own, path = store.write(single, None), store.write_duel(one)
+
+    assert own.parent.is_dir()
+    assert own.parent.name == "m.json"
+    assert list(store.files()) == [own]
+    assert list(store.duel_files()) == [path]
+    assert store.read() == ([single], [])
+    assert store.read_duels() == ([one], [])
+    (path.parent / "folder.json").mkdir()
+    (own.parent / "folder.json").mkdir()
+    assert list(store.files()) == [own]
+    assert list(store.duel_files()) == [path]
+
+
 def _edited(**fields: object) -> bytes:
     document = duel(entry("alice"), entry("bob"), "wl").document()
     return json.dumps({**document, **fields}).encode()

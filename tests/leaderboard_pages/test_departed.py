@@ -100,3 +100,52 @@ def test_the_page_of_who_left_shows_what_was_recorded() -> None:
     assert "CartPole-v1 9.50 ok 2026-01-01" in page
     assert "MountainCar-v0 – crashed 2026-01-01" in page
     assert "This is a local board." in page
+
+
+def test_a_rehearsal_is_labelled_and_nothing_of_it_is_hidden() -> None:
+    mark = {"login": "Alice", "agent": "angle-rule", "digest": ALICE.digest, "since": "2026-05-01"}
+    moderation = Moderation.model_validate({"rehearsals": [mark]})
+    (gone,) = departed([BOB], RESULTS, moderation, "2026")
+    plain = departed([BOB], RESULTS, Moderation(), "2026")
+    board = standings(challenge(POLE), [BOB], RESULTS, official=True, moderation=moderation)
+    pages = render(board, replace(CONTEXT, departed=(gone,)))
+    without = render(board, replace(CONTEXT, departed=plain))
+
+    assert gone.is_rehearsal
+    assert (gone.results, gone.exclusion) == (plain[0].results, None)
+    assert "A rehearsal: the host entered it" in words(pages["agents/alice/angle-rule.md"])
+    assert "A rehearsal" not in words(without["agents/alice/angle-rule.md"])
+    assert "CartPole-v1 9.50 ok 2026-01-01" in words(pages["agents/alice/angle-rule.md"])
+    assert "withdrawn, a rehearsal of the host" in words(pages["index.md"])
+    assert "a rehearsal of the host" in words(pages["ledger.md"])
+
+
+def test_a_version_that_is_no_rehearsal_keeps_the_whole_from_being_called_one() -> None:
+    other = replace(ALICE, digest=samples.digest("real"))
+    mark = {"login": "alice", "agent": "angle-rule", "digest": ALICE.digest, "since": "2026-05-01"}
+    moderation = Moderation.model_validate({"rehearsals": [mark]})
+    (gone,) = departed([BOB], [*RESULTS, result(other, POLE, (1.0, 2.0))], moderation, "2026")
+    page = words(
+        render(standings(challenge(POLE), [BOB], [], official=True), replace(CONTEXT, departed=(gone,)))[
+            "agents/alice/angle-rule.md"
+        ]
+    )
+
+    assert not gone.is_rehearsal
+    assert "A rehearsal" not in page
+    assert page.count(" rehearsal ") == 1
+
+
+def test_a_mark_takes_nobody_off_the_board() -> None:
+    mark = {"login": "alice", "agent": "angle-rule", "digest": ALICE.digest, "since": "2026-05-01"}
+    moderation = Moderation.model_validate({"rehearsals": [mark]})
+    plain, marked = (
+        standings(challenge(POLE), [ALICE, BOB], RESULTS, official=True, moderation=one)
+        for one in (Moderation(), moderation)
+    )
+
+    assert departed([ALICE, BOB], RESULTS, moderation, "2026") == ()
+    assert [(row.entry.name, row.place) for row in marked.tasks[0].rows] == [
+        (row.entry.name, row.place) for row in plain.tasks[0].rows
+    ]
+    assert len(marked.tasks[0].rows) == 2

@@ -19,6 +19,8 @@ def test_the_form_knows_the_rules_of_the_models():
 
     assert found["repository"] == samples.REPOSITORY
     assert re.fullmatch(found["patterns"]["agent"], "angle-rule")
+    assert re.fullmatch(found["patterns"]["agent"], "json.v2")
+    assert not re.fullmatch(found["patterns"]["agent"], "rule.json")
     assert [task["id"] for task in found["tasks"]] == ["CartPole-v1", "MountainCar-v0", "ALE/Pong-v5"]
     assert (found["files"], found["kib"]) == (100, 5120)
 

@@ -1,0 +1,153 @@
+"""Which opponents the players of a game choose, where they are too many for everybody to play everybody."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluator.model.challenge import Task
+from evaluator.model.duel import Duel
+from leaderboard.davidson import Floats, Indices, chances
+from leaderboard.duels import Meeting, Pair, version_of
+from leaderboard.entry import Entry
+from leaderboard.owners import Sides
+from leaderboard.rated import Rated, anchors, is_named, rated
+from leaderboard.versions import Homes
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a choice rests on."""
+
+    players: Sequence[Entry]
+    """Those who passed their validations, by name."""
+    duels: Sequence[Duel]
+    """Of this game, its settings and season."""
+    last: Mapping[Pair, Meeting]
+    """Of each pair, the meeting that counts."""
+    sides: Sides
+    """Who is of one side, and never meets."""
+    homes: Homes
+    """Where versions stand now."""
+
+
+def chosen(task: Task, known: Known, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
+    """The pairs that are wanted of a game, each in the order of the sides.
+
+    Args:
+        task: the game.
+        known: the players and what is recorded.
+        baselines: their names; a player meets them first.
+    """
+    players = known.players
+    now = rated({version_of(player): "" for player in players}, known.last, anchors(task, baselines))
+    table = _table(known, now, baselines)
+    _choose(table, task.opponents)
+    return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """What is known of the players, by position."""
+
+    met: Bools
+    """Whom each met, or is to meet."""
+    barred: Bools
+    """Who never meets: each and itself, and folders of one login or team."""
+    is_baseline: Bools
+    """Whom everybody meets first."""
+    theta: Floats
+    """Logarithm of each one's strength; NaN without a rating."""
+    nu: float
+    """How often equals draw."""
+
+
+def _table(known: Known, now: Rated | None, baselines: Sequence[str]) -> _Table:
+    """A duel that failed on our side was chosen too: it is not given up for another opponent."""
+    players = known.players
+    position = {version_of(player): i for i, player in enumerate(players)}
+    met, barred = np.zeros((2, len(players), len(players)), dtype=np.bool_)
+    np.fill_diagonal(barred, val=True)
+    for alike in _by_person(known):
+        barred[np.ix_(alike, alike)] = True
+    for duel in known.duels:
+        a, b = (position.get(version_of(player, known.homes)) for player in duel.players)
+        if a is not None and b is not None and not barred[a, b]:
+            met[a, b] = met[b, a] = True
+    theta = np.full(len(players), np.nan)
+    if now:
+        theta[[position[version] for version in now.players]] = now.ratings.theta
+    return _Table(
+        met=met,
+        barred=barred,
+        is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
+        theta=theta,
+        nu=now.ratings.nu if now else 1.0,
+    )
+
+
+def _by_person(known: Known) -> list[list[int]]:
+    """The positions of each person's players."""
+    found: dict[str, list[int]] = {}
+    for index, player in enumerate(known.players):
+        for person in known.sides.of(player.name):
+            found.setdefault(person, []).append(index)
+    return list(found.values())
+
+
+def _choose(table: _Table, opponents: int) -> None:
+    """Let every player in turn choose whom it lacks; being chosen by another serves as well."""
+    lacking = opponents - table.met.sum(axis=1)
+    is_fresh = lacking == opponents
+    for player in range(len(lacking)):
+        if lacking[player] <= 0:
+            continue
+        if np.isfinite(table.theta[player]):
+            chosen = _most_informative(table, player, lacking)
+        else:
+            later = opponents // 2 if is_fresh[player] else 0
+            chosen = _spread(table, player, lacking, int(lacking[player]) - later)
+        table.met[player, chosen] = table.met[chosen, player] = True
+        lacking[player] -= len(chosen)
+        lacking[chosen] -= 1
+
+
+def _candidates(table: _Table, player: int) -> Indices:
+    """Whom it may choose."""
+    return np.flatnonzero(~(table.met[player] | table.barred[player]))
+
+
+def _most_informative(table: _Table, player: int, lacking: Indices) -> Indices:
+    """Baselines first, then whose duel says most; one that the other lacks too is worth twice.
+
+    What a match says of two players' difference is the variance of its score: Fisher's information, as the model is an
+    exponential family. Of a player without a rating it is taken as of a middling one.
+    """
+    others = _candidates(table, player)
+    theta = np.where(np.isnan(table.theta), np.nanmedian(table.theta), table.theta)
+    worth = chances(theta[others] - theta[player], table.nu).variance * np.where(lacking[others] > 0, 2, 1)
+    order = np.lexsort((others, -worth, ~table.is_baseline[others]))
+    return others[order[: lacking[player]]]
+
+
+def _spread(table: _Table, player: int, lacking: Indices, wanted: int) -> Indices:
+    """Baselines first, then one of each of so many parts of the order of strength; those without a rating stand last."""
+    others = _candidates(table, player)
+    is_baseline = table.is_baseline[others]
+    first = others[is_baseline][: max(wanted, 0)]
+    rest = others[~is_baseline]
+    # On a board where nobody is rated each begins to count after itself, so that not all choose the same.
+    behind = np.where(np.isnan(table.theta[rest]), (rest - player) % len(table.theta), 0)
+    ordered = rest[np.lexsort((rest, behind, table.theta[rest]))]
+    parts = np.array_split(ordered, max(wanted - len(first), 1)) if wanted > len(first) else []
+    return np.concatenate([first, *(_middle(part, lacking) for part in parts)])
+
+
+def _middle(part: Indices, lacking: Indices) -> Indices:
+    """The middle one, or the one next to it that lacks opponents too."""
+    order = np.abs(np.arange(len(part)) - (len(part) - 1) / 2)
+    best: Indices = part[np.lexsort((part, order, lacking[part] <= 0))][:1]
+    return best

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from evaluator.host.load import MAX_BYTES, LoadError, parse_yaml
 from evaluator.model.challenge import Challenge, Task
 from evaluator.model.submission import MANIFEST_NAME
-from leaderboard.admission import Gate, phase_refusal
 from leaderboard.entry import Entry
+from leaderboard.gate import Gate, phase_refusal
 from leaderboard.teams import faults
 from scripts.board import LOCAL, Board, Found
 from scripts.bot.beacon import EXAMPLES, arrived

@@ -8,22 +8,23 @@ from functools import cached_property
 from pathlib import Path
 
 from evaluator.host.folder import Folder, read_folder
-from evaluator.host.image import default_base
+from evaluator.host.image_files import default_base
 from evaluator.host.load import LoadError, parse_moderation, read_challenge
 from evaluator.model.challenge import Challenge, Task
 from evaluator.model.duel import Duel
 from evaluator.model.moderation import Moderation
 from evaluator.model.names import AGENT, LOGIN
+from evaluator.model.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.result import Result
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL as LOCAL
+from leaderboard.field import Name
 from leaderboard.lean import Lean
 from leaderboard.store import Damaged, Store
+from leaderboard.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError
-from scripts.seasons.opening import opened
 from scripts.seasons.record import Seasons, read_seasons
-
-PREVIEW_BEACON = "preview"
+from scripts.seasons.revealed import opened
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,10 +148,10 @@ class Board:
 
     def read_all(self) -> tuple[list[Found], list[str]]:
         """Every agent, and a line for every fault that kept one out; read once."""
-        return self._all
+        return self._all[:2]
 
     @cached_property
-    def _all(self) -> tuple[list[Found], list[str]]:
+    def _all(self) -> tuple[list[Found], list[str], frozenset[Name]]:
         found: list[Found] = []
         faults: list[str] = []
         for path in self.folders:
@@ -158,7 +159,11 @@ class Board:
                 found.append(self._kept(self.find(path)))
             except LoadError as error:
                 faults.extend(error.lines)
-        return found, faults
+        twins = without_twins([one.entry() for one in found])[1]
+        shown = {one.name: one.shown for one in found}
+        faults += [f"{shown[one.name]}: is left out: it {twin_fault(shown[other.name])}" for one, other in twins]
+        names = frozenset(one.name for one, _ in twins)
+        return [one for one in found if one.name not in names], faults, names
 
     def _kept(self, found: Found) -> Found:
         """Of an agent that is only shown, its files are not: ten thousand with weights would fill the memory."""
@@ -168,7 +173,7 @@ class Board:
     def results(self) -> list[Result]:
         """What is recorded, without the agents whose folder is here but cannot be read: they were not withdrawn."""
         read = {agent.name for agent in self._all[0]}
-        broken = {(path.parent.name.casefold(), path.name) for path in self.folders} - read
+        broken = {(path.parent.name.casefold(), path.name) for path in self.folders} - read - self._all[2]
         whole = self.recorded[0]
         return [one for one in whole if (one.login.casefold(), one.agent) not in broken] if broken else whole
 

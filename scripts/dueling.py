@@ -14,11 +14,13 @@ from evaluator.model.challenge import Task
 from evaluator.model.duel import Duel, duel_path
 from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
-from leaderboard.duels import validation_fault
+from leaderboard.duels import refusal, validation_fault
 from leaderboard.store import RESULT, Store
 from scripts.board import PREVIEW_BEACON, Board, Found
-from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, bar, say
-from scripts.evaluating import Bench, entered
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
+from scripts.entering import entered
+from scripts.evaluating import Bench
+from scripts.progress import bar
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +135,6 @@ def meet_baselines(hall: Hall, found: Found, task: Task, terms: Terms) -> list[t
         if other.folder.submission.plays(task)
     ]
     return [validation, *met]
-
-
-def refusal(duel: Duel) -> str | None:
-    """Why a validation keeps its player out; None where it does not."""
-    if duel.verdict is not Verdict.OK:
-        return f"the evaluator failed: {duel.message}"
-    return validation_fault(duel)
 
 
 def code_of(duels: Sequence[Duel], of: Found | None = None) -> int:

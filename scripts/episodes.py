@@ -30,7 +30,8 @@ from leaderboard.episodes import FOLDER, Episode, Episodes, chosen, shown
 from leaderboard.standings import Standings
 from leaderboard.store import write_atomically
 from scripts.board import Board
-from scripts.console import bar, say
+from scripts.console import say
+from scripts.progress import bar
 from scripts.sprites import sheet, small
 
 BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)

@@ -1,14 +1,11 @@
 """Evaluates what is wanted and records it: the verbs `evaluate` and `demo` share this; duels are in `dueling`."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import EngineError
+from evaluator.host.choose import Chosen
 from evaluator.host.evaluate import Order, evaluate
-from evaluator.host.load import LoadError
 from evaluator.host.replay import parse_result
 from evaluator.host.runtime import runtime_digest
 from evaluator.host.worlds import WorldError, open_world
@@ -16,12 +13,10 @@ from evaluator.model.challenge import Task
 from evaluator.model.result import Class, Result, result_path
 from evaluator.model.verdict import Verdict
 from leaderboard.store import RESULT, Store
-from scripts.board import LOCAL, PREVIEW_BEACON, Board, Found, base_image
-from scripts.bot.beacon import EXAMPLES
-from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
-
-_NO_SCRIPTS = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
-_FOR_SCRIPTS = "the task {task} is for scripts; write 'kind: script', or name another task"
+from scripts.board import PREVIEW_BEACON, Board, Found
+from scripts.console import OUR_FAULT, CommandError, say
+from scripts.progress import bar
+from scripts.sandboxes import choose_sandbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +51,8 @@ class Bench:
 
 
 def open_bench(board: Board, sandbox: str) -> Bench:
-    """Choose the sandbox, building its image if need be, and say what a person should know of it."""
-    if sandbox not in ("auto", "docker", "gvisor", "process"):
-        raise CommandError(USAGE, f"--sandbox {sandbox!r} is unknown; it is auto, docker, gvisor or process")
-    with people().status("Preparing the sandbox …") as status:
-        try:
-            chosen = choose(sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}"))
-        except EngineError as error:
-            raise CommandError(OUR_FAULT, str(error)) from error
-    if chosen.notice:
-        say(f"Note: {chosen.notice}")
+    """The bench with the sandbox that is asked for."""
+    chosen = choose_sandbox(sandbox)
     return Bench(board=board, chosen=chosen, runtime_digest=runtime_digest(chosen.base))
 
 
@@ -105,32 +92,3 @@ def recall(store: Store, order: Order) -> Result | None:
         say(f"{path}: is damaged, so it is played again")
         return None
     return result if result.key == key and result.verdict is not Verdict.INTERNAL_ERROR else None
-
-
-def entered(found: Found, tasks: list[Task]) -> list[Task]:
-    """The tasks that the agent enters. An example need not enter any: a board has other tasks than the one it came with.
-
-    Raises:
-        LoadError: it names a task that there is not, or one that measures another kind of agent.
-    """
-    submission = found.folder.submission
-    known = {task.id for task in tasks}
-    if (
-        submission.tasks != "all"
-        and not is_example(found)
-        and (unknown := next((t for t in submission.tasks if t not in known), None))
-    ):
-        raise LoadError(
-            f"{found.shown}/submission.yml: there is no task {unknown!r}; the tasks are {', '.join(sorted(known))}"
-        )
-    named = [task for task in tasks if submission.tasks != "all" and submission.enters(task.id)]
-    other = next((task for task in named if not submission.fits(task)), None)
-    if other is not None:
-        fault = _FOR_SCRIPTS if other.script else _NO_SCRIPTS
-        raise LoadError(f"{found.shown}/submission.yml: {fault.format(task=repr(other.id))}")
-    return [task for task in tasks if submission.plays(task)]
-
-
-def is_example(found: Found) -> bool:
-    """Whether the agent came with the repository."""
-    return found.login == LOCAL and EXAMPLES in found.path.parts

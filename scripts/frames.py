@@ -20,7 +20,8 @@ from leaderboard.game_pages import duels
 from leaderboard.replays import AllFrames, Frames
 from leaderboard.standings import Standings
 from leaderboard.store import write_atomically
-from scripts.console import bar, say
+from scripts.console import say
+from scripts.progress import bar
 
 # Of each duel: its first opening from both sides, and the first broken rules.
 WATCHED, BROKEN = 2, 2

@@ -11,11 +11,10 @@ from evaluator.model.challenge import Task
 from evaluator.model.duel import Duel, End, Player
 from evaluator.model.verdict import Verdict, in_plain_words
 from leaderboard.boards import moves_of, position_text
-from leaderboard.duels import tally
+from leaderboard.duels import refusal, tally
 from leaderboard.game_standings import Count, GameBoard
 from leaderboard.replays import side_names, why
 from scripts.board import Found
-from scripts.dueling import refusal
 
 # Wider tables are for the site.
 CROSSTABLE = 12

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-from evaluator.host.agent_image import look
 from evaluator.host.channel import clean
 from evaluator.host.faults import FaultError
 from evaluator.host.load import MAX_BYTES, LoadError, parse_yaml
-from evaluator.host.registry import Registry
 from evaluator.model.reference import MOVES, parse_tagged
 from evaluator.model.submission import MANIFEST_NAME
 from evaluator.model.verdict import Verdict
@@ -27,6 +25,9 @@ def check_image(found: Found) -> None:
     image = found.folder.image
     if image is None:
         return
+    # What speaks with registries is imported only where an agent brings an image.
+    from evaluator.host.agent_image import look
+
     try:
         look(image.reference, PLATFORM, image.image_mib, SECONDS)
     except FaultError as fault:
@@ -40,6 +41,8 @@ def digest_advice(folder: Path, lines: tuple[str, ...]) -> list[str]:
     """The line to write for an image that was named by a tag, where its registry tells the digest."""
     if not any(MOVES in line for line in lines):
         return []
+    from evaluator.host.registry import Registry
+
     try:
         value, _ = parse_yaml((folder / MANIFEST_NAME).read_bytes(), MANIFEST_NAME, MAX_BYTES)
         tagged = parse_tagged(str(value["entry"]))

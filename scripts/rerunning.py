@@ -1,23 +1,25 @@
 """Plays recorded agents again and compares what they choose: replaying cannot show who chose the actions."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import Finding, Standing, parse_result, parse_trace
 from evaluator.host.sealed import open_result, open_trace
 from evaluator.model.challenge import Lanes, Task
-from evaluator.model.duel import Duel, End
+from evaluator.model.duel import Duel, End, Player
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
+from leaderboard.versions import homes
 from scripts.board import Found
-from scripts.console import bar, say
+from scripts.console import say
 from scripts.dueling import Hall, title
 from scripts.evaluating import Bench
+from scripts.progress import bar
 
-Version = tuple[str, str, str]
-"""Login without capitals, folder, and digest."""
+Who = Callable[[Result | Player], Found | None]
+"""The agent here that is the version which was recorded, in whichever folder of its login."""
 Course = tuple[End, int | None, list[int]]
 """One match."""
 
@@ -26,6 +28,11 @@ def rerun(bench: Bench, findings: list[Finding], *, quiet: bool) -> list[Finding
     """Play whoever made each verified record again, where the folders still hold those versions."""
     found, _ = bench.board.read_all()
     agents = {(*agent.name, agent.folder.digest): agent for agent in found}
+    at = homes(agent.entry() for agent in found)
+
+    def who(side: Result | Player) -> Found | None:
+        return agents.get((*at.of(side), side.submission_digest))
+
     hall = Hall(bench=bench)
     duels = {str(path) for path in bench.board.store.duel_files()}
     renewed = []
@@ -34,7 +41,7 @@ def rerun(bench: Bench, findings: list[Finding], *, quiet: bool) -> list[Finding
         if finding.standing is Standing.VERIFIED:
             path = Path(finding.path)
             is_duel = finding.path in duels
-            again = _duel(hall, path, agents, quiet=quiet) if is_duel else _result(bench, path, agents, quiet=quiet)
+            again = _duel(hall, path, who, quiet=quiet) if is_duel else _result(bench, path, who, quiet=quiet)
             faults = None if again is None else list(again)
         if faults is None:
             say(f"{finding.path}: who made it is not here in that version; only the record was replayed")
@@ -44,16 +51,16 @@ def rerun(bench: Bench, findings: list[Finding], *, quiet: bool) -> list[Finding
     return renewed
 
 
-def _result(bench: Bench, path: Path, agents: Mapping[Version, Found], *, quiet: bool) -> Iterator[str] | None:
+def _result(bench: Bench, path: Path, who: Who, *, quiet: bool) -> Iterator[str] | None:
     """What differs when an agent is evaluated again; None where it cannot be."""
     recorded = parse_result(path.read_bytes())
-    who = agents.get((recorded.login.casefold(), recorded.agent, recorded.submission_digest))
+    agent = who(recorded)
     task = bench.board.challenge.task(recorded.task)
-    if who is None or task is None:
+    if agent is None or task is None:
         return None
     # Of a sealed season only what was revealed comes this far: the rest is not verified, and nothing else is played again.
     secret = bench.board.seasons.secret_of(recorded.season, recorded.beacon)
-    order = dataclasses.replace(bench.order(who, task, recorded.beacon), secret=secret)
+    order = dataclasses.replace(bench.order(agent, task, recorded.beacon), secret=secret)
     result, trace = bench.run(order, quiet=quiet)
     plain = open_result(recorded, secret) if secret else recorded
 
@@ -74,11 +81,10 @@ def _differences(recorded: Result, result: Result, trace: bytes | None, before: 
         yield "played again, it chooses other actions with the same returns"
 
 
-def _duel(hall: Hall, path: Path, agents: Mapping[Version, Found], *, quiet: bool) -> Iterator[str] | None:
+def _duel(hall: Hall, path: Path, who: Who, *, quiet: bool) -> Iterator[str] | None:
     """What differs when a duel is held again; None where it cannot be."""
     recorded = parse_duel(path.read_bytes())
-    sides = [agents.get((*player.name, player.submission_digest)) for player in recorded.players]
-    one, other = sides
+    one, other = map(who, recorded.players)
     task = hall.bench.board.challenge.task(recorded.task)
     if one is None or other is None or task is None:
         return None

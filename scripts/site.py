@@ -27,9 +27,10 @@ from scripts.board import Board
 from scripts.bot.pulls import pulls
 from scripts.cards import card_pictures
 from scripts.commands.rank import compute
-from scripts.console import OUR_FAULT, CommandError, people
+from scripts.console import OUR_FAULT, CommandError
 from scripts.episodes import drawn, pictures
 from scripts.frames import frames
+from scripts.progress import people
 
 PAGE = "index.html"
 

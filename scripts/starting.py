@@ -6,10 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from gymnasium.spaces import Discrete
-
-from evaluator.host.worlds import open_world
 from evaluator.model.challenge import Task
 from evaluator.model.people import CustomField, People
 from evaluator.model.submission import MANIFEST_NAME, Kind
@@ -68,6 +64,12 @@ def nothing_done(task: Task) -> str:
     Raises:
         WorldError: the environment cannot be made here.
     """
+    # Environments are opened for two adapters only, and take longer to import than all else.
+    import numpy as np
+    from gymnasium.spaces import Discrete
+
+    from evaluator.host.worlds import open_world
+
     space = open_world(task).action_space
     return str(int(space.start)) if isinstance(space, Discrete) else str(np.zeros(space.shape or ()).tolist())
 

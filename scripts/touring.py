@@ -10,9 +10,10 @@ from evaluator.model.duel import Duel
 from evaluator.model.verdict import Verdict
 from leaderboard.plan import DuelItem, Where, plan
 from scripts.board import PREVIEW_BEACON, Board, Found
-from scripts.console import say, titled_bar
+from scripts.console import say
 from scripts.dueling import Hall, title
-from scripts.evaluating import entered
+from scripts.entering import entered
+from scripts.progress import titled_bar
 
 
 @dataclass(frozen=True, kw_only=True)

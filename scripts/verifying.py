@@ -3,24 +3,34 @@
 import hashlib
 import multiprocessing
 import os
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from evaluator import stops
 from evaluator.host.games import Game, open_game
-from evaluator.host.rematch import verify_duel
-from evaluator.host.replay import Finding, Standing, verify
+from evaluator.host.labels import Place, label_faults, limit_fault
+from evaluator.host.rematch import parse_duel, verify_duel
+from evaluator.host.replay import Finding, Standing, first_line, parse_result, verify
 from evaluator.host.runtime import versions
 from evaluator.host.secret import Secret
 from evaluator.host.worlds import World, WorldError, open_world
 from evaluator.model import canonical
 from evaluator.model.challenge import Challenge, Task
-from leaderboard.store import Store, write_atomically
-from scripts.console import bar
+from evaluator.model.duel import Duel
+from evaluator.model.protocol import PROTOCOL
+from evaluator.model.result import Class, Result
+from leaderboard.store import RESULT, Store, write_atomically
+from scripts.console import say
+from scripts.deriving import Derived, Past, past_of
+from scripts.progress import bar
 from scripts.seasons.opening import is_score_right
 from scripts.seasons.record import Seasons, read_seasons
 
@@ -35,8 +45,10 @@ class Seen:
     def mark(self, challenge: Challenge, store: Store, path: Path) -> str:
         """What a result's verification is a function of."""
         trace = store.trace_of(path)
-        hasher = hashlib.sha256(f"{sorted(versions().items())}\0{challenge.model_dump_json()}".encode())
+        rules = [PROTOCOL, sorted(versions().items()), [task.digest() for task in challenge.tasks]]
+        hasher = hashlib.sha256(f"{rules}\0{challenge.model_dump_json()}".encode())
         for file in (path, trace):
+            hasher.update(f"\0{file}".encode())
             hasher.update(b"\0" + (hashlib.sha256(file.read_bytes()).digest() if file.exists() else b"none"))
         return hasher.hexdigest()
 
@@ -69,34 +81,113 @@ class Job:
     """Of a sealed season, for the one who plays it."""
     seasons: Seasons = field(default_factory=Seasons)
     """The secrets that are public."""
+    place: Place | None = None
+    """Where it is recorded; None for what was only handed in, whose labels are compared with what was asked."""
 
 
 def verify_files(challenge: Challenge, store: Store, files: Iterable[Path], *, quiet: bool) -> list[Finding]:
-    """Every file's finding, in order of the paths."""
-    known = read_seasons(store.results)
-    jobs = [Job(challenge=challenge, result=path, trace=store.trace_of(path), seasons=known) for path in files]
-    return verify_jobs(jobs, quiet=quiet)
+    """Every file's finding, in order of the paths; official records are compared with main's history where that is here."""
+    known, now = read_seasons(store.results), datetime.now(UTC)
+    jobs = [
+        Job(challenge=challenge, result=path, trace=store.trace_of(path), seasons=known, place=_place(store, path, now))
+        for path in files
+    ]
+    return compared(verify_jobs(jobs, quiet=quiet), challenge, store.results.parent)
 
 
-def verify_jobs(jobs: list[Job], *, quiet: bool) -> list[Finding]:
-    """Every job's finding, in order of the paths. The largest go first, so that no core waits for the last."""
+def _place(store: Store, path: Path, now: datetime) -> Place:
+    return Place(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
+
+
+def compared(findings: Iterable[Finding], challenge: Challenge, root: Path) -> list[Finding]:
+    """The findings with what main's history says of official records, as far as nothing refutes them yet."""
+    found, past, is_sought, left = [], None, False, 0
+    for finding in findings:
+        record = None if finding.standing is Standing.REFUTED else read_record(Path(finding.path))
+        if record is not None and record.klass is Class.OFFICIAL and not is_sought:
+            past, is_sought = past_of(root), True
+        if record is not None:
+            left += past is None and record.klass is Class.OFFICIAL
+            finding = _with_history(finding, record, challenge, past)
+        found.append(finding)
+    if left:
+        say(
+            f"Main's history is not here, so of {left} official records beacons, owners, commits and past limits were not "
+            "derived; verify in a clone of the board with all its history."
+        )
+    return found
+
+
+def _with_history(finding: Finding, record: Result | Duel, challenge: Challenge, past: Past | None) -> Finding:
+    derived = past.derived(record) if past else Derived()
+    if derived.faults:
+        return replace(finding, standing=Standing.REFUTED, faults=derived.faults)
+    is_verified = finding.standing is Standing.VERIFIED
+    stale = derived.stale
+    if not (past and past.gave(record)) and (fault := limit_fault(record, challenge)):
+        stale = stale or f"{fault} now"
+    return replace(finding, standing=Standing.STALE, faults=(stale,)) if stale and is_verified else finding
+
+
+def read_record(path: Path) -> Result | Duel:
+    """A file that was looked at before, whatever it is."""
+    content = path.read_bytes()
+    return parse_duel(content) if _fields(content).get("kind") == "duel" else parse_result(content)
+
+
+def verify_jobs(jobs: list[Job], *, quiet: bool, seconds: float | None = None) -> list[Finding]:
+    """Every job's finding, in order of the paths. The largest go first, so that no core waits for the last.
+
+    A replay that brings its process to an end, as one does that takes all memory, costs no other's finding.
+
+    Args:
+        jobs: the files.
+        quiet: without a bar.
+        seconds: what is not begun by then has no finding.
+    """
+    end = None if seconds is None else time.monotonic() + seconds
     jobs.sort(key=_size, reverse=True)
     cores = max(1, min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
-    if cores == 1:
-        return [verify_file(job) for job in jobs]
-    findings = []
-    fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(cores, fork, stops.by_default) as pool, bar("Replaying", len(jobs), quiet=quiet) as done:
-        with stops.put_off():
-            futures = [pool.submit(verify_file, job) for job in jobs]
+    findings: list[Finding] = []
+    with bar("Replaying", len(jobs), quiet=quiet) as done:
+
+        def keep(finding: Finding) -> None:
+            findings.append(finding)
+            done(len(findings))
+
+        waiting = deque(jobs)
+        while waiting and not _is_over(end):
+            for job in _replay(waiting, cores, keep, end):
+                if _replay(deque([job]), 1, keep):
+                    fault = "its replay was killed: it takes more memory than there is, or the environment crashes"
+                    keep(Finding(path=str(job.result), standing=Standing.REFUTED, faults=(fault,)))
+    return sorted(findings, key=lambda finding: finding.path)
+
+
+def _replay(waiting: deque[Job], cores: int, keep: Callable[[Finding], None], end: float | None = None) -> list[Job]:
+    """Verify what is waiting on so many cores. Where a process is killed it ends with what was going on at that moment."""
+    running: dict[Future[Finding], Job] = {}
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork"), stops.by_default) as pool:
         try:
-            for future in as_completed(futures):
-                findings.append(future.result())
-                done(len(findings))
+            while running or (waiting and not _is_over(end)):
+                # Few at a time, so that of a killed process it is known which few it may have been at.
+                while waiting and len(running) < 2 * cores and not _is_over(end):
+                    with stops.put_off():
+                        running[pool.submit(verify_file, waiting[0])] = waiting[0]
+                        waiting.popleft()
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    keep(future.result())
+                    del running[future]
+        except BrokenProcessPool:
+            return list(running.values())
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return sorted(findings, key=lambda finding: finding.path)
+    return []
+
+
+def _is_over(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end
 
 
 def _size(job: Job) -> int:
@@ -105,7 +196,19 @@ def _size(job: Job) -> int:
 
 
 def verify_file(job: Job) -> Finding:
-    """One file's finding."""
+    """One file's finding, whatever is in the file: what it makes an environment or a parser raise refutes it."""
+    try:
+        finding = _verified(job)
+        if job.place is None or finding.standing is Standing.REFUTED:
+            return finding
+        faults = tuple(label_faults(read_record(job.result), job.challenge, job.place))
+        return replace(finding, standing=Standing.REFUTED, faults=faults) if faults else finding
+    except Exception as error:  # noqa: BLE001  (environments raise anything on actions that no agent of ours could send)
+        fault = f"replaying it ends with {type(error).__name__}: {first_line(error)}"
+        return Finding(path=str(job.result), standing=Standing.REFUTED, faults=(fault,))
+
+
+def _verified(job: Job) -> Finding:
     try:
         content = job.result.read_bytes()
         trace = job.trace.read_bytes() if job.trace.exists() else None
@@ -115,9 +218,9 @@ def verify_file(job: Job) -> Finding:
     named = found.get("task")
     task = job.challenge.task(named) if isinstance(named, str) else None
     if found.get("kind") == "duel":
-        game = _game(task.model_dump_json()) if task and task.game else None
+        game = _game(task.model_dump_json(), task.code) if task and task.game else None
         return verify_duel(str(job.result), content, game)
-    world = _world(task.model_dump_json()) if task and not task.game else None
+    world = _world(task.model_dump_json(), task.code) if task and not task.game else None
     secret = job.secret or job.seasons.secret_of(str(found.get("season")), str(found.get("beacon")))
     finding = verify(str(job.result), content, trace, world, secret)
     if secret is None or finding.standing is not Standing.VERIFIED or is_score_right(job.challenge, content, secret):
@@ -135,16 +238,16 @@ def _fields(content: bytes) -> dict[str, Any]:
 
 
 @cache
-def _world(task: str) -> World | None:
+def _world(task: str, code: str | None) -> World | None:
     try:
-        return open_world(Task.model_validate_json(task))
+        return open_world(Task.model_validate_json(task).with_code(code))
     except WorldError:
         return None
 
 
 @cache
-def _game(task: str) -> Game | None:
+def _game(task: str, code: str | None) -> Game | None:
     try:
-        return open_game(Task.model_validate_json(task))
+        return open_game(Task.model_validate_json(task).with_code(code))
     except WorldError:
         return None

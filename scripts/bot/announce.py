@@ -1,5 +1,6 @@
 """`pullrank bot announce`: merged pull requests are told their official scores, ranks and pages."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from evaluator.model.people import People
@@ -9,6 +10,7 @@ from leaderboard.comment_states import CommentState, Official, Withdrawn
 from leaderboard.standings import Entry
 from leaderboard.whatif import official_state
 from scripts.bot import sticky
+from scripts.bot.answers import Comment
 from scripts.bot.beacon import arrived
 from scripts.bot.desk import BASE, Desk
 from scripts.bot.entries import read_entries
@@ -17,10 +19,16 @@ from scripts.bot.mapping import Pull
 from scripts.bot.outcomes import LABELS, OFFICIAL_LABEL
 from scripts.bot.outputs import write_summary
 from scripts.bot.season_words import verdicts
+from scripts.bot.trees import UnreadableError, changes
 from scripts.console import OK, say
 
-# So many of the latest touched merged pull requests are looked at; the label tells which are done.
-LOOKED_AT = 300
+# So many of the latest touched merged pull requests are looked at, a hundred by a request; the label tells which are done.
+# Each that is told becomes one of the latest touched, so it is more than are ever told in the time between two looks.
+LOOKED_AT = 1000
+# One run tells so many at most: GitHub lets a repository write 500 texts in an hour, and each takes two here.
+AT_ONCE = 200
+# Requests of the hour's thousand that are left to other jobs, which tell people of their previews.
+RESERVE = 300
 _NOWHERE = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
@@ -40,12 +48,43 @@ class Merge:
 
 def run(desk: Desk) -> int:
     """Tell every merged pull request that has not been told all there is."""
-    waiting = [pull for pull in desk.github.merged_pulls(BASE, LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
-    merges = [merge for pull in waiting if (merge := merge_of(desk, pull))]
+    merges = _untold(desk)
+    told = looked_at = 0
     for merge in merges:
-        _tell(desk, merge)
-    say(f"{len(merges)} merged pull requests were looked at.")
+        # Those that were told all that can be said for now do not count, or two hundred of them would hide the others.
+        if told == AT_ONCE or not _has_requests(desk):
+            break
+        told += _tell(desk, merge)
+        looked_at += 1
+    say(f"{looked_at} merged pull requests were looked at.")
+    if later := len(merges) - looked_at:
+        say(f"{later} merged pull requests are told by a later run, so that the hour's requests last for everybody.")
     return OK
+
+
+def waiting(desk: Desk) -> Iterator[int]:
+    """The merged pull requests that `run` would tell something, or label, now; nothing is written."""
+    for merge in _untold(desk):
+        if not _has_requests(desk):
+            break
+        if _is_news(desk, merge):
+            yield merge.pull.number
+
+
+def _has_requests(desk: Desk) -> bool:
+    left = desk.github.requests_left
+    return left is None or left >= RESERVE
+
+
+def _untold(desk: Desk) -> list[Merge]:
+    pulls = [pull for pull in desk.github.merged_pulls(BASE, LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
+    return [merge for pull in pulls if (merge := merge_of(desk, pull))]
+
+
+def _is_news(desk: Desk, merge: Merge) -> bool:
+    state, whole = _state(desk, merge)
+    body = render(state, desk.context(merge.pull, desk.surroundings.run_id))
+    return whole or not _says_already(desk, desk.github.comments(merge.pull.number), body)
 
 
 def merge_of(desk: Desk, pull: Pull) -> Merge | None:
@@ -57,7 +96,11 @@ def merge_of(desk: Desk, pull: Pull) -> Merge | None:
     if before is None:
         return None
     owners = owners_on(desk.clone.leaves(before, "submissions"))
-    found = guard(desk.clone.changes(before, sha), pull.author, owners)
+    try:
+        found = guard(changes(desk.clone, before, sha, pull.author), pull.author, owners)
+    except UnreadableError as error:
+        say(f"#{pull.number}: {error}")
+        return None
     standing = set(desk.clone.folders(sha))
     names = sorted({(parts[1], parts[2]) for path in (*found.agents, *found.removed) if len(parts := path.split("/")) == 3})
     if not names:
@@ -66,25 +109,27 @@ def merge_of(desk: Desk, pull: Pull) -> Merge | None:
     return Merge(pull=pull, sha=sha, agents=agents, removed=tuple("/".join(name) for name in names if name not in standing))
 
 
-def _tell(desk: Desk, merge: Merge) -> None:
+def _tell(desk: Desk, merge: Merge) -> bool:
+    """Tell what is new, and label who was told all; returns whether anything was written."""
     state, whole = _state(desk, merge)
     body = render(state, desk.context(merge.pull, desk.surroundings.run_id))
-    if not _says_already(desk, merge, body):
-        written = sticky.put(
-            desk.github, merge.pull.number, body, desk.surroundings.bot, lambda: desk.github.pull(merge.pull.number).merged
-        )
-        if not written:
-            return
+    comments = desk.github.comments(merge.pull.number)
+    is_news = not _says_already(desk, comments, body)
+    if is_news:
+        # What is merged stays merged, so nothing is asked again before it is said.
+        if not sticky.put(desk.github, merge.pull.number, body, desk.surroundings.bot, lambda: True, comments):
+            return False
         write_summary(desk.surroundings.summary_path, body)
     if whole:
         desk.github.ensure_labels({OFFICIAL_LABEL: LABELS[OFFICIAL_LABEL]})
         desk.github.add_label(merge.pull.number, OFFICIAL_LABEL)
     say(f"#{merge.pull.number}: {'told' if whole else 'told as far as it is recorded'}.")
+    return is_news or whole
 
 
-def _says_already(desk: Desk, merge: Merge, body: str) -> bool:
+def _says_already(desk: Desk, comments: list[Comment], body: str) -> bool:
     """Whether the comment says the same but for the run in its first line."""
-    own = sticky.ours(desk.github.comments(merge.pull.number), desk.surroundings.bot)
+    own = sticky.ours(comments, desk.surroundings.bot)
     return len(own) == 1 and own[0].body.partition("\n")[2] == body.partition("\n")[2]
 
 

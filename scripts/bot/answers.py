@@ -9,6 +9,16 @@ GHOST = "ghost"  # GitHub's own name for whoever deleted his account.
 
 
 @dataclass(frozen=True, kw_only=True)
+class Account:
+    """Whose token it is."""
+
+    login: str
+    """As GitHub spells it."""
+    id: int
+    """GitHub's number, which no renaming changes."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comment:
     """A comment on an issue or pull request."""
 
@@ -54,6 +64,11 @@ class Status:
     """Login of who said it."""
 
 
+def account(answer: Any) -> Account:
+    """An account."""
+    return Account(login=str(answer["login"]), id=int(answer["id"]))
+
+
 def pull(answer: Any) -> Pull:
     """A pull request, from a list or alone."""
     head, user = answer["head"], answer["user"] or {}
@@ -71,6 +86,8 @@ def pull(answer: Any) -> Pull:
         title=str(answer["title"]),
         mergeable=answer.get("mergeable"),
         merge_commit_sha=answer["merge_commit_sha"],
+        head_branch=str(head["ref"]),
+        head_repository=str(head["repo"]["full_name"]) if head["repo"] else "",
     )
 
 
@@ -88,6 +105,7 @@ def run(answer: Any) -> Run:
         head_sha=str(answer["head_sha"]),
         html_url=str(answer["html_url"]),
         conclusion=answer["conclusion"],
+        created_at=str(answer["created_at"]),
     )
 
 

@@ -16,7 +16,9 @@ from evaluator.model.result import Result
 ZIP_BYTES = 1 << 20
 PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
 LOG, LOG_BYTES = "preview.log", 64 << 10
-# What zipfile and zlib raise on an unsound archive: NotImplementedError is an unknown compression, RuntimeError a password.
+# The two that GitHub and every packer write; each other one brings a decoder of its own, with errors of its own.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile and zlib raise on an unsound archive: NotImplementedError is a feature they lack, RuntimeError a password.
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
@@ -47,6 +49,8 @@ def _member(archive: zipfile.ZipFile) -> bytes:
     for member in members:
         if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG) or member.flag_bits & 1:
             raise ArtifactError(f"{member.orig_filename} in the artifact is not a plain file")
+        if member.compress_type not in METHODS:
+            raise ArtifactError(f"{member.orig_filename} in the artifact is neither stored nor deflated")
         if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW else LOG_BYTES):
             raise ArtifactError(f"{member.orig_filename} in the artifact is too large")
     with archive.open(members[names.index(PREVIEW)]) as file:

@@ -3,13 +3,14 @@
 Duels and evaluations of single agents are judged alike: everything but the numbers is known before the file is opened.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import parse_result
 from evaluator.host.seeds import episode_seeds, opening_seeds
+from evaluator.model import duel as duels
 from evaluator.model import result as results
 from evaluator.model.duel import Duel, sealed_duel
 from evaluator.model.result import Class, Provenance, Result, sealed
@@ -17,6 +18,8 @@ from evaluator.model.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.plan import DuelItem, Item
 from scripts.board import LOCAL
+from scripts.bot.commits import CommitFacts
+from scripts.bot.event import SHA
 from scripts.bot.wanted import Official, Wish, Work
 from scripts.seasons.secrets import season_secret
 
@@ -56,7 +59,7 @@ def _asked(official: Official, work: Work, item: Wish) -> dict[str, Any]:
     both = {
         "key": item.wanted.key(), "klass": Class.OFFICIAL, "task": item.task_id, "task_digest": item.wanted.task_digest,
         "season": item.wanted.season, "beacon": item.wanted.beacon, "beacon_verified": False, "sandbox": official.sandbox,
-        "runtime_digest": item.wanted.runtime_digest, "limits": work.challenge.limits,
+        "runtime_digest": item.wanted.runtime_digest, "protocol": item.wanted.protocol, "limits": work.challenge.limits,
     }  # fmt: skip
     if isinstance(item, DuelItem):
         return both
@@ -72,63 +75,78 @@ def _player_faults(item: DuelItem, duel: Duel) -> Iterator[str]:
             yield f"player {side + 1} is not the one that was asked"
 
 
-def told(official: Official, work: Work, item: Wish, found: Record) -> Record:
+Facts = Mapping[str, CommitFacts]
+"""What GitHub says of commits, as far as it could be asked."""
+
+
+def gathered(official: Official, work: Work, items: Iterable[Wish]) -> Facts:
+    """What GitHub says of the commits that some wishes and the records without its word come from.
+
+    Each is asked about once ever, all of them together; what somebody waits for comes before what is only filled in.
+    """
+    new = dict.fromkeys(sha for item in items for sha in sorted(_commits(work, item)))
+    late = dict.fromkeys(sha for shas in work.unasked.values() for sha in shas)
+    wanted = [sha for sha in {**new, **late} if sha not in work.facts]
+    return {**work.facts, **(official.ask(wanted) if wanted else {})}
+
+
+def _commits(work: Work, item: Wish) -> set[str]:
+    """Examples are the host's: in a duel their commit matters only where the seeds come from it."""
+    if isinstance(item, Item):
+        return {work.beacon(item.entry).sha}
+    entered = {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL}
+    return entered | ({item.wanted.beacon} if SHA.fullmatch(item.wanted.beacon) else set())
+
+
+def told(facts: Facts, work: Work, item: Wish, found: Record) -> Record:
     """A file that passed, with what only GitHub can tell: shards have no token and no say in it."""
+    signed = {"beacon_verified": _signed(facts, work, item)}
     if isinstance(found, Result):
         assert isinstance(item, Item)
-        return sealed({**found.document(), **_by_github(official, work, item.entry)})
+        return sealed({**found.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
     assert isinstance(item, DuelItem)
     players = [
-        {**player, "login_id": _login_id(official, work, entry)}
+        {**player, "login_id": _login_id(facts, work, entry)}
         for player, entry in zip(found.document()["players"], item.entries, strict=True)
     ]
-    signed = {"players": players, "beacon_verified": _both_signed(official, work, item)}
-    return sealed_duel({**found.document(), **signed})
+    return sealed_duel({**found.document(), **signed, "players": players})
 
 
-def _by_github(official: Official, work: Work, entry: Entry) -> dict[str, object]:
-    """Asked once for each commit."""
-    return {
-        "login_id": _login_id(official, work, entry),
-        "beacon_verified": official.verified(work.beacon(entry).sha),
-    }
-
-
-def _login_id(official: Official, work: Work, entry: Entry) -> int | None:
+def _login_id(facts: Facts, work: Work, entry: Entry) -> int | None:
     """The examples are nobody's account."""
-    return None if entry.login == LOCAL else official.login_id(work.beacon(entry).sha)
+    known = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
+    return known.login_id if known else None
 
 
-def _both_signed(official: Official, work: Work, item: DuelItem) -> bool:
-    """Examples are the host's: their commit matters only where the seeds come from it."""
-    entered = {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL}
-    return all(official.verified(sha) for sha in sorted(entered | {item.wanted.beacon}))
+def _signed(facts: Facts, work: Work, item: Wish) -> bool | None:
+    """Whether all commits are signed; None while GitHub was not asked about one of them."""
+    commits = _commits(work, item)
+    return all(facts[sha].verified for sha in commits) if all(sha in facts for sha in commits) else None
 
 
-def failure(official: Official, work: Work, item: Wish, message: str, now: datetime) -> Record:
+def failure(official: Official, work: Work, facts: Facts, item: Wish, message: str, now: datetime) -> Record:
     """The record of a try that came to nothing through no fault of an agent."""
     asked = {name: value for name, value in _asked(official, work, item).items() if name != "klass"}
     failed: dict[str, Any] = {
         **asked,
-        "schema": 1,
+        "schema": (duels if isinstance(item, DuelItem) else results).SCHEMA,
         "class": Class.OFFICIAL,
         "verdict": Verdict.INTERNAL_ERROR,
         "message": message[: results.MESSAGE],
         "provenance": Provenance(commit=work.sha, run_url=official.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")),
     }
-    task, wanted = work.task(item), item.wanted
+    task, wanted, signed = work.task(item), item.wanted, {"beacon_verified": _signed(facts, work, item)}
     if isinstance(item, DuelItem):
         players = [
-            {"login": e.login, "login_id": _login_id(official, work, e), "agent": e.agent, "submission_digest": e.digest}
+            {"login": e.login, "login_id": _login_id(facts, work, e), "agent": e.agent, "submission_digest": e.digest}
             for e in item.entries
         ]
         digests = item.wanted.submission_digests
         seeds = opening_seeds(wanted.season, wanted.beacon, digests, task.id, task.matches)
-        signed = _both_signed(official, work, item)
-        return sealed_duel({**failed, "players": players, "beacon_verified": signed, "seeds": seeds})
+        return sealed_duel({**failed, **signed, "players": players, "seeds": seeds})
     secret = season_secret(official.secret, work.challenge)
     if secret:
         seeds = secret.episode_seeds(wanted.season, task.id, task.counted)
     else:
         seeds = episode_seeds(wanted.season, wanted.beacon, item.wanted.submission_digest, task.id, task.counted)
-    return sealed({**failed, **_by_github(official, work, item.entry), "seeds": seeds, "cost": {}})
+    return sealed({**failed, **signed, "login_id": _login_id(facts, work, item.entry), "seeds": seeds, "cost": {}})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evaluator.model import canonical
 from evaluator.model.duel import Duel
-from evaluator.model.result import Result
+from evaluator.model.result import Result, is_place
 from leaderboard.links import traces_branch as traces_branch
 from leaderboard.store import RESULT, write_atomically
 from scripts.bot.git import GitError, Repository, checked
@@ -123,10 +123,15 @@ def _beside(clone: Repository, place: Path) -> Repository:
     return repository
 
 
+def tip_of(repository: Repository, branch: str) -> str:
+    """The newest commit of a branch of the origin; empty where there is none."""
+    line = repository.run("ls-remote", "--refs", "origin", f"refs/heads/{branch}").decode()
+    return line.split("\t")[0] if line else ""
+
+
 def newest_results(clone: Repository) -> str:
     """The newest commit of the results branch, empty before the first one."""
-    said = clone.run("ls-remote", "--refs", "origin", f"refs/heads/{RESULTS}").decode()
-    return said.split("\t")[0] if said else ""
+    return tip_of(clone, RESULTS)
 
 
 def _files(clone: Repository, sha: str, take: Callable[[str, bytes], None]) -> None:
@@ -164,6 +169,8 @@ def read_recorded(clone: Repository, sha: str, aside: dict[str, bytes] | None = 
             return
         try:
             record = parse_record(content)
+            if not is_place(path.removesuffix(RESULT), record.path(), record.verdict):
+                raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
         except ValueError as error:
             damaged.append(f"{path}: is not a result ({' '.join(str(error).split())[:200]}); it is left out")
             return
@@ -179,6 +186,25 @@ def read_recorded(clone: Repository, sha: str, aside: dict[str, bytes] | None = 
     if len(damaged) > SHOWN:
         say(f"and {len(damaged) - SHOWN} more files of the results branch that are no results")
     return found, duels
+
+
+def read_unasked(clone: Repository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
+    """Path, record and bytes of what a commit of the results branch holds without GitHub's word on its beacon."""
+    found: list[tuple[str, Result | Duel, bytes]] = []
+
+    def take(path: str, content: bytes) -> None:
+        if b'"beacon_verified": null' not in content:
+            return
+        try:
+            record = parse_record(content)
+        except ValueError:
+            return  # `read_recorded` has named it
+        if record.beacon_verified is None and path == record.path() + RESULT and content == record.serialised():
+            found.append((path, record, content))
+
+    if sha:
+        _files(clone, sha, take)
+    return found
 
 
 def parse_record(content: bytes) -> Result | Duel:

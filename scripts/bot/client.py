@@ -16,17 +16,16 @@ from requests.utils import parse_header_links
 from urllib3.response import BaseHTTPResponse
 
 from scripts.bot import answers
-from scripts.bot.answers import Comment, Issue, Status
+from scripts.bot.answers import Account, Comment, Issue, Status
 from scripts.bot.download import download
 from scripts.bot.mapping import Pull, Run
-from scripts.bot.sending import bounded, segment
+from scripts.bot.sending import OUTSIDE, bounded, segment
 from scripts.console import OUR_FAULT, CommandError
 
 DESCRIPTION_CHARACTERS = 140
 TRIES = 8
 LONGEST_WAIT = 300.0
-PAGE = 100
-PAGES = 100
+PAGE = PAGES = 100
 
 
 class GitHubError(CommandError):
@@ -73,6 +72,7 @@ class GitHub:
         api_url: str,
         repository: str,
         *,
+        graphql_url: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
         pace: float = 1.0,
     ) -> None:
@@ -85,6 +85,14 @@ class GitHub:
             base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE, lazy=True,
             seconds_between_requests=pace / 4, seconds_between_writes=pace,
         ).requester  # fmt: skip
+        self._graphql_url = graphql_url or self._requester.graphql_url
+        self._labelled: set[str] = set()
+
+    @property
+    def requests_left(self) -> int | None:
+        """How many requests the hour has left, as the last answer said; None where none has said it."""
+        left, _ = self._requester.rate_limiting
+        return left if left >= 0 else None
 
     # Pull requests and runs
 
@@ -100,6 +108,29 @@ class GitHub:
         """Merged pull requests, the latest touched first."""
         found = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
         return [pull for pull in map(answers.pull, found) if pull.merged]
+
+    def newest_pulls(self, at_most: int) -> list[Pull]:
+        """The pull requests opened last, open, merged or closed; the newest first."""
+        every = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
+        return [answers.pull(one) for one in every]
+
+    def open_pull(self, head: str, base: str, title: str, body: str) -> Pull:
+        """Open a pull request of a branch, of `owner:branch` where it lies in a fork."""
+        sent = {"head": head, "base": base, "title": title, "body": bounded(body), "maintainer_can_modify": False}
+        return answers.pull(self._ask("POST", "/pulls", sent))
+
+    def merge_pull(self, number: int, head_sha: str, method: str) -> str:
+        """Merge a pull request as it stands at a commit, by `merge` or `squash`; returns main's new commit.
+
+        Raises:
+            GitHubError: a rule forbids it (405), or the pull request has moved on (409).
+        """
+        sent = {"sha": head_sha, "merge_method": method}
+        return str(self._ask("PUT", f"/pulls/{number}/merge", sent)["sha"])
+
+    def close_pull(self, number: int) -> None:
+        """Close a pull request without merging it."""
+        self._ask("PATCH", f"/pulls/{number}", {"state": "closed"})
 
     def pulls_of_commit(self, sha: str) -> list[Pull]:
         """The pull requests that brought a commit."""
@@ -167,10 +198,13 @@ class GitHub:
 
     def ensure_labels(self, wanted: dict[str, tuple[str, str]]) -> None:
         """Create the labels (name to colour and description) that the repository has not."""
+        if wanted.keys() <= self._labelled:
+            return
         there = {str(one["name"]).casefold() for one in self._all("/labels")}
         for name, (colour, description) in wanted.items():
             if name.casefold() not in there:
                 self._ask("POST", "/labels", {"name": name, "color": colour, "description": description})
+        self._labelled |= wanted.keys()
 
     def labels(self, number: int) -> list[str]:
         """The labels of an issue or pull request."""
@@ -195,14 +229,14 @@ class GitHub:
 
     # People and trust
 
+    def account(self) -> Account:
+        """Whose token this is; a workflow's own token is nobody's."""
+        return answers.account(self._ask("GET", "/user"))
+
     def permission(self, login: str) -> str:
         """admin, write, read or none."""
         found = self._ask("GET", f"/collaborators/{segment(login)}/permission", missing=True)
         return str(found["permission"]) if found else "none"
-
-    def verified(self, sha: str) -> bool:
-        """Whether the commit is signed, and GitHub says that the signature is good."""
-        return bool(self._ask("GET", f"/commits/{sha}")["commit"]["verification"]["verified"])
 
     def is_member(self, login: str, team: str) -> bool:
         """Whether a login is in `organisation/team`, or publicly in an organisation; no, where that cannot be seen."""
@@ -252,10 +286,23 @@ class GitHub:
 
     # How it is sent
 
+    def query(self, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """The whole answer to a GraphQL query, errors included.
+
+        Raises:
+            CommandError: GitHub refused or could not be reached, or the two addresses are not of one server.
+        """
+        if urlsplit(self._graphql_url).netloc != urlsplit(self._api_url).netloc:  # The token is for one server alone.
+            raise CommandError(
+                OUR_FAULT, f"GITHUB_GRAPHQL_URL ({self._graphql_url}) is on another server than GITHUB_API_URL"
+            )
+        answer = self._send("POST", self._graphql_url, {}, {"query": text, "variables": variables})[1]
+        return answer if isinstance(answer, dict) else {}
+
     def _ask(self, verb: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
         """The answer to one request; None where there is nothing and that was to be expected."""
         try:
-            return self._send(verb, self._base + path, {}, body)[1]
+            return self._send(verb, path if path.startswith(OUTSIDE) else self._base + path, {}, body)[1]
         except GitHubError as error:
             if missing and error.status == 404:
                 return None

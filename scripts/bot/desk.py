@@ -24,6 +24,8 @@ from scripts.bot.guard import Author, Guarded, inspect
 from scripts.bot.mapping import Pull
 from scripts.bot.outcomes import LABELS, VERDICTS, Outcome
 from scripts.bot.outputs import write_summary
+from scripts.bot.owner import merged_ids
+from scripts.bot.trees import UnreadableError, fetch_head
 from scripts.console import USAGE, CommandError, say
 
 BASE = "main"
@@ -125,12 +127,21 @@ class Desk:
 
 def guarded(desk: Desk, pull: Pull) -> Guarded:
     """What the pull request's head may count as; the head is fetched as objects and never checked out."""
-    desk.clone.fetch(pull.head_sha)
+    try:
+        fetch_head(desk.clone, pull.head_sha)
+    except UnreadableError as error:
+        return Guarded(agents=(), removed=(), faults=(error.reason,))
+    author = Author(login=pull.author, id=pull.author_id, known_ids=_known_ids(desk, pull))
+    return inspect(desk.clone, desk.main, pull.head_sha, author, desk.board.challenge.submissions)
+
+
+def _known_ids(desk: Desk, pull: Pull) -> frozenset[int]:
+    """The numbers of the accounts that this login was: as recorded, or before that as merged."""
     known = [(result.login, result.login_id) for result in desk.results]
     known += [(player.login, player.login_id) for duel in desk.duels for player in duel.players]
     same = (number for login, number in known if login.casefold() == pull.author.casefold())
-    author = Author(login=pull.author, id=pull.author_id, known_ids=frozenset(i for i in same if i is not None))
-    return inspect(desk.clone, desk.main, pull.head_sha, author, desk.board.challenge.submissions)
+    recorded = frozenset(number for number in same if number is not None)
+    return recorded or merged_ids(desk.clone, desk.github.pulls_of_commit, desk.main, pull)
 
 
 def status_of(desk: Desk, sha: str) -> Status | None:

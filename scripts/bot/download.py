@@ -3,6 +3,7 @@
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
+from urllib3.exceptions import HTTPError
 
 from scripts.console import OUR_FAULT, CommandError
 
@@ -37,3 +38,21 @@ def _download(address: str, cap: int) -> bytes | None:
                 if len(content) > cap:
                     return None
     return bytes(content)
+
+
+def fetch_page(address: str, cap: int) -> tuple[int, bytes]:
+    """The status and the bytes of a page, whatever it answers; nothing where there are more than `cap` bytes.
+
+    Raises:
+        CommandError: the address is no https address, or it does not answer.
+    """
+    if not address.startswith("https://"):
+        raise CommandError(OUR_FAULT, "the site's address is no https address")
+    try:
+        with requests.Session() as session:
+            session.trust_env = False
+            with session.get(address, stream=True, timeout=TIMEOUT, allow_redirects=False) as response:
+                content = response.raw.read(cap + 1, decode_content=True)
+                return response.status_code, content if len(content) <= cap else b""
+    except (requests.RequestException, HTTPError) as error:
+        raise CommandError(OUR_FAULT, f"the site did not answer: {type(error).__name__}") from error

@@ -59,15 +59,15 @@ def _fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
         return None  # main's rules changed meanwhile: it is shown by nobody, and the next run plays anew
     if duel.verdict is not Verdict.OK:
         return None
-    finding = verify_duel("preview", duel.serialised(), _game(task.model_dump_json()))
+    finding = verify_duel("preview", duel.serialised(), _game(task.model_dump_json(), task.code))
     if finding.standing is Standing.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"
 
 
 @cache
-def _game(task: str) -> Game | None:
+def _game(task: str, code: str | None) -> Game | None:
     try:
-        return open_game(Task.model_validate_json(task))
+        return open_game(Task.model_validate_json(task).with_code(code))
     except WorldError:
         return None

@@ -12,8 +12,9 @@ from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
 from leaderboard.duels import tally, validation_fault
 from scripts.bot.lines import harmless
-from scripts.console import OUR_FAULT, CommandError, bar
+from scripts.console import OUR_FAULT, CommandError
 from scripts.evaluating import Bench
+from scripts.progress import bar
 
 
 @dataclass(frozen=True, kw_only=True)

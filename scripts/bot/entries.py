@@ -8,6 +8,7 @@ from evaluator.model.challenge import Challenge, SubmissionLimits
 from evaluator.model.names import AGENT, LOGIN
 from evaluator.model.submission import Blob
 from leaderboard.entry import Entry
+from leaderboard.versions import twin_fault, without_twins
 from scripts.board import LOCAL, Found
 from scripts.bot.beacon import EXAMPLES, ROOT, Name, folder_of
 from scripts.bot.git import REGULAR, Leaf, Repository
@@ -28,7 +29,13 @@ def read_entries(clone: Repository, sha: str, challenge: Challenge) -> tuple[lis
     for begin in range(0, len(names), 200):
         part = {name: folders[name] for name in names[begin : begin + 200]}
         _take(clone, part, challenge, entries, faults)
+    entries, twins = without_twins(entries)
+    faults += [f"{folder_of((one.login, one.agent))}: {_twin_fault(other)}" for one, other in twins]
     return entries, faults
+
+
+def _twin_fault(other: Entry) -> str:
+    return f"is left out: it {twin_fault(folder_of((other.login, other.agent)))}"
 
 
 _RESERVED = f"the login {LOCAL} stands for the example agents"

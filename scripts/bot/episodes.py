@@ -3,12 +3,14 @@
 Whatever fails here costs pictures, never the site: what is not on the branch is rendered anew or not shown.
 """
 
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from leaderboard.store import TRACE, write_atomically
-from scripts.bot.branches import Branches, Commit, object_name, open_branches
+from scripts.bot.branches import Branches, Commit, object_name, open_branches, tip_of
 from scripts.bot.git import GitError, Repository
 from scripts.console import say
 from scripts.episodes import Wanted, files, missing, put, render
@@ -22,7 +24,7 @@ _PART = 200
 def fetch(clone: Repository, season: str, folder: Path) -> int:
     """Take what is on the branch; returns of how many results. Before the first there are none, which is no fault."""
     with open_branches(clone, season) as branches:
-        _take(branches, _tip(branches, BRANCH), folder)
+        _take(branches, tip_of(branches.repository, BRANCH), folder)
     return len(list(folder.glob("*.json")))
 
 
@@ -32,20 +34,17 @@ def update(clone: Repository, season: str, every: Sequence[Wanted], folder: Path
     Returns whether the branch was changed.
     """
     with open_branches(clone, season) as branches:
-        tip = _tip(branches, BRANCH)
+        tip = tip_of(branches.repository, BRANCH)
         there = _take(branches, tip, folder)
-        _fetch_traces(branches, missing(every, folder))
-        say(f"{render(every, folder, quiet=True)} results were rendered.")
+        with tempfile.TemporaryDirectory(prefix="pullrank-traces-") as place:
+            # Not into traces/: where that is, the site is built with arithmetic that is slow and the same everywhere.
+            fetched = _fetch_traces(branches, missing(every, folder), Path(place))
+            rendered = render([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
+        say(f"{rendered} results were rendered.")
         kept = {path.name: path.read_bytes() for path in files(every, folder)}
         if {name: object_name(content) for name, content in kept.items()} == there:
             return False
         return _replace(branches, tip, kept, now)
-
-
-def _tip(branches: Branches, name: str) -> str:
-    """The newest commit of a branch; empty where there is none."""
-    said = branches.repository.run("ls-remote", "--refs", "origin", f"refs/heads/{name}").decode()
-    return said.split("\t")[0] if said else ""
 
 
 def _take(branches: Branches, tip: str, folder: Path) -> dict[str, str]:
@@ -59,12 +58,12 @@ def _take(branches: Branches, tip: str, folder: Path) -> dict[str, str]:
     return there
 
 
-def _fetch_traces(branches: Branches, lacking: Sequence[Wanted]) -> None:
-    """The traces of what is not rendered yet and no others: a season's are many, and some are large."""
+def _fetch_traces(branches: Branches, lacking: Sequence[Wanted], place: Path) -> dict[str, Path]:
+    """The traces of what is not rendered yet and no others, by key: a season's are many, and some are large."""
     absent = [one for one in lacking if not one.trace.exists()]
-    tip = _tip(branches, branches.traces) if absent else ""
+    tip = tip_of(branches.repository, branches.traces) if absent else ""
     if not tip:
-        return
+        return {}
     branches.repository.fetch(tip, options=("--depth=1", "--filter=blob:none"))
     names = branches.objects(tip)
     found = [(one, names[one.path + TRACE]) for one in absent if one.path + TRACE in names]
@@ -72,7 +71,8 @@ def _fetch_traces(branches: Branches, lacking: Sequence[Wanted]) -> None:
         part = found[begin : begin + _PART]
         branches.repository.fetch(*(oid for _, oid in part), options=("--filter=blob:none",))
         for (one, _), content in zip(part, branches.repository.read([oid for _, oid in part]), strict=True):
-            write_atomically(one.trace, content)
+            write_atomically(place / one.key, content)
+    return {one.key: place / one.key for one, _ in found}
 
 
 def _replace(branches: Branches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:

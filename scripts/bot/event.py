@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.model.canonical import parse_strict
+from evaluator.model.names import LOGIN
 from scripts.console import USAGE, CommandError
 
 BOT = "github-actions[bot]"
 EVENT_BYTES = 25 << 20  # GitHub's own cap on a payload.
 
-REPOSITORY = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}/[A-Za-z0-9._-]{1,100}")
+REPOSITORY = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
 SHA = re.compile(r"[0-9a-f]{40}")
 
 
@@ -61,6 +62,18 @@ class CommentEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MergeGroup:
+    """The commit of a `merge_group` event, which a merge queue would make the tip of a branch."""
+
+    head_sha: str
+    """The commit."""
+    head_ref: str
+    """The queue's own branch that stands there."""
+    base_ref: str
+    """The branch that it is to go to."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """Where and why a workflow step runs."""
 
@@ -80,6 +93,8 @@ class Surroundings:
     """1, and one more for each time the run was started again."""
     api_url: str
     """Where GitHub's API answers; GitHub Enterprise and the tests have their own."""
+    graphql_url: str
+    """Where GraphQL answers; empty where the variable is not set: then beside the API."""
     server_url: str
     """Where its pages are."""
     token: str = field(repr=False)
@@ -116,6 +131,7 @@ def read_surroundings(environ: Mapping[str, str]) -> Surroundings:
         run_id=int(_variable(environ, "GITHUB_RUN_ID", re.compile(r"\d{1,20}"))),
         run_attempt=int(environ.get("GITHUB_RUN_ATTEMPT") or "1"),
         api_url=_address(environ, "GITHUB_API_URL", "https://api.github.com"),
+        graphql_url=_address(environ, "GITHUB_GRAPHQL_URL", ""),
         server_url=_address(environ, "GITHUB_SERVER_URL", "https://github.com"),
         token=environ.get("GITHUB_TOKEN", ""),
         summary_path=_path(environ, "GITHUB_STEP_SUMMARY"),
@@ -174,6 +190,20 @@ def comment_event(surroundings: Surroundings) -> CommentEvent:
     )
 
 
+def merge_group(surroundings: Surroundings) -> MergeGroup:
+    """The merge queue's commit that triggered the run.
+
+    Raises:
+        CommandError: the event has none.
+    """
+    event = surroundings.event
+    return MergeGroup(
+        head_sha=_sha(event, "merge_group", "head_sha"),
+        head_ref=_text(event, "merge_group", "head_ref"),
+        base_ref=_text(event, "merge_group", "base_ref"),
+    )
+
+
 def dispatch_input(surroundings: Surroundings, name: str) -> str:
     """An input of a `workflow_dispatch` event; empty where it was not given."""
     value = _at(surroundings.event, "inputs", name)
@@ -191,7 +221,7 @@ def _variable(environ: Mapping[str, str], name: str, form: re.Pattern[str] | Non
 
 def _address(environ: Mapping[str, str], name: str, usual: str) -> str:
     value = environ.get(name) or usual
-    if not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._/-]*)?", value):
+    if value and not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._/-]*)?", value):
         raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is no address; look at the workflow's env")
     return value.rstrip("/")
 

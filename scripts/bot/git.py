@@ -2,17 +2,21 @@
 
 import os
 import re
-import subprocess
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.model.submission import Blob
+from scripts.bot.process import run_bounded
 from scripts.console import OUR_FAULT, CommandError
 
 REGULAR = ("100644", "100755")
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# What main and the branches of the bot's own may take; of what a stranger made much less is read, see `trees`.
+OUTPUT_BYTES = 1 << 30
+SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
+OTHERWISE = 600.0
 
 # Neither hooks nor monitors nor helpers run, whatever the repository's own configuration says.
 _SETTINGS = (
@@ -50,6 +54,10 @@ class GitError(CommandError):
         self.output = output
 
 
+class GitLimitError(GitError):
+    """Git was stopped: it took too long or printed too much."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Credentials:
     """What opens the remote; handed to git by the environment, so that no process list shows it."""
@@ -67,20 +75,6 @@ class Credentials:
             "GIT_CONFIG_KEY_0": f"http.{self.server_url.rstrip('/')}/.extraheader",
             "GIT_CONFIG_VALUE_0": f"AUTHORIZATION: basic {basic}",
         }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """One path that differs between two commits; a rename is a deletion and an addition."""
-
-    status: str
-    """Git's letter: A, M, D or T."""
-    old_mode: str
-    """Before; 000000 where there was nothing."""
-    new_mode: str
-    """After; 000000 where there is nothing."""
-    path: bytes
-    """As git has it, which need not be text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,21 +111,40 @@ class Repository:
     credentials: Credentials | None = None
     """For its remote, where that asks."""
 
-    def run(self, *arguments: str, given: bytes | Iterable[bytes] = b"") -> bytes:
-        """What git prints.
+    def run(
+        self,
+        *arguments: str,
+        given: bytes | Iterable[bytes] = b"",
+        at_most: int = OUTPUT_BYTES,
+        seconds: float | None = None,
+    ) -> bytes:
+        """What git prints: at most so many bytes, within so many seconds, which else depend on the verb.
 
         Raises:
+            GitLimitError: it was stopped at one of the limits.
             GitError: it ended with another code than 0.
         """
         command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         secret = self.credentials.environment() if self.credentials else {}
-        data = given if isinstance(given, bytes) else b"".join(given)
-        environment = {**kept, **_FIXED, **secret, "HOME": str(self.path)}
-        done = subprocess.run(command, cwd=self.path, env=environment, input=data, capture_output=True, check=False)
-        if done.returncode != 0:
-            raise GitError(arguments[0], done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace"))
-        return done.stdout
+        verb = arguments[0]
+        seconds = SECONDS.get(verb, OTHERWISE) if seconds is None else seconds
+        done = run_bounded(
+            command,
+            folder=self.path,
+            environment={**kept, **_FIXED, **secret, "HOME": str(self.path)},
+            given=[given] if isinstance(given, bytes) else given,
+            seconds=seconds,
+            at_most=at_most,
+        )
+        if done.is_late:
+            raise GitLimitError(verb, f"error: it took longer than {seconds:g} seconds")
+        if done.is_too_long:
+            raise GitLimitError(verb, f"error: it printed more than {at_most} bytes")
+        if done.code != 0:
+            said = done.errors.decode(errors="replace")
+            raise GitError(verb, said or _signal(done.code), done.output.decode(errors="replace"))
+        return done.output
 
     def resolve(self, name: str) -> str | None:
         """The commit that a name stands for, if there is one."""
@@ -144,35 +157,30 @@ class Repository:
         """Whether history was cut off."""
         return self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
 
-    def fetch(self, *shas: str, options: tuple[str, ...] = ()) -> None:
-        """Fetch commits from origin as data: no branch moves, nothing is checked out."""
+    def fetch(self, *shas: str, options: tuple[str, ...] = (), source: str = "origin", seconds: float | None = None) -> None:
+        """Fetch commits as data, from origin or another repository: no branch moves, nothing is checked out."""
         quietly = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc")
-        self.run("fetch", *quietly, *options, "--end-of-options", "origin", *map(checked, shas))
+        self.run("fetch", *quietly, *options, "--end-of-options", source, *map(checked, shas), seconds=seconds)
 
-    def merge_bases(self, base: str, head: str) -> list[str]:
+    def merge_bases(self, base: str, head: str, seconds: float | None = None) -> list[str]:
         """The commits from which the head went its own way; none where the histories have nothing in common."""
         try:
-            return self.run("merge-base", "--all", checked(base), checked(head)).decode().split()
+            return self.run("merge-base", "--all", checked(base), checked(head), seconds=seconds).decode().split()
         except GitError as error:
             if error.said.strip():
                 raise
             return []
 
-    def changes(self, base: str, head: str) -> list[Change]:
-        """What the head changes since it left the base, by objects; with several merge bases, since any of them."""
-        found = {}
-        for since in self.merge_bases(base, head):
-            form = ("-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none")
-            raw = self.run("diff-tree", *form, since, checked(head))
-            parts = raw.split(b"\0")
-            for meta, path in zip(parts[0::2], parts[1::2], strict=False):
-                old, new, _, _, status = meta.decode("ascii").removeprefix(":").split(" ")
-                found[path] = Change(status=status[0], old_mode=old, new_mode=new, path=path)
-        return [found[path] for path in sorted(found)]
+    def leaves(
+        self, commit: str, folder: str, at_most: int = OUTPUT_BYTES, seconds: float | None = None
+    ) -> tuple[Leaf, ...]:
+        """Every path under a folder of a commit; `at_most`: bytes of git's list of them.
 
-    def leaves(self, commit: str, folder: str) -> tuple[Leaf, ...]:
-        """Every path under a folder of a commit."""
-        raw = self.run("ls-tree", "-r", "-l", "-z", "--full-tree", checked(commit), "--", folder.rstrip("/") + "/")
+        Raises:
+            GitLimitError: the list is longer, or takes longer.
+        """
+        form = ("-r", "-l", "-z", "--full-tree")
+        raw = self.run("ls-tree", *form, checked(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
         return tuple(_leaf(line) for line in raw.split(b"\0") if line)
 
     def read(self, oids: Sequence[str]) -> list[bytes]:
@@ -212,3 +220,8 @@ def _leaf(line: bytes) -> Leaf:
     meta, path = line.split(b"\t", 1)
     mode, _, oid, size = meta.decode("ascii").split()
     return Leaf(mode=mode, oid=oid, size=int(size) if size.isdigit() else 0, path=path)
+
+
+def _signal(code: int) -> str:
+    """What to say of a git that said nothing itself."""
+    return f"error: it was ended by signal {-code}" if code < 0 else ""

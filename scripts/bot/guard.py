@@ -3,20 +3,23 @@
 It works on git objects, with renames off: the API's lists end at 300 or 3,000 files, and show a rename as one entry.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.host.folder import IGNORED, assemble, check_name
+from evaluator.host.folder import IGNORED, POINTER_BYTES, POINTER_FAULT, assemble, check_name, is_pointer
 from evaluator.host.load import LoadError
 from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.names import AGENT
+from evaluator.model.names import AGENT, ENDING_RULE, is_named_like_a_file
 from evaluator.model.submission import MANIFEST_NAME
-from scripts.bot.git import REGULAR, Change, Leaf, Repository
+from leaderboard.versions import twin_fault
+from scripts.bot.git import REGULAR, Leaf, Repository
+from scripts.bot.trees import ROOT, Change, UnreadableError, changes, leaves, merge_bases
 
 # On a board, this login means the examples; a GitHub account of that name would be taken for them.
 EXAMPLES = "local"
-ROOT = "submissions"
 SHOWN = 50
+# So many agents of one author may change at once: each costs a look at all its files.
+CHANGED = 200
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 _KINDS = {"120000": "is a symbolic link; put the file itself there", "160000": "is another repository; put its files there"}
 
@@ -52,14 +55,14 @@ class Author:
     """Numbers under which results of this login are recorded."""
 
 
-def guard(changes: Iterable[Change], login: str, owners: Mapping[str, str]) -> Guarded:
+def guard(changed: Iterable[Change], login: str, owners: Mapping[str, str]) -> Guarded:
     """What the changed paths alone say. `owners`: on main, each login without capitals to its folder's spelling."""
     own = owners.get(login.casefold(), login)
     kept: set[str] = set()
     gone: set[str] = set()
     faults: list[str] = []
     outside: list[str] = []
-    for change in changes:
+    for change in changed:
         path = change.path.decode("utf-8", "backslashreplace")
         parts = path.split("/")
         if len(parts) < 2 or parts[0] != ROOT or parts[1].casefold() != own.casefold():
@@ -88,6 +91,8 @@ def _fault(change: Change, parts: list[str], own: str) -> str | None:
         return None
     if change.new_mode not in REGULAR:
         return _KINDS.get(change.new_mode, f"has git's mode {change.new_mode}; commit a plain file")
+    if len(parts) > 3 and is_named_like_a_file(parts[2]):
+        return ENDING_RULE
     if len(parts) < 4:
         return f"lies outside an agent's folder; move it to {ROOT}/{own}/<agent>/"
     return _name_fault("/".join(parts[3:]))
@@ -125,39 +130,58 @@ def inspect(repository: Repository, base: str, head: str, author: Author, limits
     Raises:
         GitError: one of them is not there.
     """
-    if not repository.merge_bases(base, head):
-        return Guarded(agents=(), removed=(), faults=(NO_HISTORY,), outside=())
+    try:
+        return _inspect(repository, base, head, author, limits)
+    except UnreadableError as error:
+        return Guarded(agents=(), removed=(), faults=(error.reason,))
+
+
+def _inspect(repository: Repository, base: str, head: str, author: Author, limits: SubmissionLimits) -> Guarded:
+    if not merge_bases(repository, base, head):
+        return Guarded(agents=(), removed=(), faults=(NO_HISTORY,))
     on_main = repository.leaves(base, ROOT)
     owners = owners_on(on_main)
-    found = guard(repository.changes(base, head), author.login, owners)
-    standing = {path for path in (*found.agents, *found.removed) if repository.leaves(head, path)}
+    found = guard(changes(repository, base, head, author.login), author.login, owners)
+    changed = {*found.agents, *found.removed}
+    in_head = _in_head(repository, head, changed)
+    standing = sorted(changed & in_head.keys())
     faults = list(found.faults)
     if author.known_ids and author.id not in author.known_ids and author.login.casefold() in owners:
         faults.append(f"{ROOT}/{author.login}: belongs to another account that had this login before; ask a maintainer")
+    if len(standing) > CHANGED:
+        faults.append(f"the pull request changes more than {CHANGED} agents; make several of it")
     if not faults and not found.outside:
-        faults += [f"{path}: {line}" for path in sorted(standing) for line in _folder_faults(repository, head, path, limits)]
-        faults += _copies(repository, (base, on_main), (head, sorted(standing)), limits)
-    changed = {*found.agents, *found.removed}
+        faults += [f"{path}: {line}" for path in standing for line in _folder_faults(in_head[path], limits)]
+    if not faults and not found.outside:
+        faults += [line for path in standing for line in _pointers(repository, path, in_head[path])]
+    if not faults and not found.outside:
+        kept = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
+        faults += _copies(repository, (base, kept), (head, {path: in_head[path] for path in standing}), limits)
     return Guarded(
-        agents=tuple(sorted(standing)),
-        removed=tuple(sorted(changed - standing)),
+        agents=tuple(standing),
+        removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
         outside=found.outside,
     )
 
 
-def _folder_faults(repository: Repository, head: str, path: str, limits: SubmissionLimits) -> tuple[str, ...]:
+def _in_head(repository: Repository, head: str, changed: set[str]) -> dict[str, list[Leaf]]:
+    """The agents' folders that stand in the head, of the owners of those that changed."""
+    owners = sorted({"/".join(path.split("/")[:2]) for path in changed})
+    return _by_folder(leaf for owner in owners for leaf in leaves(repository, head, owner))
+
+
+def _folder_faults(files: Sequence[Leaf], limits: SubmissionLimits) -> tuple[str, ...]:
     """What the whole folder does wrong, unchanged files included; sizes are asked before any byte is read.
 
     What the manifest or the entry lacks is the evaluation's to say, as a verdict.
     """
-    leaves = repository.leaves(head, path)
-    if len(leaves) > limits.files:
+    if len(files) > limits.files:
         return (f"the folder holds more than {limits.files} files; leave out what the agent does not need",)
-    if sum(leaf.size for leaf in leaves) > limits.kib * 1024:
+    if sum(leaf.size for leaf in files) > limits.kib * 1024:
         return (f"the folder holds more than {limits.kib} KiB; shrink or quantise weights",)
     seen: dict[bytes, bytes] = {}
-    for leaf in leaves:
+    for leaf in files:
         other = seen.setdefault(leaf.path.lower(), leaf.path)
         if other != leaf.path:
             name = _printable(leaf.path.decode("utf-8", "replace"))
@@ -165,24 +189,42 @@ def _folder_faults(repository: Repository, head: str, path: str, limits: Submiss
     return ()
 
 
-def _copies(
-    repository: Repository, main: tuple[str, Iterable[Leaf]], head: tuple[str, list[str]], limits: SubmissionLimits
-) -> list[str]:
-    """A line for every folder whose digest stands on main under another login.
+def _pointers(repository: Repository, path: str, files: Sequence[Leaf]) -> Iterator[str]:
+    """A line for each file that is a pointer of Git LFS; only files as small as one are read."""
+    small = [leaf for leaf in files if leaf.size < POINTER_BYTES]
+    for leaf, content in zip(small, repository.read([leaf.oid for leaf in small]), strict=True):
+        if is_pointer(content):
+            name = leaf.path.decode("utf-8", "replace").removeprefix(f"{path}/")
+            yield f"{path}: {_printable(name)}: {POINTER_FAULT}"
 
-    Equal digests have equal files but for the manifest, so only folders of equal object names are read.
+
+Folders = tuple[str, Mapping[str, Sequence[Leaf]]]
+"""A commit, and folders that stand there with their files."""
+
+
+def _copies(repository: Repository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
+    """A line for every changed folder whose digest will stand elsewhere too: under another login, or in another folder.
+
+    `main`: the folders that stay as they are; `head`: those that change. Equal digests have equal files but for the
+    manifest, so only folders of equal object names are read.
     """
-    by_files: dict[frozenset[tuple[str, bytes, str]], list[str]] = {}
-    for folder, leaves in _by_folder(main[1]).items():
-        by_files.setdefault(_identity(leaves, folder), []).append(folder)
+    by_files: dict[frozenset[tuple[str, bytes, str]], list[tuple[str, str]]] = {}
+    for commit, folders in (main, head):
+        for folder, files in folders.items():
+            by_files.setdefault(_identity(files, folder), []).append((commit, folder))
     faults = []
-    for path in head[1]:
-        own = _digest(repository, head[0], path, limits)
-        for other in by_files.get(_identity(repository.leaves(head[0], path), path), ()):
-            same_login = other.split("/")[1].casefold() == path.split("/")[1].casefold()
-            if not same_login and own is not None and own == _digest(repository, main[0], other, limits):
-                faults.append(f"{path}: is the same agent as {other}, which stands on main already; enter one of your own")
+    for path, standing in head[1].items():
+        others = [other for other in by_files[_identity(standing, path)] if other[1] != path]
+        own = _digest(repository, head[0], path, limits) if others else None
+        digests = {folder: _digest(repository, commit, folder, limits) for commit, folder in others if own is not None}
+        faults += [f"{path}: {_copy_fault(path, other)}" for other in sorted(digests) if digests[other] == own]
     return faults
+
+
+def _copy_fault(path: str, other: str) -> str:
+    if other.split("/")[1].casefold() == path.split("/")[1].casefold():
+        return twin_fault(other)
+    return f"is the same agent as {other}, which stands on main already; enter one of your own"
 
 
 def _by_folder(leaves: Iterable[Leaf]) -> dict[str, list[Leaf]]:

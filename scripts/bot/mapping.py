@@ -30,6 +30,8 @@ class Run:
     """Its page."""
     conclusion: str | None
     """How it ended, once it has."""
+    created_at: str = ""
+    """When it was asked for, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,10 @@ class Pull:
     """False on a conflict, None while GitHub does not know."""
     merge_commit_sha: str | None = None
     """The commit that merged it, once merged."""
+    head_branch: str = ""
+    """Its branch, named by whoever opened it."""
+    head_repository: str = ""
+    """`owner/name` of where the branch lies; empty when the fork is gone."""
 
 
 def find_pull(run: Run, candidates: Sequence[Pull], repository_id: int, base_ref: str = "main") -> Pull | str:

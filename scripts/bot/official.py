@@ -98,6 +98,8 @@ class Planned:
     """How long the round should take."""
     moment: str = ""
     """When this was planned, and what was asked then; the other jobs are handed it."""
+    unasked: int = 0
+    """Records that GitHub is still to be asked about; publish does."""
     held: tuple[str, ...] = ()
     """What phases, people and quotas keep out, a line each."""
 
@@ -106,6 +108,7 @@ class Planned:
         return {
             "shards": list(self.shards), "total": len(self.shards), "count": self.count, "left": self.left, "sha": self.sha,
             "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once, "moment": self.moment,
+            "unasked": self.unasked,
         }  # fmt: skip
 
 
@@ -127,6 +130,7 @@ def plan(official: Official, results_sha: str | None = None) -> Planned:
         at_once=runners.at_once,
         expected_minutes=minutes(work.packing, runners.at_once),
         moment=work.moment.serialised(),
+        unasked=len(work.unasked),
         held=tuple(f"{shown(held.item)}: {held.reason}" for held in work.held),
     )
 

@@ -32,7 +32,8 @@ from scripts.bot.outputs import write_summary
 from scripts.bot.preview_games import Games, Name
 from scripts.bot.preview_session import Changed, Session, who
 from scripts.console import OK, CommandError, say
-from scripts.evaluating import Bench, entered, open_bench
+from scripts.entering import entered
+from scripts.evaluating import Bench, open_bench
 
 # The workflow's job ends at 60 minutes; what was not begun by then is left to the official run.
 BUDGET_SECONDS = 40 * 60.0
@@ -118,7 +119,12 @@ def _outcome(session: Session, clone: Repository, bench: Callable[[], Bench], un
 
 
 def _main(clone: Repository, session: Session) -> str:
-    """Main's commit as the guard takes it: the evaluator's if the clone has it, else the one that the event names."""
+    """Main's commit as the guard takes it: the evaluator's, fetched from its checkout where that is another clone.
+
+    A checkout without main's history has nothing to give; then it is the commit that the event names.
+    """
+    if clone.resolve(session.evaluator_sha) is None and not Repository(session.board.root).is_shallow():
+        clone.fetch(session.evaluator_sha, source=str(session.board.root))
     return clone.resolve(session.evaluator_sha) or session.pull.base_sha
 
 

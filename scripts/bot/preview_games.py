@@ -10,6 +10,7 @@ from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
 from leaderboard.duels import validation_fault
 from leaderboard.game_standings import GameBoard
+from leaderboard.owners import sides
 from leaderboard.whatif import Recorded, preview_state
 from scripts.board import LOCAL, PREVIEW_BEACON, Found
 from scripts.bot.duels import Terms, play_duel, told
@@ -86,7 +87,10 @@ class Games:
         gone = {_name(own)} | {other for name, game, other in self.met if (name, game) == (_name(own), task.id)}
         if named := [found for found in self._baselines(task, board) if _name(found) not in gone]:
             return named[0]
-        rated = [row for row in board.rows if row.entry.name in self.standing and row.entry.name not in gone]
+        # The official run has folders of one login or team not meet either.
+        one_side = sides((*self.recorded.entries, own.entry()), self.recorded.duels)
+        others = (row for row in board.rows if not one_side.are_one(_name(own), row.entry.name))
+        rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
         if not rated:
             return None
         elo = self._elo(folder, task)

@@ -1,17 +1,37 @@
-"""Which pull request brought each agent: as the history of main says, without asking GitHub."""
+"""Which pull request brought each agent: as GitHub says where it was asked, else as merge commits say.
 
+A subject's last `(#1)` proves nothing: a rebase merge keeps the subjects that the author typed. So a commit with one parent
+has a number only where GitHub names that very commit as what merged the pull request. A commit with two parents comes to
+main's first-parent line by a merge of the host's, which writes the subject; without GitHub's word its number is taken.
+"""
+
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from evaluator.model.canonical import parse_strict
 from leaderboard.field import Name
-from scripts.bot.git import GitError, Repository
+from leaderboard.store import write_atomically
+from scripts.bot.git import SHA, GitError, Repository
+from scripts.bot.mapping import Pull
 
-# A merge is told by its parents, since the words after the number are a stranger's: the name of a branch, or a title.
+FILE = Path("build", "pulls.json")
+# So many of the latest touched pull requests are asked for, a hundred in a request.
+ASKED = 10_000
+
+# The words after the number are a stranger's: the name of a branch.
 _MERGED = re.compile(r"Merge pull request #([0-9]{1,9}) from ")
-_SQUASHED = re.compile(r"\(#([0-9]{1,9})\)$")
 _PATH = re.compile(r'"?submissions/([^/]+)/([^/]+)/')
 _BEGIN = "\x01"
+
+
+def write_confirmed(clone: Repository, main: str, merged: Iterable[Pull]) -> int:
+    """Note which commits of main merged which pull requests, as GitHub says, for the site; returns how many."""
+    history = set(clone.first_parent(main))
+    numbers = {pull.merge_commit_sha: pull.number for pull in merged if pull.merged and pull.merge_commit_sha in history}
+    write_atomically(clone.path / FILE, json.dumps(numbers).encode())
+    return len(numbers)
 
 
 def pulls(root: Path) -> dict[Name, int]:
@@ -19,22 +39,40 @@ def pulls(root: Path) -> dict[Name, int]:
 
     Empty where there is no history, such as in an archive of the files.
     """
-    asked = ("log", "--first-parent", "-m", "--name-only", f"--format={_BEGIN}%P{_BEGIN}%s", "HEAD", "--", "submissions")
+    form = f"--format={_BEGIN}%H{_BEGIN}%P{_BEGIN}%s"
+    asked = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", "submissions")
     try:
-        said = Repository(root).run(*asked).decode(errors="replace")
+        printed = Repository(root).run(*asked).decode(errors="replace")
     except GitError:
         return {}
-    found: dict[Name, int | None] = {}
-    for number, paths in _commits(said):
+    newest: dict[Name, int | None] = {}
+    for number, paths in _commits(printed, _confirmed(root)):
         for login, agent in paths:
-            found.setdefault((login.casefold(), agent), number)
-    return {name: number for name, number in found.items() if number is not None}
+            newest.setdefault((login.casefold(), agent), number)
+    return {name: number for name, number in newest.items() if number is not None}
 
 
-def _commits(said: str) -> Iterator[tuple[int | None, set[tuple[str, str]]]]:
+def _confirmed(root: Path) -> dict[str, int] | None:
+    """What `write_confirmed` noted; None where GitHub was not asked."""
+    try:
+        document = parse_strict((root / FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    return {sha: number for sha, number in document.items() if SHA.fullmatch(sha) and type(number) is int}
+
+
+def _commits(printed: str, confirmed: Mapping[str, int] | None) -> Iterator[tuple[int | None, set[tuple[str, str]]]]:
     """Each commit's pull request, if any, and the folders that it changed; the newest first."""
-    for commit in said.split(f"\n{_BEGIN}"):
+    for commit in printed.split(f"\n{_BEGIN}"):
         head, *paths = commit.removeprefix(_BEGIN).split("\n")
-        parents, _, subject = head.partition(_BEGIN)
-        match = _MERGED.match(subject) if " " in parents else _SQUASHED.search(subject)
-        yield int(match[1]) if match else None, {(m[1], m[2]) for path in paths if (m := _PATH.match(path))}
+        if not head:
+            continue
+        sha, parents, subject = head.split(_BEGIN, 2)
+        folders = {(m[1], m[2]) for path in paths if (m := _PATH.match(path))}
+        if confirmed is not None:
+            yield confirmed.get(sha), folders
+        else:
+            match = _MERGED.match(subject) if " " in parents else None
+            yield int(match[1]) if match else None, folders

@@ -1,22 +1,25 @@
 """`pullrank bot reconcile`: whatever was missed is found and said; what failed on our side is tried again, then reported."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from evaluator.model.verdict import Verdict
 from leaderboard.comment_states import Broken, Reason
 from leaderboard.plan import TRIES, given_up, given_up_duels, mark_of
+from leaderboard.versions import homes
 from scripts.bot import sticky
-from scripts.bot.answers import Issue
 from scripts.bot.client import GitHubError
 from scripts.bot.desk import BASE, Desk, deliver, guarded, status_of
 from scripts.bot.duels import between
+from scripts.bot.failure_issue import keep_issue, open_issues
+from scripts.bot.guard import Guarded
 from scripts.bot.mapping import Pull, Run
-from scripts.bot.outcomes import FINAL, Outcome, no_run, without_agent
-from scripts.bot.report import Case, decide, latest_run
+from scripts.bot.outcomes import FINAL, Outcome, no_run, refused, without_agent
+from scripts.bot.report import Case, judge, latest_run, scored
+from scripts.bot.unrecorded import close_once_mended
 from scripts.console import OK, CommandError, say
 
-LABEL = "pullrank-failure"
-LABEL_LOOKS = ("d1242f", "Something of the board itself fails and somebody has to look")
 TITLE = "Something of the board itself keeps failing"
 OFFICIAL = "official.yml"
 INTRODUCTION = (
@@ -26,22 +29,51 @@ INTRODUCTION = (
 
 
 def run(desk: Desk) -> int:
-    """Settle every open pull request, then report or withdraw what keeps failing."""
+    """Settle every open pull request, then report or withdraw what keeps failing.
+
+    What can be told by a look at the commit, such as that it is refused, is told before any preview is scored.
+    """
     trouble: list[str] = []
-    known = _open_issues(desk)
+    opened = open_issues(desk.github, desk.surroundings.bot)
+    known = [issue for issue in opened if issue.title == TITLE]
+    waiting: list[tuple[Case, Guarded]] = []
+    address = known[0].html_url if known else None
     for pull in desk.github.open_pulls(base=BASE):
-        try:
-            trouble += _settle(desk, pull, known[0].html_url if known else None)
-        except CommandError as error:  # One pull request must not keep the others waiting.
-            say(f"#{pull.number}: {error}")
-            trouble.append(f"#{pull.number} could not be settled; the log of the run says why")
-    trouble += _given_up(desk) + _failing(desk)
-    _tell(desk, trouble, known)
+        with _alone(pull, trouble):
+            trouble += _look(desk, pull, address, waiting)
+    for case, found in waiting:
+        with _alone(case.pull, trouble):
+            trouble += _conclude(desk, case, scored(desk, case, found), address)
+    ended = _ended(desk)
+    trouble += _given_up(desk) + _failing(ended)
+    body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
+    keep_issue(desk.github, opened, TITLE, body if trouble else "")
+    close_once_mended(desk.github, opened, ended)
+    say(f"{len(trouble)} things keep failing on our side.")
     return OK
 
 
-def _settle(desk: Desk, pull: Pull, issue_url: str | None) -> list[str]:
-    """Bring one pull request to a terminal, explained comment; a line if it keeps failing on our side."""
+@contextmanager
+def _alone(pull: Pull, trouble: list[str]) -> Iterator[None]:
+    """Whatever fails for one pull request is noted, and keeps none of the others waiting."""
+    try:
+        yield
+    except CommandError as error:
+        say(f"#{pull.number}: {error}")
+    # A head, an artifact and a comment are a stranger's: what they bring about is never foreseen as a whole.
+    except Exception as error:  # noqa: BLE001
+        # Its text may quote what a stranger wrote.
+        say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
+    else:
+        return
+    trouble.append(f"#{pull.number} could not be settled; the log of the run says why")
+
+
+def _look(desk: Desk, pull: Pull, issue_url: str | None, waiting: list[tuple[Case, Guarded]]) -> list[str]:
+    """Bring one pull request to a terminal, explained comment, or put it among those whose preview is to be scored.
+
+    Returns a line if it keeps failing on our side.
+    """
     said = status_of(desk, pull.head_sha)
     if said is not None and said.state in FINAL:
         return []
@@ -52,12 +84,21 @@ def _settle(desk: Desk, pull: Pull, issue_url: str | None) -> list[str]:
         return []
     if speaking.conclusion is None:
         return []
-    outcome = decide(desk, Case(run=speaking, pull=pull, trusted=False))
+    case = Case(run=speaking, pull=pull, trusted=False)
+    judged = judge(desk, case)
+    if isinstance(judged, Outcome):
+        return _conclude(desk, case, judged, issue_url)
+    waiting.append((case, judged))
+    return []
+
+
+def _conclude(desk: Desk, case: Case, outcome: Outcome, issue_url: str | None) -> list[str]:
+    """Tell what was decided, and try again what failed on our side; a line if that keeps failing."""
     if not outcome.ours:
-        return _deliver(desk, pull, speaking, outcome)
+        return _deliver(desk, case.pull, case.run, outcome)
     if isinstance(outcome.state, Broken):
         outcome = replace(outcome, state=replace(outcome.state, issue_url=issue_url))
-    return _again(desk, pull, speaking, outcome)
+    return _again(desk, case.pull, case.run, outcome)
 
 
 def _deliver(desk: Desk, pull: Pull, speaking: Run, outcome: Outcome) -> list[str]:
@@ -78,7 +119,9 @@ def _without_run(desk: Desk, pull: Pull) -> Outcome | None:
     if now.mergeable is False:
         return no_run(pull, Reason.CONFLICT)
     found = guarded(desk, pull)
-    if not found.agents and not found.faults:
+    if found.faults:  # No run would change that, and it is not looked at again.
+        return refused(pull, found)
+    if not found.agents:
         return without_agent(pull, found)
     return no_run(pull, Reason.NO_RUN)
 
@@ -100,56 +143,46 @@ def _again(desk: Desk, pull: Pull, speaking: Run, outcome: Outcome) -> list[str]
 
 def _given_up(desk: Desk) -> list[str]:
     """Official evaluations of the present versions that failed on our side as often as we try."""
-    marks = given_up(desk.results)
-    current = {(entry.login.casefold(), entry.agent, entry.digest) for entry in desk.entries}
-    measured = {mark_of(result) for result in desk.results if result.verdict is not Verdict.INTERNAL_ERROR}
+    at = homes(desk.entries)
+    marks = given_up(desk.results, at)
+    current = {(*entry.name, entry.digest) for entry in desk.entries}
+    measured = {mark_of(result, at) for result in desk.results if result.verdict is not Verdict.INTERNAL_ERROR}
     lost = {
         f"{result.login}/{result.agent} on {result.task} has no official result"
         for result in desk.results
         if result.verdict is Verdict.INTERNAL_ERROR
-        and mark_of(result) in marks
-        and (result.login.casefold(), result.agent, result.submission_digest) in current
-        and mark_of(result) not in measured
+        and mark_of(result, at) in marks
+        and (*at.of(result), result.submission_digest) in current
+        and mark_of(result, at) not in measured
     }
     return sorted(lost | _lost_duels(desk))
 
 
 def _lost_duels(desk: Desk) -> set[str]:
     """The same of duels between versions that stand now."""
-    marks = given_up_duels(desk.duels)
+    at = homes(desk.entries)
+    marks = given_up_duels(desk.duels, at)
     current = {(*entry.name, entry.digest) for entry in desk.entries}
     measured = {duel.path() for duel in desk.duels if duel.verdict is Verdict.OK}
     return {
         f"{between(duel)} on {duel.task} has no official result"
         for duel in desk.duels
         if duel.verdict is Verdict.INTERNAL_ERROR
-        and (duel.players[0].name, duel.players[1].name, duel.key) in marks
-        and all((*player.name, player.submission_digest) in current for player in duel.players)
+        and (at.of(duel.players[0]), at.of(duel.players[1]), duel.key) in marks
+        and all((*at.of(player), player.submission_digest) in current for player in duel.players)
         and duel.path() not in measured
     }
 
 
-def _failing(desk: Desk) -> list[str]:
-    """Whether the official workflow itself failed its last runs."""
+def _ended(desk: Desk) -> list[Run]:
+    """The last official runs that came to an end, the latest first."""
     runs = desk.github.runs_of_workflow(OFFICIAL, BASE, 2 * TRIES)
-    ended = [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")][:TRIES]
-    if len(ended) == TRIES and all(run.conclusion != "success" for run in ended):
-        return [f"the last {TRIES} official runs failed: {ended[0].html_url}"]
+    return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
+
+
+def _failing(ended: list[Run]) -> list[str]:
+    """Whether the official workflow itself failed its last runs."""
+    last = ended[:TRIES]
+    if len(last) == TRIES and all(run.conclusion != "success" for run in last):
+        return [f"the last {TRIES} official runs failed: {last[0].html_url}"]
     return []
-
-
-def _open_issues(desk: Desk) -> list[Issue]:
-    return [issue for issue in desk.github.issues_by_label(LABEL) if issue.author == desk.surroundings.bot]
-
-
-def _tell(desk: Desk, trouble: list[str], opened: list[Issue]) -> None:
-    """One issue while something keeps failing; none once it is mended."""
-    body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
-    if trouble and not opened:
-        desk.github.ensure_labels({LABEL: LABEL_LOOKS})
-        desk.github.create_issue(TITLE, body, [LABEL])
-    elif trouble and opened[0].body != body:
-        desk.github.edit_issue(opened[0].number, body)
-    for issue in opened[1:] if trouble else opened:
-        desk.github.close_issue(issue.number)
-    say(f"{len(trouble)} things keep failing on our side.")

@@ -65,6 +65,12 @@ def latest_run(desk: Desk, pull: Pull) -> Run | None:
 
 def decide(desk: Desk, case: Case) -> Outcome:
     """What the pull request is told of a run on its newest commit."""
+    judged = judge(desk, case)
+    return judged if isinstance(judged, Outcome) else scored(desk, case, judged)
+
+
+def judge(desk: Desk, case: Case) -> Outcome | Guarded:
+    """What can be told without the preview's results, which is cheap; else what the commit may count as."""
     if case.run.conclusion is None and not case.trusted:
         return running(case.run)
     if case.run.conclusion == "action_required":
@@ -76,10 +82,11 @@ def decide(desk: Desk, case: Case) -> Outcome:
         return without_agent(case.pull, found)
     if case.run.conclusion != "success" and not case.trusted:
         return _broken(desk, case, f"the preview run ended as '{case.run.conclusion}'")
-    return _scored(desk, case, found)
+    return found
 
 
-def _scored(desk: Desk, case: Case, found: Guarded) -> Outcome:
+def scored(desk: Desk, case: Case, found: Guarded) -> Outcome:
+    """What the preview's results say of a commit that may be believed."""
     content = desk.github.artifact(case.run.id, ARTIFACT, ZIP_BYTES)
     if content is None:
         return _broken(desk, case, "the preview run left no artifact")

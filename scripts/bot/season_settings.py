@@ -2,7 +2,8 @@
 
 from evaluator.host.secret import VARIABLE
 from evaluator.model.challenge import Challenge
-from scripts.bot.settings import Asks, Check, Finding, Place, State, judged, main_only
+from scripts.bot.checks import Asks, Check, Finding, Place, State, check, judged
+from scripts.bot.settings import main_only
 
 ENVIRONMENT = "season"
 TEAMS_VARIABLE = "PULLRANK_TEAMS_TOKEN"
@@ -16,15 +17,16 @@ def season_checks(challenge: Challenge) -> tuple[Check, ...]:
     if challenge.sealed:
         found.append(seal)
     if teams:
-        found.append(lambda asks: membership(asks, teams))
+        found.append(membership(teams))
     return tuple(found)
 
 
-def environment(asks: Asks) -> Finding:
+@check(f"Environment {ENVIRONMENT}", _PAGE, f"{ENVIRONMENT} › Deployment branches: main only")
+def environment(asks: Asks, place: Place) -> Finding:
     """Whether another branch than main could read what the environment holds."""
     good, changes = main_only(asks, ENVIRONMENT)
     return judged(
-        Place(f"Environment {ENVIRONMENT}", _PAGE, f"{ENVIRONMENT} › Deployment branches: main only"),
+        place,
         good=good,
         words=(
             "Only main can read the season's secrets.",
@@ -34,10 +36,11 @@ def environment(asks: Asks) -> Finding:
     )
 
 
-def seal(asks: Asks) -> Finding:
+@check("Secret of the sealed season", _PAGE, f"{ENVIRONMENT} › Environment secrets › {VARIABLE}")
+def seal(asks: Asks, place: Place) -> Finding:
     """Whether the sealed season's secret is where the official run looks for it. GitHub tells the name, never the value."""
     return judged(
-        Place("Secret of the sealed season", _PAGE, f"{ENVIRONMENT} › Environment secrets › {VARIABLE}"),
+        place,
         good=VARIABLE in _names(asks),
         words=(
             "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
@@ -47,16 +50,21 @@ def seal(asks: Asks) -> Finding:
     )
 
 
-def membership(asks: Asks, teams: list[str]) -> Finding:
+def membership(teams: list[str]) -> Check:
     """Whether the plan can see who is in the organisations and teams that phases name."""
     click = f"{ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
-    if TEAMS_VARIABLE in _names(asks):
-        state, said = State.GOOD, "The plan can ask who is in the teams that phases name."
-    elif any("/" in team for team in teams):
-        state, said = State.MISSING, "Phases name teams, whose members nobody sees without a token: nobody may enter."
-    else:
-        state, said = State.CHOICE, "Of organisations the plan sees public members only; with a token it sees all."
-    return Finding(name="Token for teams", state=state, said=said, page=_PAGE, click=click)
+
+    @check("Token for teams", _PAGE, click)
+    def look(asks: Asks, place: Place) -> Finding:
+        if TEAMS_VARIABLE in _names(asks):
+            state, said = State.GOOD, "The plan can ask who is in the teams that phases name."
+        elif any("/" in team for team in teams):
+            state, said = State.MISSING, "Phases name teams, whose members nobody sees without a token: nobody may enter."
+        else:
+            state, said = State.CHOICE, "Of organisations the plan sees public members only; with a token it sees all."
+        return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+
+    return look
 
 
 def _names(asks: Asks) -> set[str]:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from evaluator.model.challenge import Challenge
-from leaderboard.admission import Gate, phase_refusal, refusals
+from leaderboard.admission import refusals
 from leaderboard.entry import Entry
+from leaderboard.gate import Gate, phase_refusal
 from leaderboard.phases import stamp
 from leaderboard.quota import Accounts
 from leaderboard.teams import is_asked

@@ -5,6 +5,7 @@ from urllib.parse import quote
 from scripts.console import OUR_FAULT, CommandError
 
 BODY_CHARACTERS = 65_536
+OUTSIDE = ("/orgs/", "/users/", "/user")  # What is not below the repository.
 
 
 def segment(text: str) -> str:

@@ -53,7 +53,14 @@ def newest(found: Iterable[Sticky]) -> int:
     return max((sticky.run_id for sticky in found), default=0)
 
 
-def put(github: Comments, number: int, body: str, bot: str, still: Callable[[], bool]) -> bool:
+def put(
+    github: Comments,
+    number: int,
+    body: str,
+    bot: str,
+    still: Callable[[], bool],
+    comments: Iterable[Comment] | None = None,
+) -> bool:
     """Make the pull request's sticky comment say this; returns whether it does.
 
     Args:
@@ -62,10 +69,11 @@ def put(github: Comments, number: int, body: str, bot: str, still: Callable[[], 
         body: the new text; its first line names the run that it speaks for.
         bot: whose comments are ours.
         still: asked right before writing; what has meanwhile become untrue is not written.
+        comments: the pull request's, where they were read this moment.
     """
     marker = _MARKER.match(body)
     assert marker, "a sticky comment begins with its marker"
-    found = ours(github.comments(number), bot)
+    found = ours(github.comments(number) if comments is None else comments, bot)
     if newest(found) > int(marker[1]) or not still():
         return False
     if found:

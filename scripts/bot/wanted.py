@@ -1,7 +1,6 @@
 """What two commits ask for: main's entries and rules, less what the results branch holds; the same on every machine."""
 
-import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -10,16 +9,23 @@ from evaluator.host.image import base_identity
 from evaluator.host.load import LoadError, parse_challenge, parse_moderation
 from evaluator.host.runtime import lock_digests, runtime_digest
 from evaluator.model.challenge import Challenge, Task
+from evaluator.model.duel import Duel
 from evaluator.model.moderation import Moderation
-from leaderboard.admission import Gate, admit
+from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
+from leaderboard.admission import admit
 from leaderboard.entry import Entry
+from leaderboard.gate import Gate
 from leaderboard.plan import DuelItem, Item, Where
 from leaderboard.quota import Held
-from leaderboard.shards import Capacity, Packing, expected_seconds, pack
+from leaderboard.shards import Capacity, Packing, expected_bytes, expected_seconds, pack
 from leaderboard.teams import is_asked
+from scripts.board import LOCAL
 from scripts.bot.beacon import Beacon, Name, beacons, order
 from scripts.bot.branches import read_recorded
+from scripts.bot.commits import Ask, CommitFacts, known_facts
 from scripts.bot.entries import read_entries
+from scripts.bot.event import SHA
 from scripts.bot.git import Repository, checked
 from scripts.bot.lines import harmless
 from scripts.bot.moment import Asked, Moment, arrivals, members_of, this_moment
@@ -42,10 +48,8 @@ class Official:
     """docker or gvisor; `process` in tests."""
     runtime_digest: str
     """What measures; see `runtime_of`."""
-    verified: Callable[[str], bool]
-    """Whether GitHub signed a commit; only publish asks."""
-    login_id: Callable[[str], int | None]
-    """GitHub's number for the author of the pull request that a commit merged; None where it cannot be told."""
+    ask: Ask
+    """Asks GitHub about commits; only publish does."""
     run_url: str | None
     """The workflow run."""
     secret: str = field(default="", repr=False)
@@ -59,24 +63,18 @@ class Official:
 def open_official(
     clone: Repository,
     runtime: tuple[str, str],
-    verified: Callable[[str], bool],
-    login_id: Callable[[str], int | None] | None = None,
+    ask: Ask,
     run_url: str | None = None,
 ) -> Official:
-    """An official run on a clone; each commit is asked about once. `runtime`: the sandbox and the base image."""
+    """An official run on a clone. `runtime`: the sandbox and the base image."""
     sandbox, base = runtime
     return Official(
         clone=clone,
         sandbox=sandbox,
         runtime_digest=runtime_of(sandbox, base),
-        verified=functools.cache(verified),
-        login_id=functools.cache(login_id) if login_id else _unknown,
+        ask=ask,
         run_url=run_url,
     )
-
-
-def _unknown(sha: str) -> int | None:
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +95,10 @@ class Work:
     """What phases, people and quotas keep out for now."""
     moment: Moment = field(default_factory=this_moment, compare=False)
     """When this was planned."""
+    facts: Mapping[str, CommitFacts] = field(default_factory=dict)
+    """What is recorded of commits already."""
+    unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Path of each record about whose commits GitHub was not asked yet, to those commits."""
 
     def shard(self, number: int) -> tuple[Wish, ...]:
         """The evaluations of one shard."""
@@ -161,10 +163,31 @@ def read_work(official: Official, sha: str, results_sha: str) -> Work:
         items = []
     runners = challenge.runners
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
-    packing = pack(expected_seconds(items, results, duels), capacity)
+    packing = pack(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
     return Work(
-        challenge=challenge, sha=sha, items=tuple(items), beacons=found, packing=packing, held=admitted.held, moment=moment
-    )
+        challenge=challenge, sha=sha, items=tuple(items), beacons=found, packing=packing, held=admitted.held, moment=moment,
+        facts=known_facts((*results, *duels)), unasked=_unasked(challenge, (*results, *duels), wanted, found),
+    )  # fmt: skip
+
+
+def _unasked(
+    challenge: Challenge, records: Iterable[Result | Duel], entries: Iterable[Entry], found: Mapping[Name, Beacon]
+) -> dict[str, tuple[str, ...]]:
+    """Records of this season that GitHub was not asked about, as far as their commits can be told."""
+    known = {(entry.login, entry.agent, entry.digest): found[entry.login, entry.agent].sha for entry in entries}
+    unasked = {}
+    for record in records:
+        is_open = record.beacon_verified is None and record.season == challenge.season
+        if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
+            continue
+        sides = record.players if isinstance(record, Duel) else (record,)
+        # A public beacon is the commit; of a duel's two it is only the later one.
+        is_named = isinstance(record, Result) and SHA.fullmatch(record.beacon)
+        own = [known.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
+        shas = {record.beacon} if is_named else {*own, *(sha for sha in (record.beacon,) if SHA.fullmatch(sha))}
+        if shas and None not in shas:
+            unasked[record.path()] = tuple(sorted(filter(None, shas)))
+    return unasked
 
 
 def _asked(official: Official, challenge: Challenge, entries: Iterable[Entry]) -> Moment:

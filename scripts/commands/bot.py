@@ -5,6 +5,7 @@ import tempfile
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,20 +16,24 @@ from scripts import episodes as rendering
 from scripts.board import base_image, open_board
 from scripts.bot import announce as announcing
 from scripts.bot import command as commanding
+from scripts.bot import commits, merge_queue, official, unrecorded
+from scripts.bot import deployed as noting
+from scripts.bot import due as looking
 from scripts.bot import episodes as keeping
-from scripts.bot import official
 from scripts.bot import preview as previewing
 from scripts.bot import publish as publishing
+from scripts.bot import pulls as merging
 from scripts.bot import reconcile as reconciling
 from scripts.bot import report as reporting
-from scripts.bot.client import GitHub
+from scripts.bot.client import GitHub, GitHubError
 from scripts.bot.desk import BASE, Desk
 from scripts.bot.event import Surroundings, pull_event, read_surroundings
 from scripts.bot.git import Credentials, Repository
 from scripts.bot.lines import harmless
 from scripts.bot.moment import parse_moment
-from scripts.bot.outputs import write_output
+from scripts.bot.outputs import write_output, write_summary
 from scripts.bot.season_settings import TEAMS_VARIABLE
+from scripts.bot.trees import fetch_head
 from scripts.bot.verified import DISPATCH, as_pull_event
 from scripts.bot.wanted import Official, open_official
 from scripts.commands.rank import compute
@@ -60,7 +65,7 @@ def preview(
     surroundings = read_surroundings(os.environ)
     if surroundings.event_name == DISPATCH:
         surroundings = as_pull_event(surroundings, _github(surroundings), BASE)
-        replace(_clone(surroundings), path=head.resolve()).fetch(pull_event(surroundings).head_sha)
+        fetch_head(replace(_clone(surroundings), path=head.resolve()), pull_event(surroundings).head_sha)
     return previewing.run(surroundings, head, out, sandbox=sandbox)
 
 
@@ -90,10 +95,61 @@ def reconcile() -> int:
 
 
 @run.command()
+def due() -> int:
+    """Begin an official run if it would have something to do."""
+    desk = _desk()
+    return looking.run(desk, _official(desk.surroundings, None), _address())
+
+
+@run.command()
+def built() -> int:
+    """Hand on what the site is about to be built from."""
+    surroundings = read_surroundings(os.environ)
+    challenge = open_board(surroundings.workspace.resolve()).challenge
+    made = noting.built_now(_clone(surroundings), challenge, _address(), datetime.now(UTC))
+    write_output(surroundings.output_path, "built", made.model_dump(mode="json"))
+    say(f"The site is built from {made.main[:12]} of main and {(made.results or 'no')[:12]} of the results.")
+    return OK
+
+
+@run.command()
+def deployed(
+    built: Annotated[str, typer.Option(help="What 'pullrank bot built' handed on before the site was built.")],
+) -> int:
+    """Note on its branch what the site that was deployed is built from."""
+    noting.write_note(_clone(read_surroundings(os.environ)), noting.parse_built(built), datetime.now(UTC))
+    say(f"The branch {noting.BRANCH} says what the deployed site was built from.")
+    return OK
+
+
+@run.command()
+def queue() -> int:
+    """Tell a merge queue's commit what was said of its pull requests."""
+    return merge_queue.run(_desk())
+
+
+@run.command()
 def again() -> int:
     """Begin the official run's next round."""
     _github(read_surroundings(os.environ)).dispatch(reconciling.OFFICIAL, BASE, {})
     say("The next round begins once this one is done.")
+    return OK
+
+
+@run.command()
+def pulls() -> int:
+    """Note which pull request brought which commit of main, for the site's pages."""
+    surroundings = read_surroundings(os.environ)
+    clone = _clone(surroundings)
+    try:
+        merged = _github(surroundings).merged_pulls(BASE, merging.ASKED)
+        count = merging.write_confirmed(clone, surroundings.sha, merged)
+    except GitHubError as error:  # The site without some numbers is better than none.
+        say(f"No pull request is confirmed: {error}")
+        write_output(surroundings.output_path, "asked", False)
+        return OK
+    write_output(surroundings.output_path, "asked", True)
+    say(f"{count} commits of main are confirmed to have merged a pull request.")
     return OK
 
 
@@ -120,7 +176,20 @@ def plan(sandbox: OwnSandbox = None) -> int:
     for line in planned.held[:HELD_LINES]:
         say(f"Not now: {harmless(line)}")
     say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
+    _rest(planned)
     return OK
+
+
+def _rest(planned: official.Planned) -> None:
+    """Hand on whether the site is to be built and somebody to be told something: always after something is recorded."""
+    desk = replace(_desk(), members=parse_moment(planned.moment).members)
+    records = bool(planned.count or planned.unasked)
+    site = records or looking.is_site_due(desk, _address())
+    announcements = records or looking.is_announcement_due(desk)
+    for name, reason in (("site", site), ("announce", announcements)):
+        write_output(desk.surroundings.output_path, name, bool(reason))
+        if isinstance(reason, str):
+            say(f"{name}: {reason or 'nothing is due'}.")
 
 
 @run.command()
@@ -164,35 +233,60 @@ def publish(
     surroundings = read_surroundings(os.environ)
     work = replace(_official(surroundings, sandbox), moment=parse_moment(moment))
     assignment = official.Assignment(sha=sha, results_sha=results_sha, shards=shards)
+    github = _github(surroundings)
     with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as place:
         target = accepted or Path(place)
-        if only in ("check", "both"):
-            _check(work, assignment, given, target)
+        with unrecorded.telling(github, surroundings, target):
+            if only in ("check", "both"):
+                _check(surroundings, work, assignment, given, target)
+            if only in ("record", "both"):
+                recorded = _record(surroundings, work, target)
+                if not recorded:
+                    unrecorded.refuse_silence(unrecorded.missing(work, assignment, target))
         if only in ("record", "both"):
-            recorded = _record(work, open_board(surroundings.workspace.resolve()).challenge.season, target)
+            unrecorded.close_issue(github, surroundings)
             # Where nothing was new, another round at once would end the same way; the hourly one tries again.
             again = bool(recorded) and official.is_more_wanted(work)
             write_output(surroundings.output_path, "again", again)
     return OK
 
 
-def _check(work: Official, assignment: official.Assignment, given: list[Path], target: Path) -> None:
+def _check(
+    surroundings: Surroundings, work: Official, assignment: official.Assignment, given: list[Path], target: Path
+) -> None:
     checked = publishing.check(work, assignment, given, target, datetime.now(UTC))
+    unrecorded.keep_report(target, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
+    if checked.late:
+        say(f"There was no time to replay {checked.late} results; the next round plays them again.")
+    write_output(surroundings.output_path, "manifests", list(range(checked.manifests)))
 
 
-def _record(work: Official, season: str, target: Path) -> int:
+def _record(surroundings: Surroundings, work: Official, target: Path) -> int:
+    season = open_board(surroundings.workspace.resolve()).challenge.season
     published = publishing.record(work, season, target, datetime.now(UTC))
-    say(f"{len(published.recorded)} results were recorded, {published.known} were known already.")
-    return len(published.recorded)
+    recorded, known = len(published.recorded), published.known
+    write_summary(surroundings.summary_path, unrecorded.summary(target, recorded, known))
+    say(f"{recorded} results were recorded, {known} were known already.")
+    if published.filled_in:
+        say(f"{published.filled_in} older ones have GitHub's word on their commits now.")
+    return recorded
+
+
+def _address() -> str:
+    """The variable of the repository that names the site's own address."""
+    return os.environ.get("PULLRANK_SITE_URL", "")
 
 
 def _github(surroundings: Surroundings) -> GitHub:
     if not surroundings.token:
         raise CommandError(USAGE, "GITHUB_TOKEN is not set; give it to the step by env")
-    return GitHub(surroundings.token, surroundings.api_url, surroundings.repository, pace=surroundings.pace)
+    return GitHub(
+        surroundings.token, surroundings.api_url, surroundings.repository,
+        graphql_url=surroundings.graphql_url, pace=surroundings.pace,
+    )  # fmt: skip
 
 
 def _teams(surroundings: Surroundings) -> GitHub:
@@ -215,12 +309,7 @@ def _desk() -> Desk:
 def _official(surroundings: Surroundings, sandbox: str | None) -> Official:
     github = _github(surroundings)
     sandbox = sandbox or open_board(surroundings.workspace.resolve()).challenge.runners.sandbox
-
-    def login_id(sha: str) -> int | None:
-        merged = [pull for pull in github.pulls_of_commit(sha) if pull.merge_commit_sha == sha and pull.merged]
-        return merged[0].author_id if len(merged) == 1 else None
-
-    runtime = (sandbox, base_image(os.environ))
-    opened = open_official(_clone(surroundings), runtime, github.verified, login_id, surroundings.run_url)
+    runtime, asking = (sandbox, base_image(os.environ)), partial(commits.ask, github.query, surroundings.repository)
+    opened = open_official(_clone(surroundings), runtime, asking, surroundings.run_url)
     # Taken out at once, so that nothing that is started from here inherits it.
     return replace(opened, secret=os.environ.pop(VARIABLE, ""))

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from evaluator.host.load import LoadError
+from evaluator.model.names import ENDING_RULE, is_named_like_a_file
 from evaluator.model.submission import OF_MODELS, Kind
 from scripts.admitting import closed_lines, refuse_people
 from scripts.board import Found, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.evaluating import entered, is_example
+from scripts.entering import entered, is_example
 from scripts.images import check_image, digest_advice
 
 # Parsing hostile source can exhaust the parser's stack, so another process does it.
@@ -51,6 +52,8 @@ def run(
     for folder in checked:
         try:
             found = board.find(folder)
+            if is_named_like_a_file(found.agent):
+                raise LoadError(f"{folder}: {ENDING_RULE}")
             idle += not entered(found, known) and is_example(found)
             refuse_people(board, found)
             notes += closed_lines(board, found)

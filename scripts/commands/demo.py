@@ -15,7 +15,8 @@ from scripts.commands.tournament import failures, summary
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
 from scripts.dueling import Hall
-from scripts.evaluating import Bench, entered, evaluate_or_recall, open_bench
+from scripts.entering import entered
+from scripts.evaluating import Bench, evaluate_or_recall, open_bench
 from scripts.site import build
 from scripts.tables import standings_tables
 from scripts.touring import Tour, players, tour

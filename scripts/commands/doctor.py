@@ -1,5 +1,6 @@
 """`pullrank doctor`: what a board's repository on GitHub still lacks, and what mends it."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Annotated
@@ -7,14 +8,18 @@ from urllib.parse import urlsplit
 
 import typer
 
+from evaluator.host.answers import EngineError
+from evaluator.host.container import Engine
 from scripts.board import open_board
+from scripts.bot.checks import Finding, Repair, State, look, mend
 from scripts.bot.client import GitHub
 from scripts.bot.event import REPOSITORY
+from scripts.bot.repository_settings import identity
 from scripts.bot.season_settings import season_checks
-from scripts.bot.settings import PLACEHOLDER, Finding, State, look, mend
+from scripts.bot.settings import CHECKS, PLACEHOLDER
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 
-_MARKS = {State.GOOD: "✓", State.MISSING: "✗", State.CHOICE: "•"}
+_MARKS = {State.GOOD: "✓", State.MISSING: "✗", State.CHOICE: "•", State.UNKNOWN: "?"}
 
 
 def run(
@@ -32,16 +37,18 @@ def run(
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    more = season_checks(board.challenge)
-    findings = look(github, more)
-    mended = mend(github, findings) if fix else []
-    findings = look(github, more) if mended else findings
+    meant = urlsplit(board.challenge.repository or "").path.strip("/").removesuffix(".git")
+    checks = (identity(meant), *CHECKS, *season_checks(board.challenge))
+    repairs = mend(github, checks) if fix else []
+    findings = look(github, checks)
     if as_json:
         print_json([_document(finding, name) for finding in findings])
     else:
-        _tell(findings, mended, name)
+        _tell(findings, repairs, name)
         _local(board.root, name)
-    return SUBMISSION_AT_FAULT if any(finding.state is State.MISSING for finding in findings) else OK
+        say("Next: 'pullrank rehearse' enters an agent on GitHub, sees that each step works, and withdraws it again.")
+    bad = (State.MISSING, State.UNKNOWN)
+    return SUBMISSION_AT_FAULT if any(finding.state in bad for finding in findings) else OK
 
 
 def _named(address: str | None) -> str:
@@ -51,9 +58,9 @@ def _named(address: str | None) -> str:
     return found
 
 
-def _tell(findings: list[Finding], mended: list[Finding], name: str) -> None:
-    for finding in mended:
-        say(f"Set: {finding.name}.")
+def _tell(findings: list[Finding], repairs: list[Repair], name: str) -> None:
+    for repair in repairs:
+        say(f"Could not be set: {repair.name}: {repair.refusal}" if repair.refusal else f"Set: {repair.name}.")
     for finding in findings:
         say(f"{_MARKS[finding.state]} {finding.name}: {finding.said}")
         if finding.state is not State.GOOD:
@@ -63,14 +70,19 @@ def _tell(findings: list[Finding], mended: list[Finding], name: str) -> None:
                 say(f"    {line}")
     left = sum(finding.state is State.MISSING for finding in findings)
     fixable = sum(finding.state is State.MISSING and bool(finding.changes) for finding in findings)
-    if left == 0:
+    unknown = sum(finding.state is State.UNKNOWN for finding in findings)
+    if unknown:
+        say(f"{unknown} could not be looked at: open the pages above, or use a token that may see them.")
+    if left == 0 and not unknown:
         say("Nothing is missing.")
-    else:
+    elif fixable == 0:
+        say(f"{left} missing; only a person can set them.")
+    elif left:
         say(f"{left} missing. 'pullrank doctor --fix' sets {'all of it' if fixable == left else f'{fixable} of it'}.")
 
 
 def _page(finding: Finding, name: str) -> str:
-    return f"https://github.com/{name}/{finding.page}"
+    return finding.page if finding.page.startswith("https://") else f"https://github.com/{name}/{finding.page}"
 
 
 def commands(finding: Finding, name: str) -> list[str]:
@@ -87,7 +99,10 @@ def _document(finding: Finding, name: str) -> dict[str, object]:
 
 
 def _local(root: Path, name: str) -> None:
-    """What stands in the files themselves."""
+    """What stands in the files themselves, and how old the engine of this machine is, where one answers."""
+    with contextlib.suppress(EngineError):
+        for line in Engine().complaints():
+            say(f"{_MARKS[State.CHOICE]} this machine's container engine: {line}")
     owners = root / ".github" / "CODEOWNERS"
     if not name.startswith("pullrank/") and owners.exists() and PLACEHOLDER in owners.read_text(encoding="utf-8"):
         owner = name.split("/")[0]

@@ -13,7 +13,8 @@ from evaluator.model.verdict import Verdict
 from scripts.board import Found, open_board
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.dueling import Hall, Terms, code_of, meet_baselines
-from scripts.evaluating import Bench, entered, evaluate_or_recall, open_bench
+from scripts.entering import entered
+from scripts.evaluating import Bench, evaluate_or_recall, open_bench
 from scripts.game_tables import meetings_table
 from scripts.tables import evaluation_table
 

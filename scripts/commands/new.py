@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.worlds import WorldError
+from evaluator.host.faults import WorldError
 from evaluator.model.challenge import Task
-from evaluator.model.names import AGENT
+from evaluator.model.names import AGENT, ENDING_RULE, is_named_like_a_file
 from evaluator.model.submission import ADAPTERS, Kind
 from scripts.board import Board, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
@@ -27,6 +27,8 @@ def run(
     if not AGENT.fullmatch(folder.name):
         rule = "1 to 40 lower-case letters, digits, '.', '_' or '-'"
         raise CommandError(USAGE, f"{folder.name!r} cannot be an agent's folder; name it with {rule}")
+    if is_named_like_a_file(folder.name):
+        raise CommandError(USAGE, f"{folder}: {ENDING_RULE}")
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: is not empty; nothing was written")
     tasks = _tasks(board, template, task)

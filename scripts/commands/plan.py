@@ -7,19 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.runtime import lock_digests
+from evaluator.host.local_code import code_of
+from evaluator.host.runtime import lock_digests, runtime_digest
 from evaluator.model.challenge import Challenge
 from evaluator.model.duel import Duel
 from evaluator.model.result import Class, Result
-from leaderboard.admission import Gate, admit
+from leaderboard.admission import admit
 from leaderboard.entry import Entry
+from leaderboard.gate import Gate
 from leaderboard.plan import DuelItem, Item, Where, shown
 from leaderboard.quota import Accounts, Held
 from leaderboard.teams import is_asked
 from scripts.admitting import gate_of
 from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import OK, print_json, say
-from scripts.evaluating import open_bench
+from scripts.sandboxes import choose_sandbox
 
 
 def run(
@@ -29,11 +31,11 @@ def run(
 ) -> int:
     """List the evaluations and duels that are wanted and not recorded."""
     board = open_board(Path.cwd())
-    bench = open_bench(board, sandbox)
+    chosen = choose_sandbox(sandbox)
     found, faults = board.read_all()
     results, _ = board.recorded
     duels, _ = board.recorded_duels
-    where = Where(runtime_digest=bench.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
+    where = Where(runtime_digest=runtime_digest(chosen.base), beacon=PREVIEW_BEACON, locks=lock_digests())
     entries = [f.entry() for f in found]
     gate = gate_of(board, entries, datetime.now(UTC))
     admitted = admit(board.challenge, entries, results, duels, where, gate)
@@ -52,7 +54,8 @@ def run(
     for one in held:
         say(f"Not now: {shown(one.item)}: {one.reason}")
     if explain:
-        for line in (*_remaining(board.challenge, entries, results, duels, gate), *_unlike(board.challenge, results, duels)):
+        remaining = _remaining(board.challenge, entries, results, duels, gate)
+        for line in (*_code(board.challenge), *remaining, *_unlike(board.challenge, results, duels)):
             say(line)
     say(f"{len(items)} wanted and not recorded, {len(results) + len(duels)} recorded.{_later(items)}")
     return OK
@@ -67,6 +70,13 @@ def _remaining(
     for owner in sorted({entry.login.casefold(): entry for entry in entries if is_asked(challenge.people, entry)}):
         for account in accounts.of(owner, tasks):
             yield f"{owner}: {account.remaining(gate.now)}"
+
+
+def _code(challenge: Challenge) -> Iterator[str]:
+    """By which code of the host's own each task is measured."""
+    for task in challenge.tasks:
+        if code := code_of(task):
+            yield f"{task.id} is measured by code of this repository, {code.digest}: {', '.join(code.parts)}."
 
 
 def _unlike(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[str]:

@@ -8,10 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from evaluator.host.container import Engine
 from evaluator.host.probe import Check, as_document, probe
+from evaluator.model.result import SandboxKind
 from scripts.board import open_board
-from scripts.console import OK, OUR_FAULT, people, print_json
+from scripts.console import OK, OUR_FAULT, print_json, say
 from scripts.evaluating import open_bench
+from scripts.progress import people
 
 
 def run(
@@ -23,6 +26,8 @@ def run(
     bench = open_bench(board, sandbox)
     with people().status(f"Probing the {bench.chosen.kind} sandbox …"):
         checks = probe(bench.chosen, board.challenge.limits)
+    for line in [] if bench.chosen.kind is SandboxKind.PROCESS else Engine().complaints():
+        say(f"Warning: {line}.")
     if as_json:
         print_json(as_document(checks))
     else:

@@ -12,7 +12,6 @@ from leaderboard.board import standings
 from leaderboard.standings import Standings
 from scripts.board import Board, open_board
 from scripts.console import OK, print_json, say
-from scripts.tables import standings_tables
 
 
 def compute(board: Board, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None) -> Standings:
@@ -49,5 +48,8 @@ def run(
     if as_json:
         print_json(document(table))
     else:
+        # Tables for people need rich, a document for machines does not.
+        from scripts.tables import standings_tables
+
         standings_tables(table)
     return OK

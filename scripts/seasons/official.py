@@ -10,7 +10,7 @@ from evaluator.model.challenge import Challenge
 from evaluator.model.duel import Duel
 from evaluator.model.result import Result
 from leaderboard.store import RESULT, TRACE, write_atomically
-from scripts.bot.claims import Handed
+from scripts.bot.claims import UNREADABLE, Handed
 from scripts.seasons.opening import sealed_with
 
 
@@ -25,19 +25,27 @@ def opened_copies(handed: Iterable[Handed], place: Path, secret: Secret) -> list
     """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
     found = []
     for item in handed:
-        copy = Handed(shard=place / item.shard.name, item=item.item, path=item.path)
+        copy = Handed(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
+        found.append(item if item.fault or not _copied(item, copy, secret) else copy)
+    return found
+
+
+def _copied(item: Handed, copy: Handed, secret: Secret) -> bool:
+    """Whether the files could be read: else what was handed in is refused where it lies."""
+    try:
         content = item.result.read_bytes()
         trace = item.trace.read_bytes() if item.trace.exists() else None
-        try:
-            closed = parse_result(content)
-            plain = open_result(closed, secret).serialised()
-            if trace is not None and closed.sealed is not None:
-                trace = open_trace(trace, closed, secret)
-            content = plain
-        except ValueError:
-            pass  # a sealed file in the place of an open one is refused by what reads it
-        write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
-        if trace is not None:
-            write_atomically(copy.shard / "traces" / (copy.path + TRACE), trace)
-        found.append(copy)
-    return found
+    except OSError:
+        return False
+    try:
+        closed = parse_result(content)
+        plain = open_result(closed, secret).serialised()
+        if trace is not None and closed.sealed is not None:
+            trace = open_trace(trace, closed, secret)
+        content = plain
+    except UNREADABLE:  # a sealed file in the place of an open one is refused by what reads it
+        pass
+    write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
+    if trace is not None:
+        write_atomically(copy.shard / "traces" / (copy.path + TRACE), trace)
+    return True

@@ -1,6 +1,4 @@
-"""Scores of sealed results: rounded before the reveal, opened and checked after it."""
-
-from collections.abc import Iterable
+"""Scores of sealed results: rounded before the reveal, checked after it."""
 
 from evaluator.host.replay import parse_result
 from evaluator.host.sealed import open_result, seal
@@ -10,8 +8,7 @@ from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
 from leaderboard.estimate import values
 from leaderboard.metrics import is_missing, ranking
-from scripts.console import OUR_FAULT, CommandError, say
-from scripts.seasons.record import Seasons
+from scripts.console import OUR_FAULT, CommandError
 
 
 def rounded(challenge: Challenge, result: Result) -> float | None:
@@ -46,15 +43,3 @@ def is_score_right(challenge: Challenge, content: bytes, secret: Secret) -> bool
     if rules is None or rules.secret_sha256 != secret.sha256:
         return True
     return rounded(challenge, open_result(result, secret)) == result.sealed.score
-
-
-def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
-    """All results, those of revealed seasons with their episodes; what does not open is named and left out."""
-    found = []
-    for result in results:
-        secret = seasons.secret_of(result.season, result.beacon) if result.sealed else None
-        try:
-            found.append(open_result(result, secret) if secret else result)
-        except ValueError as error:
-            say(f"{result.path()}.json: cannot be opened ({' '.join(str(error).split())[:200]}); it is left out")
-    return found

@@ -13,6 +13,7 @@ from evaluator.host.load import parse_challenge
 from evaluator.model.challenge import SubmissionLimits, Task
 from evaluator.model.preview import Agent, Preview
 from evaluator.model.result import Result
+from evaluator.model.verdict import Verdict
 from leaderboard.standings import Entry
 from leaderboard.store import Store
 from scripts.board import Board
@@ -50,18 +51,22 @@ class Scene:
         path = self.place / "summary.md"
         return path.read_text() if path.exists() else ""
 
+    def environment(
+        self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW
+    ) -> dict[str, str]:
+        """The variables of such a step; its event is written down."""
+        (self.place / "event.json").write_text(json.dumps(payload or {}))
+        return {
+            "GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": str(self.place / "event.json"),
+            "GITHUB_RUN_ID": str(run_id), "GITHUB_REPOSITORY": f"{OWNER}/{NAME}",
+            "GITHUB_REPOSITORY_ID": str(REPOSITORY_ID), "GITHUB_SHA": self.clone.head,
+            "GITHUB_API_URL": self.standin.address, "GITHUB_TOKEN": "bot-token",
+            "GITHUB_STEP_SUMMARY": str(self.place / "summary.md"), "GITHUB_WORKSPACE": str(self.clone.path),
+        }  # fmt: skip
+
     def desk(self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW) -> Desk:
         """What a privileged step has at hand."""
-        (self.place / "event.json").write_text(json.dumps(payload or {}))
-        surroundings = read_surroundings(
-            {
-                "GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": str(self.place / "event.json"),
-                "GITHUB_RUN_ID": str(run_id), "GITHUB_REPOSITORY": f"{OWNER}/{NAME}",
-                "GITHUB_REPOSITORY_ID": str(REPOSITORY_ID), "GITHUB_SHA": self.clone.head,
-                "GITHUB_API_URL": self.standin.address, "GITHUB_TOKEN": "bot-token",
-                "GITHUB_STEP_SUMMARY": str(self.place / "summary.md"), "GITHUB_WORKSPACE": str(self.clone.path),
-            }
-        )  # fmt: skip
+        surroundings = read_surroundings(self.environment(event, payload, run_id))
         git(self.clone.path, "checkout-index", "-f", "challenge.yml")
         clone = Repository(self.clone.path)
         return Desk(surroundings=surroundings, github=self.github, board=Board(self.clone.path), clone=clone)
@@ -120,7 +125,8 @@ class Scene:
         store = Store(results=self.clone.path / "results", traces=self.clone.path / "traces")
         for index, result in enumerate(results):
             path = store.write(result, None)
-            path.rename(path.with_name(f"{path.stem}-{index}.json"))
+            if result.verdict is Verdict.INTERNAL_ERROR:
+                path.rename(path.with_name(f"{path.stem}.try{index + 1}.json"))
 
     def bodies(self, number: int = 7) -> list[str]:
         """The bot's comments."""

@@ -1,3 +1,5 @@
+import pytest
+
 from scripts.bot import announce
 from tests.bot.repos import agent_files
 from tests.bot.scenes import LAKE, POLE, Scene
@@ -33,13 +35,87 @@ def test_a_merge_is_told_its_official_scores_in_the_same_comment(scene: Scene) -
     assert scene.standin.made() == [
         "GET /pulls",
         "GET /issues/7/comments",
-        "GET /issues/7/comments",
-        "GET /pulls/7",
         "PATCH /issues/comments/101",
         "GET /labels",
         "POST /labels",
         "POST /issues/7/labels",
     ]
+
+
+def bring_three(scene: Scene) -> None:
+    """Three merges of three people, all of them measured."""
+    for number, login in ((7, "alice"), (8, "carol"), (9, "dave")):
+        scene.world.person(login, 10 * number)
+        scene.bring(number, login)
+        scene.merge(number)
+        entry = scene.entry(scene.clone.head, login)
+        scene.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
+
+
+def test_each_further_merge_costs_few_requests(scene: Scene) -> None:
+    """All jobs of a repository share a thousand requests in an hour."""
+    bring_three(scene)
+
+    tell(scene)
+
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+    assert [line.split()[0] for line in scene.standin.made()[-8:]] == 2 * ["GET", "POST", "GET", "POST"]
+
+
+def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bring_three(scene)
+    scene.world.left["core"] = announce.RESERVE + 6
+
+    tell(scene)
+
+    told = [number for number in (7, 8, 9) if scene.bodies(number)]
+    assert 1 <= len(told) < 3
+    assert scene.world.left["core"] > announce.RESERVE - 10
+    assert f"{3 - len(told)} merged pull requests are told by a later run" in capsys.readouterr().err
+    scene.world.left["core"] = 1000
+    tell(scene, 501)
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+
+
+def test_a_run_tells_no_more_than_github_lets_it_write(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announce, "AT_ONCE", 2)
+    bring_three(scene)
+
+    tell(scene)
+    assert sum(len(scene.bodies(number)) for number in (7, 8, 9)) == 2
+    tell(scene, 501)
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+
+
+def test_those_that_wait_for_a_result_do_not_hide_one_that_has_it(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, login in ((7, "alice"), (8, "carol"), (9, "dave")):
+        scene.world.person(login, 10 * number)
+        scene.bring(number, login)
+        scene.merge(number)
+    tell(scene)
+    assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [[], [], []]
+
+    record_all(scene)
+    monkeypatch.setattr(announce, "AT_ONCE", 1)
+    assert list(announce.waiting(scene.desk("push", run_id=501))) == [7]
+    tell(scene, 501)
+
+    assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [["official"], [], []]
+
+
+def test_hundreds_that_were_told_do_not_hide_one_that_was_not(scene: Scene) -> None:
+    scene.bring()
+    scene.merge()
+    record_all(scene)
+    for number in range(100, 700):
+        merged = PullRequest(number, "bob", "b" * 40, state="closed", merged=True, merge_commit_sha="b" * 40)
+        scene.world.pulls[number], scene.world.labelled[number] = merged, ["official"]
+
+    tell(scene)
+
+    assert len(scene.bodies(7)) == 1
 
 
 def test_what_was_told_is_not_told_again(scene: Scene) -> None:

@@ -107,6 +107,55 @@ def test_an_encrypted_member_is_refused() -> None:
         read_artifact(bytes(content))
 
 
+def spoilt(content: bytes, offset: int, value: bytes) -> bytes:
+    """A zip file whose first member's data is overwritten, from an offset into it on."""
+    name, extra = struct.unpack("<HH", content[26:30])
+    begin = 30 + name + extra + offset
+    return content[:begin] + value + content[begin + len(value) :]
+
+
+def declared(content: bytes, method: int, flags: int = 0) -> bytes:
+    """A zip file whose one member says of itself that it is compressed by another method, or has other flags."""
+    parts = bytearray(content)
+    central = parts.rindex(b"PK\x01\x02")
+    for begin in (6, central + 8):
+        parts[begin : begin + 4] = struct.pack("<HH", flags, method)
+    return bytes(parts)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_stored_and_deflated_members_are_read(method: int) -> None:
+    assert read_artifact(zipped(("preview.json", GOOD), method=method)).agents[0].login == "alice"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (zipped(("preview.json", GOOD), method=zipfile.ZIP_LZMA), "neither stored nor deflated"),
+        (zipped(("preview.json", GOOD), method=zipfile.ZIP_BZIP2), "neither stored nor deflated"),
+        (spoilt(zipped(("preview.json", GOOD), method=zipfile.ZIP_LZMA), 12, b"\xff" * 40), "neither stored nor deflated"),
+        (spoilt(zipped(("preview.json", GOOD), method=zipfile.ZIP_BZIP2), 12, b"\xff" * 40), "neither stored nor deflated"),
+        (declared(zipped(("preview.json", GOOD)), zipfile.ZIP_LZMA), "neither stored nor deflated"),
+        (declared(zipped(("preview.json", GOOD)), 99), "neither stored nor deflated"),
+        (zipped(("preview.json", GOOD), (info("preview.log", 0), b"x"))[:-22], "not a zip file"),
+        (spoilt(zipped(("preview.json", GOOD)), 12, b"\xff" * 40), "not a zip file"),
+        (spoilt(zipped(("preview.json", GOOD), method=zipfile.ZIP_STORED), 12, b"x"), "not a zip file"),
+        (declared(of(GOOD), zipfile.ZIP_DEFLATED, 1), "not a plain file"),
+        (declared(of(GOOD), zipfile.ZIP_DEFLATED, 1 << 5), "not a zip file"),
+        (declared(of(GOOD), zipfile.ZIP_DEFLATED, 1 << 6), "not a zip file"),
+    ],
+    ids=[
+        "lzma", "bzip2", "bad-lzma", "bad-bzip2", "deflated-called-lzma", "unknown-method", "cut", "bad-deflate", "bad-crc",
+        "encrypted", "patched", "strongly-encrypted",
+    ],
+)  # fmt: skip
+def test_a_member_that_cannot_be_unpacked_is_refused_in_one_line(content: bytes, said: str) -> None:
+    with pytest.raises(ArtifactError, match=said) as caught:
+        read_artifact(content)
+
+    assert "\n" not in str(caught.value)
+
+
 def changed(**fields: Any) -> dict[str, Any]:
     """A preview whose one agent is changed."""
     document = preview()

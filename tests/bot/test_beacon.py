@@ -1,11 +1,12 @@
 """The beacon is the oldest first-parent commit of main that holds a version; whole history or nothing."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evaluator.model.challenge import Challenge
-from scripts.bot.beacon import Beacon, beacon, beacons, verify
+from scripts.bot.beacon import Beacon, arrived, beacon, beacons, verify
 from scripts.bot.entries import read_entries
 from scripts.bot.git import Repository
 from scripts.console import CommandError
@@ -97,7 +98,7 @@ def test_a_shallow_clone_is_refused(board: Clone, tmp_path: Path) -> None:
     shallow = Repository(tmp_path / "shallow")
 
     assert shallow.is_shallow()
-    with pytest.raises(CommandError, match="fetch-depth: 0"):
+    with pytest.raises(CommandError, match="fetch-depth: 2147483647"):
         beacon(shallow, board.head, "alice", "a", digest(board))
 
 
@@ -112,3 +113,88 @@ def test_github_is_asked_once_for_each_commit() -> None:
 
     assert sorted(asked) == ["a", "b"]
     assert {sha: item.verified for sha, item in told.items()} == {"a": True, "b": False}
+
+
+def moved(old: str, new: str, login: str = "alice") -> dict[str, bytes | None]:
+    """The same files in another folder."""
+    return {**dict.fromkeys(agent_files(login, old)), **agent_files(login, new)}
+
+
+def test_a_folder_that_is_renamed_keeps_its_seeds_and_so_does_the_way_back(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit(moved("a", "b"))
+    version = digest(board)
+
+    assert beacons(board.repository, board.head, {("alice", "b"): version})["alice", "b"].sha == first
+    assert beacon(board.repository, board.head, "alice", "b", version).sha == first
+    board.commit(moved("b", "a"))
+    assert found(board) == first
+
+
+def test_twenty_folders_of_one_login_draw_once(board: Clone) -> None:
+    first = board.commit(agent_files("alice", "a0"))
+    version = digest(board)
+    for number in range(1, 20):
+        board.commit(agent_files("alice", f"a{number}"))
+    asked = {("alice", f"a{number}"): version for number in range(20)}
+
+    assert {item.sha for item in beacons(board.repository, board.head, asked).values()} == {first}
+    assert {item.sha for item in arrived(board.repository, board.head, asked).values()} == {first}
+
+
+def test_other_words_and_another_folder_keep_the_beacon(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    reworded = agent_files("alice", "b", manifest=MANIFEST + b"tasks: [CartPole-v1]\n")
+    board.commit({**dict.fromkeys(agent_files("alice")), **reworded})
+
+    assert beacons(board.repository, board.head, {("alice", "b"): digest(board)})["alice", "b"].sha == first
+
+
+def test_another_kind_of_manifest_is_another_version(board: Clone) -> None:
+    board.commit(agent_files("alice", manifest=MANIFEST + b"adapter: function\n"))
+    second = board.commit({**dict.fromkeys(agent_files("alice")), **agent_files("alice", "b")})
+
+    assert beacons(board.repository, board.head, {("alice", "b"): digest(board)})["alice", "b"].sha == second
+
+
+def test_another_spelling_of_a_login_is_the_same_login_and_another_login_is_not(board: Clone) -> None:
+    first = board.commit(agent_files("Alice"))
+    board.commit(dict.fromkeys(agent_files("Alice")))
+    board.commit(agent_files("alice", "b"))
+    other = board.commit(agent_files("bob"))
+    version = digest(board)
+
+    assert beacon(board.repository, board.head, "alice", "b", version).sha == first
+    assert beacon(board.repository, board.head, "bob", "a", version).sha == other
+
+
+def test_what_is_no_part_of_a_version_changes_no_beacon(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit({**moved("a", "b"), "submissions/alice/b/__pycache__/agent.pyc": b"x"})
+
+    assert beacons(board.repository, board.head, {("alice", "b"): digest(board)})["alice", "b"].sha == first
+
+
+def test_a_folder_that_once_held_a_link_held_no_version_then(board: Clone) -> None:
+    board.commit({**agent_files("alice"), "120000:submissions/alice/a/link": b"agent.py"})
+    second = board.commit({"submissions/alice/a/link": None})
+
+    assert found(board) == second
+
+
+def test_a_long_history_is_walked_once_and_read_hardly(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        board.commit(agent_files("alice", f"a{number % 3}", source=AGENT + b"# %d\n" % number))
+    asked = {(entry.login, entry.agent): entry.digest for entry in read_entries(board.repository, board.head, RULES)[0]}
+    verbs: list[str] = []
+    run = Repository.run
+
+    def counted(self: Repository, *arguments: str, **limits: Any) -> bytes:
+        verbs.append(arguments[0])
+        return run(self, *arguments, **limits)
+
+    monkeypatch.setattr(Repository, "run", counted)
+
+    assert len(beacons(board.repository, board.head, asked)) == 3
+    assert verbs.count("log") == 1
+    assert len(verbs) <= 4

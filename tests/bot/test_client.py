@@ -8,7 +8,7 @@ from scripts.bot.mapping import Pull, Run
 from scripts.bot.sending import BODY_CHARACTERS
 from scripts.console import CommandError
 from tests.github.server import GitHubStandIn
-from tests.github.world import BOT, REPOSITORY_ID, SHA, Fault, PullRequest, WorkflowRun
+from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, SHA, Fault, PullRequest, WorkflowRun
 
 COMMENTS = r"/issues/7/comments$"
 
@@ -25,6 +25,7 @@ def test_a_pull_request_is_read(github: GitHub, standin: GitHubStandIn, pull: Pu
     expected = Pull(
         number=7, author="alice", author_id=11, head_sha=SHA, head_repository_id=2000, base_repository_id=REPOSITORY_ID,
         base_ref="main", state="open", merged=False, labels=("preview-ok",), title="My agent", mergeable=True,
+        head_branch="patch", head_repository="alice/board",
     )  # fmt: skip
 
     assert github.pull(7) == expected
@@ -63,7 +64,7 @@ def test_runs_are_read(github: GitHub, standin: GitHubStandIn) -> None:
     expected = Run(
         id=31, event="pull_request", path=".github/workflows/preview.yml", repository_id=REPOSITORY_ID,
         head_repository_id=2000, head_owner="alice", head_branch="patch", head_sha=SHA,
-        html_url="https://github.com/host/board/actions/runs/31", conclusion="success",
+        html_url="https://github.com/host/board/actions/runs/31", conclusion="success", created_at="2026-01-02T03:04:05Z",
     )  # fmt: skip
 
     assert github.run(31) == expected
@@ -128,12 +129,6 @@ def test_labels_statuses_reactions_and_permissions(github: GitHub, standin: GitH
     assert github.statuses(SHA) == [Status(state="success", context="pullrank", description="d" * 140, creator=BOT)]
     assert comment.reactions == ["rocket"]
     assert [github.permission(login) for login in ("host", "eve", "alice", "nobody")] == ["admin", "write", "read", "none"]
-
-
-def test_the_signature_of_a_commit(github: GitHub, standin: GitHubStandIn) -> None:
-    standin.world.unverified.add("b" * 40)
-
-    assert [github.verified(SHA), github.verified("b" * 40)] == [True, False]
 
 
 def test_dispatches_and_reruns(github: GitHub, standin: GitHubStandIn) -> None:
@@ -304,3 +299,42 @@ def test_a_team_that_the_token_may_not_see_has_no_members(github: GitHub, standi
     standin.world.faults.append(Fault("GET", "/orgs/lab/teams/rl/memberships/alice", 403, message="Forbidden"))
 
     assert not github.is_member("alice", "lab/rl")
+
+
+def test_a_graphql_address_on_another_server_is_refused_in_one_line() -> None:
+    github = GitHub("token", "https://api.github.com", "example/board", graphql_url="https://elsewhere.example/graphql")
+
+    with pytest.raises(CommandError, match="on another server than GITHUB_API_URL"):
+        github.query("query { viewer { login } }", {})
+
+
+def test_a_pull_request_is_opened_merged_and_closed_as_github_describes_it(github: GitHub, standin: GitHubStandIn) -> None:
+    class Branches:
+        def propose(self, number: int, owner: str, branch: str) -> str | None:
+            return "b" * 40 if branch == "mine" else None
+
+        def merge(self, number: int, method: str) -> str:
+            return {"merge": "c", "squash": "d"}[method] * 40
+
+    standin.world.git = Branches()
+    opened = github.open_pull("mine", "main", "Title", "Body")
+    again = github.open_pull("alice:mine", "main", "Title", "Body")
+
+    assert (opened.head_sha, opened.head_branch, opened.state, opened.merged) == ("b" * 40, "mine", "open", False)
+    assert [pull.number for pull in github.newest_pulls(1)] == [again.number]
+    with pytest.raises(GitHubError, match="already exists"):
+        github.open_pull("mine", "main", "Title", "Body")
+    with pytest.raises(GitHubError, match="Head branch was modified") as moved:
+        github.merge_pull(opened.number, "e" * 40, "squash")
+    assert moved.value.status == 409
+    assert github.merge_pull(opened.number, "b" * 40, "squash") == "d" * 40
+    assert github.pull(opened.number).merged
+    github.close_pull(again.number)
+    assert (github.pull(again.number).state, github.pull(again.number).merged) == ("closed", False)
+
+
+def test_whose_token_it_is(standin: GitHubStandIn) -> None:
+    standin.world.tokens["person"] = OWNER
+    found = GitHub("person", standin.address, f"{OWNER}/{NAME}", pace=0).account()
+
+    assert (found.login, found.id) == (OWNER, 1)

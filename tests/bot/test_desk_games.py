@@ -40,7 +40,8 @@ def record(scene: Scene, names: list[tuple[str, str, str]], **fields: object) ->
         made = duel(entries[first], entries[second], outcomes, on=board.challenge.tasks[0], **provenance, **fields)
         path = store.duel_path_of(made)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.with_name(f"{path.stem}.try{number}.json").write_bytes(made.serialised())
+        place = path if outcomes else path.with_name(f"{path.stem}.try{number + 1}.json")
+        place.write_bytes(made.serialised())
 
 
 VALIDATED = [("alice/a", "alice/a", "dd"), ("local/first", "local/first", "dd"), ("local/last", "local/last", "dd")]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from scripts.bot.git import Credentials, GitError, Repository, checked
+from scripts.bot.trees import changes
 from scripts.console import CommandError
 from tests.bot.repos import Clone, agent_files, git, make_board
 
@@ -28,7 +29,7 @@ def test_a_pull_requests_head_is_fetched_by_its_id_as_data(board: Clone, tmp_pat
 
     assert board.repository.resolve(head) is None
     board.repository.fetch(head)
-    assert [change.path for change in board.repository.changes(board.head, head)] == [
+    assert [change.path for change in changes(board.repository, board.head, head, "alice")] == [
         b"submissions/alice/a/agent.py", b"submissions/alice/a/submission.yml",
     ]  # fmt: skip
     assert not (board.path / "submissions").exists()

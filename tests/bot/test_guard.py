@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.challenge import SubmissionLimits
-from scripts.bot.git import Change
 from scripts.bot.guard import Author, Guarded, guard, inspect
+from scripts.bot.trees import Change
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 LIMITS = SubmissionLimits(files=5, kib=4)
@@ -58,6 +58,8 @@ def test_whatever_is_not_the_authors_is_outside(board: Clone, path: str) -> None
         ("submissions/Alice/notes.txt", "outside an agent's folder"),
         ("submissions/Alice/.gitattributes", "outside an agent's folder"),
         ("submissions/Alice/UPPER/agent.py", "lower-case"),
+        ("submissions/Alice/m.json/agent.py", "must not end in .json"),
+        ("submissions/Alice/m.svg/deep/agent.py", "must not end in .json"),
         ("submissions/Alice/a/-rf", "names of files"),
         ("submissions/Alice/a/x\ny.py", "names of files"),
         ("submissions/Alice/a/ﬁle.py", "names of files"),
@@ -104,7 +106,7 @@ def test_a_file_that_becomes_a_link_is_seen_though_its_path_is_old(board: Clone)
 def test_mains_spelling_of_a_login_is_the_only_one(board: Clone) -> None:
     board.commit(agent_files("alice"))
     board.push()
-    right = judge(board, board.commit(agent_files("alice", "second")))
+    right = judge(board, board.commit(agent_files("alice", "second", AGENT + b"# 2\n")))
     wrong = judge(board, board.commit(agent_files("Alice", "third")))
 
     assert right.agents == ("submissions/alice/second",)
@@ -118,6 +120,29 @@ def test_names_that_differ_only_by_case_are_one_on_some_disks(board: Clone) -> N
     found = judge(board, board.commit({"submissions/Alice/a/Data.txt": b"2"}))
 
     assert "only by case" in found.faults[0]
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 1048576\n"
+
+
+def test_a_pointer_of_git_lfs_is_not_taken_for_weights(board: Clone) -> None:
+    found = judge(board, board.commit({**agent_files("Alice"), "submissions/Alice/a/weights.npz": POINTER}))
+
+    (fault,) = found.faults
+    assert fault.startswith("submissions/Alice/a: weights.npz: is a Git LFS pointer, not the file; run 'git lfs untrack'")
+
+
+def test_words_about_git_lfs_are_no_pointer(board: Clone) -> None:
+    files = {"submissions/Alice/a/notes.md": b"# " + POINTER, "submissions/Alice/a/long.bin": POINTER + b"x" * 1024}
+
+    assert judge(board, board.commit({**agent_files("Alice"), **files})).is_clean
+
+
+@pytest.mark.parametrize("login", ["octo_corp", "mona--lisa"])
+def test_logins_that_github_manages_or_gave_long_ago_may_submit(board: Clone, login: str) -> None:
+    found = judge(board, board.commit(agent_files(login)), Author(login=login, id=9))
+
+    assert found == Guarded(agents=(f"submissions/{login}/a",), removed=(), faults=(), outside=())
 
 
 def test_the_whole_folder_keeps_the_caps_of_size_and_number(board: Clone) -> None:
@@ -140,6 +165,14 @@ def test_taking_an_agent_away_is_a_withdrawal_and_half_of_it_is_a_change(board: 
     assert (half.agents, half.removed) == (("submissions/Alice/b",), ("submissions/Alice/a",))
 
 
+def test_an_agent_with_a_name_that_is_refused_now_can_be_taken_away(board: Clone) -> None:
+    board.commit(agent_files("Alice", "m.json"))
+    board.push()
+    gone = judge(board, board.commit(dict.fromkeys(agent_files("Alice", "m.json"))))
+
+    assert (gone.removed, gone.is_clean) == (("submissions/Alice/m.json",), True)
+
+
 def test_nobody_withdraws_for_another(board: Clone) -> None:
     found = judge(board, board.commit(dict.fromkeys(agent_files("bob", "b"))))
 
@@ -154,10 +187,41 @@ def test_a_copy_of_anothers_agent_is_refused_whatever_it_calls_itself(board: Clo
     assert found.faults == (f"submissions/Alice/mine: {said}",)
 
 
-def test_ones_own_agent_may_stand_twice(board: Clone) -> None:
+def test_ones_own_agent_stands_in_one_folder(board: Clone) -> None:
     found = judge(board, board.commit(agent_files("bob", "again", AGENT + b"# bob's\n")), Author(login="bob"))
 
+    assert len(found.faults) == 1
+    assert found.faults[0].startswith(
+        "submissions/bob/again: is the same agent as submissions/bob/b, and one version stands in"
+    )
+
+
+def test_two_new_folders_of_the_same_bytes_are_refused(board: Clone) -> None:
+    files = {**agent_files("Alice", "x"), **agent_files("Alice", "y", manifest=MANIFEST + b"tasks: [CartPole-v1]\n")}
+    found = judge(board, board.commit(files))
+
+    assert [fault.partition("; ")[0] for fault in found.faults] == [
+        "submissions/Alice/x: is the same agent as submissions/Alice/y, and one version stands in one folder",
+        "submissions/Alice/y: is the same agent as submissions/Alice/x, and one version stands in one folder",
+    ]
+
+
+def test_a_folder_may_be_renamed_and_another_version_may_stand_beside_it(board: Clone) -> None:
+    renamed = {**dict.fromkeys(agent_files("bob", "b")), **agent_files("bob", "c", AGENT + b"# bob's\n")}
+    found = judge(board, board.commit({**renamed, **agent_files("bob", "d", AGENT + b"# another\n")}), Author(login="bob"))
+
     assert found.is_clean
+    assert (found.agents, found.removed) == (("submissions/bob/c", "submissions/bob/d"), ("submissions/bob/b",))
+
+
+def test_a_twin_that_came_to_main_meanwhile_is_seen(board: Clone) -> None:
+    start = board.head
+    head = board.commit(agent_files("Alice", "x"))
+    board.switch(start)
+    board.commit(agent_files("Alice", "y"))
+    board.push()
+
+    assert "same agent as submissions/Alice/y" in judge(board, head).faults[0]
 
 
 def test_a_login_that_was_registered_again_does_not_inherit(board: Clone) -> None:

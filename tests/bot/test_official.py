@@ -46,7 +46,7 @@ def test_everything_entered_is_planned_and_the_outputs_are_json(board: Clone, tm
     assert parse_moment(outputs.pop("moment")).now.tzinfo is not None
     assert outputs == {
         "shards": [0, 1], "total": 2, "count": 4, "left": 0, "sha": board.head, "results_sha": "",
-        "labels": ["ubuntu-24.04"], "at_once": 20,
+        "labels": ["ubuntu-24.04"], "at_once": 20, "unasked": 0,
     }  # fmt: skip
 
 

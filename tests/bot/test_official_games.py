@@ -15,9 +15,11 @@ from evaluator.host.replay import Standing
 from evaluator.model.duel import Duel
 from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
-from scripts.bot import official, publish
+from scripts.bot import manifests, official
 from scripts.bot.branches import RESULTS, newest_results, read_recorded
+from scripts.bot.commits import CommitFacts
 from scripts.bot.wanted import Work, read_work
+from tests.bot import rounds
 from tests.bot.games import CHALLENGE, CHEATS, FIRST, MIDDLE, TIC, Change, entered, example, forge_duel, game_board
 from tests.bot.repos import Clone, git, origin_branch
 from tests.bot.rounds import RUN, Round, open_run, plan_round, whole_round
@@ -69,12 +71,14 @@ def test_rounds_go_on_from_validations_to_pairs_until_nothing_is_wanted(board: C
     assert any(line.startswith("record: alice/a v local/first +") for line in subjects)
 
 
-def test_a_newcomer_costs_its_own_duels_only(board: Clone, tmp_path: Path) -> None:
+def test_a_newcomer_costs_its_own_duels_only(board: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(2):
         whole_round(board, tmp_path / f"before-{number}")
     before = names(board)
     board.commit(entered("zoe", FIRST + b"# hers\n"))
     board.push()
+    facts = CommitFacts(verified=True, login_id=12)  # she is not Alice, whose number all others have here
+    monkeypatch.setattr(rounds, "answers", lambda signed: lambda shas: dict.fromkeys(shas, facts))
     counts = [len(whole_round(board, tmp_path / f"after-{number}").recorded) for number in range(3)]
 
     assert counts == [1, 3, 0]
@@ -211,6 +215,7 @@ FORGED: list[tuple[Change, str]] = [
     (lambda d: d | {"key": "0" * 64}, "key"),
     (lambda d: d | {"task_digest": "0" * 64}, "task_digest"),
     (lambda d: d | {"runtime_digest": "0" * 64}, "runtime_digest"),
+    (lambda d: d | {"protocol": d["protocol"] + 1}, "protocol"),
     (lambda d: d | {"limits": {**d["limits"], "memory_mib": 4096}}, "limits"),
     (lambda d: d | {"provenance": {**d["provenance"], "commit": "0" * 40}}, "provenance"),
     (lambda d: d | {"provenance": {**d["provenance"], "evaluated_at": "2020-01-01T00:00:00Z"}}, "evaluated_at"),
@@ -286,7 +291,7 @@ def test_a_duel_in_anothers_place_is_refused(begun: Round) -> None:
         f"results/{TIC}/../../../outside.json",
     ],
 )
-def test_a_file_that_was_not_asked_refuses_its_whole_shard(begun: Round, path: str) -> None:
+def test_a_file_that_was_not_asked_is_told_and_never_recorded(begun: Round, path: str) -> None:
     folder = holder(begun, "alice+a--local+first")
     strange = folder / path
     strange.parent.mkdir(parents=True, exist_ok=True)
@@ -297,20 +302,25 @@ def test_a_file_that_was_not_asked_refuses_its_whole_shard(begun: Round, path: s
 
     assert len(checked.refused) == 1
     assert "were not asked" in checked.refused[0]
-    assert checked.lost
+    assert checked.lost == ()
+    assert len(checked.accepted) == len(begun.record().recorded) == 3
+    assert not any("0123456789ab" in name or "outside" in name for name in origin_branch(begun.clone, RESULTS))
 
 
-def test_too_large_a_duel_refuses_its_whole_shard(begun: Round) -> None:
+def test_too_large_a_duel_costs_that_duel_alone(begun: Round) -> None:
     pair = "alice+a--local+first"
     path = next((holder(begun, pair) / "results" / TIC / pair).iterdir())
     path.write_bytes(b" " * ((8 << 20) + 1))
 
-    assert "too large" in begun.check().refused[0]
+    checked = begun.check()
+
+    assert "too large" in checked.refused[0]
+    assert sorted(record.verdict for record in checked.accepted) == [Verdict.INTERNAL_ERROR, Verdict.OK, Verdict.OK]
 
 
 def test_the_accepted_files_are_listed_and_published_once(begun: Round) -> None:
     begun.check()
-    lines = (begun.place / "accepted" / publish.MANIFEST).read_text().splitlines()
+    lines = (begun.place / "accepted" / manifests.FOLDER / "0.sha256").read_text().splitlines()
     assert len(lines) == 3
     assert len(begun.record().recorded) == 3
     again = begun.record()

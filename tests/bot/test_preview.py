@@ -58,7 +58,8 @@ class Desk:
         }
         return Surroundings(
             event_name="pull_request", event={"pull_request": pull}, repository="example/board", repository_id=1,
-            sha="d" * 40, run_id=77, run_attempt=1, api_url="https://api.github.com", server_url="https://github.com",
+            sha="d" * 40, run_id=77, run_attempt=1, api_url="https://api.github.com",
+            graphql_url="https://api.github.com/graphql", server_url="https://github.com",
             token="", summary_path=self.summary, output_path=None, workspace=self.main.path,
         )  # fmt: skip
 
@@ -251,9 +252,11 @@ def test_a_kill_leaves_what_was_done(desk: Desk) -> None:
     desk.change(agent_files("alice"))
     child = os.fork()
     if not child:
-        Bench.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
-        preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
-        os._exit(1)
+        try:
+            Bench.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
+            preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+        finally:  # Whatever is raised here must not go on as a second run of the tests.
+            os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
     assert [r.task for r in desk.written().agents[0].results] == ["CartPole-v1"]
@@ -322,7 +325,14 @@ def record_for_bob(desk: Desk) -> None:
     desk.change(agent_files("alice"))
     played = desk.run().agents[0].results[0]
     digest = read_folder(desk.main.path / "submissions/bob/standing", SubmissionLimits()).digest
-    fields = {"class": "official", "sandbox": "docker", "login": "bob", "agent": "standing", "submission_digest": digest}
+    fields = {
+        "class": "official",
+        "sandbox": "docker",
+        "beacon": "b" * 40,
+        "login": "bob",
+        "agent": "standing",
+        "submission_digest": digest,
+    }
     official = sealed({**played.document(), **fields, "returns": [400.0, 450.0, 500.0]})
     Store(results=desk.main.path / "results", traces=desk.main.path / "traces").write(official, None)
     desk.summary.unlink()

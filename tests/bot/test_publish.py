@@ -1,8 +1,11 @@
 """Publish believes nothing that a shard hands in, and records what is true exactly once."""
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,13 +14,17 @@ from typing import Any
 import pytest
 
 from evaluator.host.replay import parse_result
+from evaluator.model import canonical
 from evaluator.model.result import sealed
 from evaluator.model.verdict import Verdict
 from leaderboard.store import RESULT, TRACE, Store
-from scripts.bot import publish
+from scripts import verifying
+from scripts.board import Board
+from scripts.bot import manifests, publish
 from scripts.bot.branches import RESULTS, export_results, newest_results, read_results, traces_branch
-from scripts.bot.claims import TRACE_BYTES
+from scripts.bot.claims import RESULT_BYTES, TRACE_BYTES
 from scripts.console import CommandError
+from scripts.verifying import Job, verify_jobs
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, forge, open_run, plan_round, whole_round
 
@@ -76,7 +83,8 @@ def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Ro
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
     begun.check()
     accepted = begun.place / "accepted"
-    named = dict(reversed(line.split("  ")) for line in (accepted / publish.MANIFEST).read_text().splitlines())
+    (manifest,) = (accepted / manifests.FOLDER).iterdir()
+    named = dict(reversed(line.split("  ")) for line in manifest.read_text().splitlines())
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}
     assert len(named) == 4
@@ -142,6 +150,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
         (lambda d: d | {"key": "0" * 64}, "key"),
         (lambda d: d | {"submission_digest": "0" * 64}, "submission_digest"),
         (lambda d: d | {"runtime_digest": "0" * 64}, "runtime_digest"),
+        (lambda d: d | {"protocol": d["protocol"] + 1}, "protocol"),
         (lambda d: d | {"task_digest": "0" * 64}, "task_digest"),
         (lambda d: d | {"trace_sha256": "0" * 64}, "trace"),
         (lambda d: d | {"trace_sha256": None}, "trace"),
@@ -167,7 +176,7 @@ def test_a_forged_value_is_refused_and_counted_as_a_failed_try(begun: Round, cha
         lambda data: data.replace(b'"returns"', b'"reTurns"'),
         lambda data: data.replace(b"\n", b"\r\n"),
         lambda data: data + b" ",
-        lambda data: data.replace(b'"schema": 1', b'"schema": 1,\n "schema": 1'),
+        lambda data: data.replace(b'"schema": 2', b'"schema": 2,\n "schema": 2'),
         lambda data: data.replace(b'"lengths": [', b'"lengths": [NaN,'),
         lambda data: b"",
         lambda data: b"\xff",
@@ -248,20 +257,19 @@ def test_a_shard_beyond_the_round_and_strange_folders_are_refused(begun: Round) 
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda f: (f / "extra.txt").write_text("x"),
-        lambda f: (f / "results" / "evil.json").write_text("{}"),
-        lambda f: (f / "results" / "link").symlink_to("/etc"),
         lambda f: ((f / "shard.json").unlink(), (f / "shard.json").symlink_to("/etc/passwd")),
+        lambda f: ((f / "shard.json").unlink(), (f / "shard.json").mkdir()),
+        lambda f: ((f / "shard.json").unlink(), os.mkfifo(f / "shard.json")),
+        lambda f: os.truncate(f / "shard.json", RESULT_BYTES + 1),
         lambda f: (f / "shard.json").unlink(),
         lambda f: (f / "shard.json").write_bytes(b"{}"),
         lambda f: (f / "shard.json").write_bytes(b"[" * 100_000),
         lambda f: (f / "shard.json").write_bytes((f / "shard.json").read_bytes().replace(b'"shard": 0', b'"shard": 1')),
         lambda f: (f / "shard.json").write_bytes((f / "shard.json").read_bytes().replace(b'"shards": 2', b'"shards": 3')),
         lambda f: (f / "shard.json").write_bytes((f / "shard.json").read_bytes().replace(b'"sha": "', b'"sha": "0')),
-        lambda f: (f / "results" / ("x" * 100 + ".json")).write_text("{}"),
     ],
 )
-def test_a_shard_with_anything_strange_in_it_is_refused_whole(begun: Round, spoil: Callable[[Path], object]) -> None:
+def test_a_shard_without_its_own_claim_is_refused_whole(begun: Round, spoil: Callable[[Path], object]) -> None:
     spoil(begun.folder(0))
     checked = begun.check()
 
@@ -270,12 +278,174 @@ def test_a_shard_with_anything_strange_in_it_is_refused_whole(begun: Round, spoi
     assert len(checked.refused) == 1
 
 
-def test_a_trace_of_a_size_that_no_task_makes_is_not_read(begun: Round) -> None:
-    path = next(begun.folder(0).glob(f"traces/*/*/*/*{TRACE}"))
-    with path.open("r+b") as file:
-        file.truncate(TRACE_BYTES + 1)
+def test_a_shards_files_without_its_folder_are_refused_aloud(begun: Round) -> None:
+    """As one artifact alone is unpacked: whose it is only the folder's name could tell, which the workflow gives."""
+    checked = begun.check(begun.folder(0).rename(begun.place / "shards"))
 
-    assert "too large" in begun.check().refused[0]
+    assert (kept(checked), checked.lost) == ([], (0, 1))
+    assert checked.refused == ("shards: holds a shard's files in no folder of their own; which shard's cannot be told",)
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda f: (f / "extra.txt").write_text("x"),
+        lambda f: (f / "results" / "evil.json").write_text("{}"),
+        lambda f: (f / "results" / "link").symlink_to("/etc"),
+        lambda f: (f / "results" / ("x" * 100 + ".json")).write_text("{}"),
+        lambda f: (f / "results" / CARTPOLE / "m.json").mkdir(),
+        lambda f: os.mkfifo(f / "pipe"),
+        lambda f: Path(os.fsdecode(os.fsencode(f) + b"/\xff\xfe.json")).write_text("{}"),
+        lambda f: nested(f, 900),
+    ],
+    ids=["file", "result", "link", "long-name", "folder", "pipe", "not-utf-8", "deep"],
+)
+def test_what_no_shard_writes_is_told_and_costs_nothing(begun: Round, add: Callable[[Path], object]) -> None:
+    add(begun.folder(0))
+    checked = begun.check()
+
+    assert (kept(checked), checked.lost) == (ALL, ())
+    assert len(checked.refused) == 1
+    assert checked.refused[0].startswith("shard 0: holds 1 files or folders that were not asked")
+
+
+def nested(folder: Path, depth: int) -> None:
+    """Folders in folders, deeper than Python calls itself."""
+    with contextlib.chdir(folder):
+        for _ in range(depth):
+            Path("d").mkdir()
+            os.chdir("d")
+
+
+def of_one_item(folder: Path, kind: str) -> Path:
+    """The file of the one result, or of its trace, that a test spoils."""
+    return next(folder.glob(f"{kind}/{CARTPOLE}/*/*/*.json"))
+
+
+def replaced(path: Path, make: Callable[[Path], object]) -> None:
+    path.unlink()
+    make(path)
+
+
+def crafted(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Another trace for a result that names it."""
+    path = of_one_item(folder, "traces")
+    content = canonical.canonical(change(json.loads(path.read_bytes()))) + b"\n"
+    path.write_bytes(content)
+    forge(folder, CARTPOLE, lambda d: d | {"trace_sha256": hashlib.sha256(content).hexdigest()})
+
+
+def text(folder: Path, old: bytes, new: bytes) -> None:
+    path = of_one_item(folder, "results")
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new))
+
+
+def spoiled_time(folder: Path, at: str) -> None:
+    forge(folder, CARTPOLE, lambda d: d | {"provenance": {**d["provenance"], "evaluated_at": at}})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda f: replaced(of_one_item(f, "results"), Path.mkdir),
+        lambda f: replaced(of_one_item(f, "results"), os.mkfifo),
+        lambda f: replaced(of_one_item(f, "results"), lambda path: path.symlink_to("/etc/passwd")),
+        lambda f: replaced(of_one_item(f, "results"), lambda path: path.symlink_to(path)),
+        lambda f: os.truncate(of_one_item(f, "results"), RESULT_BYTES + 1),
+        lambda f: of_one_item(f, "results").write_bytes(b"\x80"),
+        lambda f: of_one_item(f, "results").write_bytes(b'{"a":' * 100_000),
+        lambda f: of_one_item(f, "results").write_bytes(b"9" * 1_000_000),
+        lambda f: text(f, b'"schema": 2', b'"\\ud800": 2'),
+        lambda f: text(f, b'"message": ""', b'"message": "\\ud800"'),
+        lambda f: text(f, b'"schema": 2', '"\u202e\u0000##[error]": 1'.encode()),
+        lambda f: spoiled_time(f, "2026-13-45T99:99:99Z"),
+        lambda f: spoiled_time(f, "٢٠٢٦-٠١-٠١T٠٠:٠٠:٠٠Z"),
+        lambda f: forge(f, CARTPOLE, lambda d: d | {"lengths": [2**53 - 1] * 3}),
+        lambda f: forge(f, CARTPOLE, lambda d: d | {"returns": [1.7e308] * 3}),
+        lambda f: of_one_item(f, "traces").unlink(),
+        lambda f: replaced(of_one_item(f, "traces"), Path.mkdir),
+        lambda f: replaced(of_one_item(f, "traces"), os.mkfifo),
+        lambda f: os.truncate(of_one_item(f, "traces"), TRACE_BYTES + 1),
+        lambda f: of_one_item(f, "traces").write_bytes(b"[" * 100_000),
+        lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"shape": [1 << 20] * 8}]}),
+        lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"shape": [-1]}]}),
+        lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"data": "é"}]}),
+        lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"dtype": "O"}]}),
+    ],
+    ids=[
+        "folder", "pipe", "link", "link-to-itself", "huge", "no-utf-8", "deep", "long-number", "half-a-character-as-key",
+        "half-a-character", "command", "month-13", "other-digits", "long-lengths", "far-returns", "no-trace", "trace-folder",
+        "trace-pipe", "huge-trace", "deep-trace", "large-shape", "negative-shape", "no-base64", "objects",
+    ],
+)  # fmt: skip
+def test_one_surprising_file_costs_that_result_alone(begun: Round, spoil: Callable[[Path], object]) -> None:
+    spoil(begun.folder(0))
+    checked = begun.check()
+    begun.record()
+    recorded = origin_branch(begun.clone, RESULTS)
+
+    assert checked.lost == ()
+    assert len(kept(checked)) == 3
+    assert sum(CARTPOLE in one for one in kept(checked)) == 1
+    assert len(checked.refused) == 1
+    assert not any(word in checked.refused[0] for word in ("##[", "::", "\n"))
+    assert len([name for name in recorded if ".try" not in name]) == 3
+    assert [parse_result(content).verdict for name, content in recorded.items() if ".try" in name] == [
+        Verdict.INTERNAL_ERROR
+    ]
+
+
+def test_a_trace_behind_a_link_is_not_read(begun: Round, tmp_path: Path) -> None:
+    (begun.folder(0) / "traces").rename(tmp_path / "elsewhere")
+    (begun.folder(0) / "traces").symlink_to(tmp_path / "elsewhere")
+    checked = begun.check()
+
+    assert len(kept(checked)) == 2
+    assert sum("lies behind a link" in line for line in checked.refused) == 2
+
+
+def test_a_folder_that_nobody_may_read_costs_what_is_in_it(begun: Round, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root one may read everything, so the refusal is made."""
+    place, real = begun.folder(0) / "results" / CARTPOLE, os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: real(path / "gone" if path == place else path))
+    checked = begun.check()
+
+    assert kept(checked) == ["alice FrozenLake-v1", "bob FrozenLake-v1"]
+    assert checked.refused == (f"shard 0: 'results/{CARTPOLE}' cannot be read: No such file or directory",)
+
+
+@pytest.mark.parametrize("how", [os._exit, lambda code: os.kill(os.getpid(), signal.SIGKILL)])
+def test_a_replay_that_kills_its_process_costs_that_result_alone(
+    begun: Round, monkeypatch: pytest.MonkeyPatch, how: Callable[[int], None]
+) -> None:
+    """As an environment that crashes on strange actions does, or a trace that takes all memory."""
+    deadly, real = of_one_item(begun.folder(0), "results"), verifying.verify
+
+    def verify(path: str, *rest: Any) -> Any:
+        return how(1) if path == str(deadly) else real(path, *rest)
+
+    monkeypatch.setattr(verifying, "verify", verify)
+    checked = begun.check()
+
+    assert len(kept(checked)) == 3
+    assert len(checked.refused) == 1
+    assert "its replay was killed" in checked.refused[0]
+
+
+def test_an_environment_that_raises_costs_that_result_alone(begun: Round, monkeypatch: pytest.MonkeyPatch) -> None:
+    raising, real = of_one_item(begun.folder(0), "results"), verifying.verify
+
+    def verify(path: str, *rest: Any) -> Any:
+        if path == str(raising):
+            raise AssertionError("off the grid")
+        return real(path, *rest)
+
+    monkeypatch.setattr(verifying, "verify", verify)
+    checked = begun.check()
+
+    assert len(kept(checked)) == 3
+    assert "replaying it ends with AssertionError: off the grid" in checked.refused[0]
 
 
 def test_what_only_github_can_tell_is_asked_by_publish_once_for_each_commit(begun: Round) -> None:
@@ -366,3 +536,29 @@ def test_no_refusal_is_a_command_to_the_runner(begun: Round) -> None:
 
     assert len(told) == 2
     assert not any(word in line for line in told for word in ("##[", "::", "\n"))
+
+
+def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_as_no_failure(
+    begun: Round, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(publish, "REPLAY_SECONDS", 0.0)
+    forge(begun.folder(0), CARTPOLE, lambda d: d | {"season": "2"})
+    checked = begun.check()
+    published = begun.record()
+
+    assert (checked.late, len(checked.accepted), len(published.recorded), checked.lost) == (3, 1, 1, ())
+    assert kept(checked) == []
+    assert len(checked.refused) == 1
+    assert plan_round(begun.clone, tmp_path / "next").planned.count == 4
+
+
+def test_replaying_stops_when_the_time_is_over(begun: Round) -> None:
+    begun.check()
+    store = Store(results=begun.place / "accepted" / "results", traces=begun.place / "accepted" / "traces")
+    path = next(store.files())
+    git(begun.clone.path, "checkout-index", "-f", "challenge.yml")
+    job = Job(challenge=Board(begun.clone.path).challenge, result=path, trace=store.trace_of(path))
+
+    assert len(verify_jobs([job] * 4, quiet=True, seconds=600.0)) == 4
+    assert verify_jobs([job] * 4, quiet=True, seconds=0.0) == []
+    assert 1 <= len(verify_jobs([job] * 2000, quiet=True, seconds=0.2)) < 2000

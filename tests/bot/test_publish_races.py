@@ -1,4 +1,4 @@
-"""Fifty publishers at once lose nothing, and neither does one that is killed at any of its steps."""
+"""Twelve publishers at once lose nothing, and neither does one that is killed at any of its steps."""
 
 import hashlib
 import multiprocessing
@@ -16,15 +16,16 @@ import pytest
 
 from evaluator.host.replay import parse_result
 from leaderboard.store import RESULT, TRACE, Store
-from scripts.bot import publish
+from scripts.bot import publish, recording
 from scripts.bot.branches import RESULTS
 from scripts.bot.wanted import Official, open_official
 from scripts.console import CommandError
 from tests.bot.repos import Clone, git, make_board, origin_branch
+from tests.bot.rounds import answers
 from tests.leaderboard.make import entry, result
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-PUBLISHERS = 50
+PUBLISHERS = 12
 KILLER = """#!/bin/sh
 # The machine stops at the n-th call of git: before it, or right after it.
 n=$(($(cat {count} 2>/dev/null || echo 0) + 1)); echo $n > {count}
@@ -36,7 +37,7 @@ exit $code
 
 
 def run_on(clone: Clone) -> Official:
-    return open_official(clone.repository, ("process", ""), lambda sha: True)
+    return open_official(clone.repository, ("process", ""), answers())
 
 
 def accepted(place: Path, *logins: str) -> Path:
@@ -63,16 +64,23 @@ def whole(clone: Clone) -> dict[str, str]:
     return found
 
 
-def test_fifty_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
     """Each brings a result of its own and one that all of them bring: of that, one result lies with its own trace."""
     clone = make_board(tmp_path / "board")
     folders = [accepted(tmp_path / f"publisher-{n}", f"user{n}", "shared") for n in range(PUBLISHERS)]
 
+    refused: list[int] = []
+
+    def pause(attempt: int) -> None:
+        refused.append(attempt)
+        time.sleep(random.uniform(0, 1.5))
+
     with ThreadPoolExecutor(PUBLISHERS) as pool:
-        patience = publish.Patience(pause=lambda attempt: time.sleep(random.uniform(0, 6)))
+        patience = publish.Patience(pause=pause)
         done = list(pool.map(lambda folder: publish.record(run_on(clone), "1", folder, NOW, patience), folders))
     found = whole(clone)
 
+    assert refused  # they did get in each other's way
     assert set(found) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
     assert all(found[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
     assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
@@ -153,3 +161,84 @@ def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
 
     assert waits == [1, 2, 3, 4, 5]
     assert len(publish.record(run_on(clone), "1", folder, NOW).recorded) == 1
+
+
+# In parts
+
+
+def pushes(clone: Clone) -> list[dict[str, bool]]:
+    """Of each push to the origin, oldest first: whether it moved each of the two branches."""
+    log = clone.path.parent / "pushes"
+    lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+    return [{"results": f"refs/heads/{RESULTS}" in line, "traces": "refs/heads/traces-1" in line} for line in lines]
+
+
+def watched(clone: Clone) -> Clone:
+    """The origin writes down each push as one line of the branches that it moves."""
+    hook = clone.path.parent / "origin.git/hooks/pre-receive"
+    hook.write_text(
+        f"#!/bin/sh\ncut -d' ' -f3 | tr '\\n' ' ' >> {clone.path.parent}/pushes; echo >> {clone.path.parent}/pushes\n"
+    )
+    hook.chmod(0o755)
+    return clone
+
+
+LOGINS = tuple(f"user{number}" for number in range(7))
+
+
+@pytest.mark.parametrize(("files", "size", "expected"), [(2, 10**9, 4), (100, 1, 7), (100, 10**9, 1)])
+def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, size: int, expected: int
+) -> None:
+    monkeypatch.setattr(recording, "PART_FILES", files)
+    monkeypatch.setattr(recording, "PART_BYTES", size)
+    clone = watched(make_board(tmp_path / "board"))
+    published = publish.record(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
+
+    assert pushes(clone) == [{"results": True, "traces": True}] * expected
+    assert (len(published.recorded), published.known) == (7, 0)
+    assert whole(clone) == dict.fromkeys(LOGINS, "mine")
+    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS).split()) == 7
+
+
+def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "PART_FILES", 2)
+    folder = accepted(tmp_path / "mine", *LOGINS[:4])
+    counts = set()
+    for call in range(2, 60):
+        shutil.rmtree(tmp_path / "board", ignore_errors=True)
+        clone = watched(make_board(tmp_path / "board"))
+        code = killed_publish(clone, folder, tmp_path, after=call)
+        if code == 0:
+            break
+        there = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
+        counts.add(len(whole(clone)) if RESULTS in there else 0)
+        before = len(pushes(clone))
+        again = publish.record(run_on(clone), "1", folder, NOW)
+        assert whole(clone) == dict.fromkeys(LOGINS[:4], "mine")
+        assert len(again.recorded) + again.known == 4
+        assert len(pushes(clone)) == 2
+        assert before <= 2
+        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS).split()) == 4
+
+    assert code == 0
+    assert counts == {0, 2, 4}
+
+
+def test_a_part_that_the_remote_refuses_leaves_the_parts_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "PART_FILES", 3)
+    clone = make_board(tmp_path / "board")
+    hook = clone.path.parent / "origin.git/hooks/pre-receive"
+    hook.write_text("#!/bin/sh\n[ -e once ] && echo 'error: too large' >&2 && exit 1\ntouch once\n")
+    hook.chmod(0o755)
+    folder = accepted(tmp_path / "mine", *LOGINS)
+    with pytest.raises(CommandError, match="too large"):
+        publish.record(run_on(clone), "1", folder, NOW)
+    assert len(whole(clone)) == 3
+
+    hook.unlink()
+    again = publish.record(run_on(clone), "1", folder, NOW)
+    assert (len(again.recorded), again.known) == (4, 3)
+    assert whole(clone) == dict.fromkeys(LOGINS, "mine")

@@ -1,8 +1,14 @@
 import pytest
 
-from scripts.bot import reconcile
-from scripts.bot.reconcile import LABEL, TITLE
-from tests.bot.repos import agent_files
+from scripts.bot import reconcile, unrecorded
+from scripts.bot.desk import Desk
+from scripts.bot.failure_issue import LABEL
+from scripts.bot.guard import Guarded
+from scripts.bot.outcomes import Outcome
+from scripts.bot.reconcile import TITLE
+from scripts.bot.report import Case
+from tests.bot.bombs import bomb, commit_tree
+from tests.bot.repos import Clone, agent_files, git
 from tests.bot.scenes import POLE, Scene, previewed
 from tests.github.world import BOT, Opened, WorkflowRun
 from tests.leaderboard import make
@@ -175,6 +181,68 @@ def test_a_pull_request_that_cannot_be_settled_does_not_stop_the_others(scene: S
     assert "#8 could not be settled" in next(iter(scene.world.issues.values())).body
 
 
+def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = scene.bring(8), scene.bring(7, source=b"x = 7\n")
+    scene.ran(31, number=8, content=previewed(scene, second))
+    scene.ran(32, number=7, content=previewed(scene, second))
+    score = reconcile.scored
+
+    def surprised(desk: Desk, case: Case, found: Guarded) -> Outcome:
+        if case.pull.number == 8:
+            raise RecursionError("a stranger's \x1b[31mwords")
+        return score(desk, case, found)
+
+    monkeypatch.setattr(reconcile, "scored", surprised)
+    settle(scene)
+
+    assert scene.statuses(first) == []
+    assert scene.statuses(second)[0][0] == "success"
+    assert "#8 could not be settled" in next(iter(scene.world.issues.values())).body
+    printed = "".join(capsys.readouterr())
+    assert "#8: RecursionError" in printed
+    assert "words" not in printed
+
+
+def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = scene.bring(7)
+    scene.ran(31, number=7, content=previewed(scene, good))
+    bad = scene.push({**agent_files("alice"), "evaluator/e.py": b"score = 1e9\n"}, 9)
+    scene.ran(32, number=9)
+    asleep = []
+
+    def dies(desk: Desk, case: Case, found: Guarded) -> Outcome:
+        asleep.append([scene.statuses(sha) for sha in (good, bad)])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reconcile, "scored", dies)
+    with pytest.raises(KeyboardInterrupt):
+        reconcile.run(scene.desk())
+
+    ((of_good, of_bad),) = asleep
+    assert (of_good, of_bad[0][0]) == ([], "failure")
+
+
+@pytest.mark.parametrize("has_run", [True, False])
+def test_trees_that_unfold_without_end_are_refused_once(scene: Scene, has_run: bool) -> None:
+    scene.bring(7)
+    fork = Clone(scene.place / "fork-7")
+    sha = commit_tree(fork, "submissions/alice/a", bomb(fork.path, 8), scene.clone.head)
+    git(fork.path, "push", "-q", "--force", "origin", f"{sha}:refs/pull/7/head")
+    scene.world.pulls[7].head_sha = sha
+    if has_run:
+        scene.ran(31, conclusion="failure")
+
+    settle(scene)
+    assert scene.statuses(sha)[0][0] == "failure"
+    assert "holds more than can be listed" in scene.bodies()[0]
+    scene.standin.calls.clear()
+    settle(scene)
+    assert scene.standin.made().count(f"GET /commits/{sha}/statuses") == 1
+    assert len([one for one in scene.standin.made() if "/runs" in one]) == 1  # the official workflow's
+
+
 def test_official_evaluations_that_were_given_up_are_reported(scene: Scene) -> None:
     entry = scene.entry(scene.clone.head, "bob")
     failed = [
@@ -216,6 +284,33 @@ def test_doubled_issues_are_healed_and_those_of_others_left_alone(scene: Scene) 
 
     assert {number: issue.state for number, issue in scene.world.issues.items()} == {90: "open", 91: "closed", 92: "open"}
     assert "#7" in scene.world.issues[90].body
+
+
+@pytest.mark.parametrize(
+    ("runs", "state"),
+    [
+        ([(41, "failure"), (43, None)], "open"),  # the run that this is a part of has just opened it
+        ([(41, "success"), (43, None)], "open"),  # an earlier one
+        ([(41, "failure"), (42, "failure"), (43, None)], "open"),
+        ([(41, "failure"), (42, "success"), (43, None)], "closed"),
+        ([(41, "failure"), (42, "success"), (43, "cancelled"), (44, None)], "closed"),
+        ([], "open"),
+    ],
+)
+def test_the_issue_of_a_round_without_results_is_closed_by_a_later_run_that_succeeds(
+    scene: Scene, runs: list[tuple[int, str | None]], state: str
+) -> None:
+    named = "<!-- pullrank:publish run=41 -->\nWhat the official run was asked for …"
+    scene.world.issues[90] = Opened(90, BOT, unrecorded.TITLE, named, [LABEL])
+    scene.world.issues[91] = Opened(91, "eve", unrecorded.TITLE, named, [LABEL])
+    for run_id, conclusion in runs:
+        path = ".github/workflows/official.yml"
+        scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion=conclusion)
+
+    settle(scene)
+
+    assert (scene.world.issues[90].state, scene.world.issues[91].state) == (state, "open")
+    assert scene.world.issues[90].body == named
 
 
 # Attacks

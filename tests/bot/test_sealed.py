@@ -10,15 +10,18 @@ import subprocess
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evaluator.host import labels
 from evaluator.host.pins import pinned_environment
 from evaluator.host.replay import Standing, parse_result
 from evaluator.host.sealed import open_result
 from evaluator.host.secret import VARIABLE, Secret
+from evaluator.model.challenge import Challenge
 from evaluator.model.preview import Preview
-from evaluator.model.result import sealed
+from evaluator.model.result import Result, SandboxKind, sealed
 from evaluator.model.verdict import Verdict
 from leaderboard import comment
 from leaderboard.comment_states import CommentContext
@@ -36,7 +39,7 @@ from scripts.seasons.record import Revealed, Seasons
 from scripts.seasons.secrets import PACE_SECONDS, waiting
 from scripts.seasons.sharing import keep
 from scripts.seasons.sharing import publish as publish_news
-from scripts.verifying import verify_files
+from scripts.verifying import Job, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import Round, bench, open_run
 from tests.leaderboard import make
@@ -265,6 +268,48 @@ def test_a_forged_score_and_a_changed_byte_are_refused(played: Round, tmp_path: 
     assert open_result(accepted["alice"], SECRET).message.startswith("publish refused it")
 
 
+def copied(played: Round, tmp_path: Path) -> Round:
+    """The played round with files of its own, to be spoilt."""
+    shutil.copytree(played.place, tmp_path / "in", ignore=shutil.ignore_patterns("accepted"))
+    return Round(played.clone, played.run, played.planned, tmp_path / "in")
+
+
+@pytest.mark.parametrize("spoil", ["folder", "trace-folder", "no-number", "cut"])
+def test_one_surprising_file_of_a_sealed_season_costs_that_result_alone(played: Round, tmp_path: Path, spoil: str) -> None:
+    begun = copied(played, tmp_path)
+    place = {"trace-folder": "traces", "no-number": "traces", "cut": "traces"}.get(spoil, "results")
+    path = next(begun.place.glob(f"shard-*/{place}/CartPole-v1/alice/*/*.json"))
+    content = path.read_bytes()
+    path.unlink()
+    if "folder" in spoil:
+        path.mkdir()
+    else:
+        path.write_bytes(content[:-9] if spoil == "cut" else b'{"schema": 1, "nonce": 7, "ciphertext": [1]}')
+    checked = begun.check()
+
+    assert len(checked.refused) == 1
+    assert sorted(record.verdict for record in checked.accepted).count(Verdict.INTERNAL_ERROR) == 1
+    assert len(checked.accepted) == 4
+
+
+def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
+    played: Round, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, real = copied(played, tmp_path), publish.sealed_record
+
+    def sealing(challenge: Challenge, secret: Secret, found: Result, trace: bytes | None) -> Any:
+        if found.login == "alice" and found.verdict is Verdict.OK:
+            raise CommandError(3, "a metric has no value to rank by")
+        return real(challenge, secret, found, trace)
+
+    monkeypatch.setattr(publish, "sealed_record", sealing)
+    checked = begun.check()
+
+    assert [line.partition(": ")[2] for line in checked.refused] == ["cannot be sealed"]
+    assert [record.verdict for record in checked.accepted if record.login == "alice"] == [Verdict.INTERNAL_ERROR]
+    assert len(checked.accepted) == 4
+
+
 def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
     table = rank.compute(board, official=False)
@@ -278,6 +323,13 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
     json.dumps(rank.document(table), allow_nan=False)
 
 
+@pytest.fixture
+def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What these rounds are played in is not official anywhere else."""
+    monkeypatch.setattr(labels, "RANKING", tuple(SandboxKind))
+
+
+@pytest.mark.usefixtures("_any_sandbox_ranks")
 def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
 
@@ -286,6 +338,7 @@ def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, 
     assert {finding.standing for finding in found} == {Standing.SEALED}
 
 
+@pytest.mark.usefixtures("_any_sandbox_ranks")
 def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=True)
     found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
@@ -368,3 +421,45 @@ def test_a_preview_that_says_it_is_sealed_is_not_believed(played: Round) -> None
 
     with pytest.raises(ArtifactError, match="no preview has a season's secret"):
         read_artifact(packed.getvalue())
+
+
+def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> None:
+    clone = make_board(tmp_path / "board", {"challenge.yml": CHALLENGE, **agent_files("alice")})
+    silent = dataclasses.replace(run_with(clone), ask=lambda shas: {})
+    planned = plan_sealed(clone, tmp_path / "in")
+    begun = dataclasses.replace(planned, run=silent)
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    begun.check()
+    begun.record()
+    before, traces = (origin_branch(clone, name) for name in ("results", "traces-1"))
+    later = Round(clone, run_with(clone), official.plan(open_run(clone)), tmp_path / "later")
+    checked = later.check(later.place)
+    published = later.record()
+    after = origin_branch(clone, "results")
+    old, new = ([parse_result(content) for content in files.values()] for files in (before, after))
+
+    assert (later.planned.count, later.planned.unasked, checked.filled_in, published.filled_in) == (0, 1, 1, 1)
+    assert [(one.beacon_verified, one.login_id) for one in (*old, *new)] == [(None, None), (True, 11)]
+    assert new[0].sealed is not None
+    assert old[0].sealed is not None
+    assert new[0].sealed.score == old[0].sealed.score
+    assert new[0].trace_sha256 == old[0].trace_sha256
+    assert origin_branch(clone, "traces-1") == traces
+    plain = open_result(new[0], SECRET)
+    told = ("login_id", "beacon_verified", "self_sha256")
+    parts = [{k: v for k, v in one.document().items() if k not in told} for one in (plain, open_result(old[0], SECRET))]
+    assert parts[0] == parts[1]
+    assert plain.self_hash() == plain.self_sha256
+    assert verify_file(_job(clone, tmp_path / "store", after, traces)).standing is Standing.VERIFIED
+
+
+def _job(clone: Clone, place: Path, results: dict[str, bytes], traces: dict[str, bytes]) -> Job:
+    """The only result and its trace, to be replayed with the secret."""
+    files = []
+    for folder, contents in (("results", results), ("traces", traces)):
+        for name, content in contents.items():
+            files.append(place / folder / name)
+            files[-1].parent.mkdir(parents=True)
+            files[-1].write_bytes(content)
+    return Job(challenge=Board(clone.path).challenge, result=files[0], trace=files[1], secret=SECRET)

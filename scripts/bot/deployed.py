@@ -1,0 +1,95 @@
+"""What the deployed site was built from, noted on the branch `deployed`: one commit without a past that is replaced.
+
+The note is written after a deployment, and by nothing else. So whatever fails on the way leaves an older note or none, and
+the next look finds that the site is due.
+"""
+
+import json
+from datetime import datetime
+
+from pydantic import Field
+
+from evaluator.model import canonical
+from evaluator.model.base import Frozen
+from evaluator.model.challenge import Challenge
+from evaluator.model.preview import Sha
+from leaderboard.dated import dated
+from scripts.bot.branches import Commit, newest_results, open_branches, tip_of
+from scripts.bot.git import Repository
+from scripts.console import OUR_FAULT, CommandError, say
+
+BRANCH = "deployed"
+FILE = "deployed.json"
+MESSAGE = "deploy: what the site was built from"
+
+
+class Built(Frozen):
+    """All that a site is made of: where nothing of it changes, another one would be the same."""
+
+    form: int = Field(default=1, ge=1, le=1)
+    """Version of this form."""
+    main: Sha
+    """The commit of main: agents, rules, pages, and the software."""
+    results: Sha | None
+    """The commit of the results branch; null before the first one."""
+    address: str = Field(max_length=2000)
+    """The variable PULLRANK_SITE_URL; empty where it is not set."""
+    dated: tuple[str, ...] = Field(max_length=10_000)
+    """What of it changes with time."""
+
+    def serialised(self) -> str:
+        """As one job hands it to the next, and as the branch keeps it."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":"))
+
+
+def built_now(clone: Repository, challenge: Challenge, address: str, now: datetime) -> Built:
+    """What a site would be made of now. Ask before anything of it is read: what comes later is then found to be new.
+
+    Raises:
+        CommandError: the clone has no commit.
+    """
+    main = clone.resolve("HEAD")
+    if main is None:
+        raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
+    return Built(main=main, results=newest_results(clone) or None, address=address, dated=dated(challenge, now))
+
+
+def parse_built(text: str) -> Built:
+    """What the job that built the site hands on.
+
+    Raises:
+        CommandError: it is not that.
+    """
+    try:
+        return Built.model_validate(canonical.parse_strict(text.encode()))
+    except ValueError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason})") from error
+
+
+def read_note(clone: Repository) -> Built | None:
+    """What the deployed site was built from; None where nothing was deployed or the note cannot be read."""
+    tip = tip_of(clone, BRANCH)
+    if not tip:
+        return None
+    with open_branches(clone, "") as branches:
+        branches.repository.fetch(tip, options=("--depth=1",))
+        name = branches.objects(tip).get(FILE)
+        content = branches.repository.read([name])[0] if name else b""
+    try:
+        return Built.model_validate(canonical.parse_strict(content))
+    except ValueError:
+        say(f"The note on the branch {BRANCH} cannot be read; the site is built anew.")
+        return None
+
+
+def write_note(clone: Repository, built: Built, now: datetime) -> None:
+    """Put the note in the branch's place.
+
+    Raises:
+        GitError: the remote refuses.
+    """
+    with open_branches(clone, "") as branches:
+        files = ((FILE, built.serialised().encode() + b"\n"),)
+        commit = branches.build(None, [Commit(message=MESSAGE, files=files)], now)
+        branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{BRANCH}")

@@ -1,0 +1,245 @@
+"""What a pull request changes, by trees that a stranger made: however they are nested, little of them is read.
+
+A tree may name another one many times, so that a kilobyte stands for a million paths. Git's own recursive comparison
+collects them all before it prints one. Therefore only the folder of the author is unfolded, up to a limit; elsewhere trees
+are compared one by one, as few as it takes to name what differs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from scripts.bot.git import GitError, GitLimitError, Leaf, Repository, checked
+from scripts.console import OUR_FAULT, CommandError
+
+ROOT = "submissions"
+# What git may print of one list of a head's paths, and how long it may take.
+LIST_BYTES = 4 << 20
+LIST_SECONDS = 60.0
+# The same of all lists of one comparison together.
+ALL_BYTES = 4 * LIST_BYTES
+# So many folders outside the author's are opened to name the files in them that changed; others are named as a whole.
+OPENED = 32
+MERGE_BASES = 16
+# How long fetching one head may take; an honest one takes seconds.
+FETCH_SECONDS = 180.0
+DEEP = 64
+TREE = "040000"
+_NOTHING = ("000000", "")
+_ILL_NAMED = (b"", b".", b"..")
+
+Listing = dict[bytes, tuple[str, str]]
+"""Path to mode and object."""
+
+
+class UnreadableError(CommandError):
+    """A commit cannot be looked at as a whole, and that is its author's fault."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(OUR_FAULT, reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One path that differs between two commits; a rename is a deletion and an addition."""
+
+    status: str
+    """Git's letter: A, M, D or T."""
+    old_mode: str
+    """Before; 000000 where there was nothing."""
+    new_mode: str
+    """After; 000000 where there is nothing."""
+    path: bytes
+    """As git has it, which need not be text; a folder that was not opened ends with a slash."""
+
+
+def changes(repository: Repository, base: str, head: str, login: str) -> list[Change]:
+    """What the head changes since it left the base, by objects; with several merge bases, since any of them.
+
+    Every changed path in the folder of `login`, however that is spelled; of what lies outside, enough to say where.
+
+    Raises:
+        UnreadableError: the head is made so that it cannot be read within the limits.
+        GitError: one of the commits is not there.
+    """
+    reader = _Reader(repository=repository, owner=login.casefold())
+    changed: dict[bytes, Change] = {}
+    for since in merge_bases(repository, base, head):
+        for change in reader.compare(since, checked(head), b""):
+            changed[change.path] = change
+    return [changed[path] for path in sorted(changed)]
+
+
+def merge_bases(repository: Repository, base: str, head: str) -> list[str]:
+    """The commits from which the head went its own way; none where the histories have nothing in common.
+
+    Raises:
+        UnreadableError: there are too many, or finding them takes too long.
+        GitError: one of the commits is not there.
+    """
+    try:
+        bases = repository.merge_bases(base, head, seconds=LIST_SECONDS)
+    except GitLimitError as error:
+        raise UnreadableError("its history is too large to be compared with main's; begin a new branch on main") from error
+    if len(bases) > MERGE_BASES:
+        raise UnreadableError(f"its history meets main's at more than {MERGE_BASES} commits; begin a new branch on main")
+    return bases
+
+
+def fetch_head(repository: Repository, head: str) -> None:
+    """Fetch a commit that a stranger made, as objects.
+
+    Raises:
+        UnreadableError: its objects keep git from packing or checking them.
+        GitError: origin does not answer, or no longer has the commit.
+    """
+    try:
+        repository.fetch(head, seconds=FETCH_SECONDS)
+    except GitLimitError as error:
+        raise UnreadableError(f"fetching the commit takes more than {FETCH_SECONDS:g} seconds; make it smaller") from error
+    except GitError as error:
+        if "not our ref" in error.said:
+            raise
+        # Only where origin answers otherwise, and fails at this commit again, is it the commit's fault.
+        repository.run("ls-remote", "--refs", "origin", "refs/heads/main")
+        try:
+            repository.fetch(head, seconds=FETCH_SECONDS)
+        except GitError as again:
+            raise UnreadableError(f"the commit cannot be fetched ({again}); begin a new branch on main") from error
+
+
+def leaves(repository: Repository, head: str, folder: str) -> tuple[Leaf, ...]:
+    """Every path under a folder of a commit that a stranger made.
+
+    Raises:
+        UnreadableError: there are too many, or git cannot read them.
+    """
+    try:
+        return repository.leaves(head, folder, at_most=LIST_BYTES, seconds=LIST_SECONDS)
+    except GitError as error:
+        raise _unreadable(folder, error) from error
+
+
+@dataclass(kw_only=True)
+class _Reader:
+    """Compares trees and remembers what it listed."""
+
+    repository: Repository
+    """Where they lie."""
+    owner: str
+    """Whose folder is unfolded: a login without capitals."""
+    opened: int = 0
+    """How many folders outside were opened."""
+    size: int = 0
+    """Bytes of all lists so far."""
+    listed: dict[tuple[str, bool], Listing] = field(default_factory=dict)
+    """By object, and whether it was unfolded."""
+
+    def compare(self, old: str | None, new: str | None, prefix: bytes, *, unfolded: bool = False) -> Iterator[Change]:
+        """The differences of two trees; `prefix`: where they lie, with a slash at its end."""
+        before, after = self._list(old, prefix, unfolded=unfolded), self._list(new, prefix, unfolded=unfolded)
+        for name in sorted({*before, *after}):
+            was, now = before.get(name, _NOTHING), after.get(name, _NOTHING)
+            if was != now:
+                yield from self._entry(prefix + name, was, now)
+
+    def _entry(self, path: bytes, was: tuple[str, str], now: tuple[str, str]) -> Iterator[Change]:
+        """One name that stands for something else now, or for nothing."""
+        if TREE not in (was[0], now[0]):
+            yield _change(path, was[0], now[0])
+            return
+        # What is no tree on one side is a file that comes or goes beside the tree's own paths.
+        if was[0] not in (TREE, _NOTHING[0]):
+            yield _change(path, was[0], _NOTHING[0])
+        if now[0] not in (TREE, _NOTHING[0]):
+            yield _change(path, _NOTHING[0], now[0])
+        old, new = (oid if mode == TREE else None for mode, oid in (was, now))
+        folder = path + b"/"
+        if self._is_owners(path):
+            yield from self.compare(old, new, folder, unfolded=True)
+        elif path == ROOT.encode():
+            yield from self.compare(old, new, folder)
+        else:
+            yield from self._outside(old, new, folder)
+
+    def _outside(self, old: str | None, new: str | None, folder: bytes) -> Iterator[Change]:
+        """Somebody else's folder: named by the files in it as long as that is cheap."""
+        self.opened += 1
+        if self.opened <= OPENED:
+            try:
+                self._list(old, folder), self._list(new, folder)
+            except UnreadableError:
+                pass
+            else:
+                yield from self.compare(old, new, folder)
+                return
+        yield _change(folder, TREE if old else _NOTHING[0], TREE if new else _NOTHING[0])
+
+    def _is_owners(self, path: bytes) -> bool:
+        parts = path.decode("utf-8", "backslashreplace").split("/")
+        return len(parts) == 2 and parts[0] == ROOT and parts[1].casefold() == self.owner
+
+    def _list(self, tree: str | None, prefix: bytes, *, unfolded: bool = False) -> Listing:
+        """What stands in a tree, or with `unfolded` below it too."""
+        if tree is None:
+            return {}
+        if (tree, unfolded) not in self.listed:
+            form = ("ls-tree", "-z", "--full-tree", *(("-r",) if unfolded else ()), checked(tree))
+            left = min(LIST_BYTES, ALL_BYTES - self.size)
+            try:
+                raw = self.repository.run(*form, at_most=left, seconds=LIST_SECONDS)
+            except GitError as error:
+                raise _unreadable(_shown(prefix), error) from error
+            self.size += len(raw)
+            self.listed[tree, unfolded] = _listing(raw, prefix, unfolded=unfolded)
+        return self.listed[tree, unfolded]
+
+
+def _listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
+    """Git's list of a tree, in which each name stands once."""
+    listing: Listing = {}
+    for line in raw.split(b"\0"):
+        if not line:
+            continue
+        meta, name = line.split(b"\t", 1)
+        mode, _, oid = meta.decode("ascii").split()
+        if name in listing or (not unfolded and (b"/" in name or name in _ILL_NAMED)):
+            raise UnreadableError(f"{_shown(prefix)}: the tree is malformed (the name {_shown(name)}); commit it with git")
+        listing[name] = (mode, oid)
+    if unfolded:
+        _refuse_files_that_are_folders(listing, prefix)
+    return listing
+
+
+def _refuse_files_that_are_folders(listing: Listing, prefix: bytes) -> None:
+    for path in listing:
+        if path.count(b"/") > DEEP:
+            raise UnreadableError(f"{_shown(prefix)}: holds folders more than {DEEP} deep; leave them out")
+        folder = path.rpartition(b"/")[0]
+        while folder:
+            if folder in listing:
+                raise UnreadableError(f"{_shown(prefix + folder)}: is a file and a folder at once; commit it with git")
+            folder = folder.rpartition(b"/")[0]
+
+
+def _change(path: bytes, old: str, new: str) -> Change:
+    if old == _NOTHING[0]:
+        status = "A"
+    elif new == _NOTHING[0]:
+        status = "D"
+    else:
+        # A mode begins with the kind: a file, a link, another repository.
+        status = "M" if old[:3] == new[:3] else "T"
+    return Change(status=status, old_mode=old, new_mode=new, path=path)
+
+
+def _unreadable(where: str, error: GitError) -> UnreadableError:
+    if isinstance(error, GitLimitError):
+        return UnreadableError(f"{where}: holds more than can be listed; leave out what is no part of an agent")
+    return UnreadableError(f"{where}: git cannot read it ({error}); begin a new branch on main")
+
+
+def _shown(path: bytes) -> str:
+    text = path.decode("utf-8", "backslashreplace").rstrip("/") or "the commit"
+    printable = text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+    return printable if len(printable) <= 100 else printable[:99] + "…"

@@ -1,0 +1,100 @@
+"""`pullrank rehearse`: on the board's own repository, whether everything from a pull request to the site really works."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from evaluator.model.names import NEW_AGENT
+from scripts.board import open_board
+from scripts.bot.client import GitHub
+from scripts.bot.download import fetch_page
+from scripts.bot.event import REPOSITORY
+from scripts.console import USAGE, CommandError, say
+from scripts.rehearsal.ground import account_of, checked_repository, place
+from scripts.rehearsal.looks import Fetch
+from scripts.rehearsal.rehearsal import Asked, Rehearsal
+from scripts.rehearsal.steps import Clock, Steps
+from scripts.rehearsal.workplace import open_workplace
+
+
+def run(
+    fork: Annotated[
+        str | None, typer.Option(help="LOGIN, or LOGIN/NAME, of a fork that your token may write to.", metavar="LOGIN")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Merge without asking.")] = False,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Give up: close the pull request, or withdraw the agent, without waiting.")
+    ] = False,
+    agent: Annotated[str, typer.Option(help="The agent's folder.")] = "rehearsal",
+    task: Annotated[
+        str | None, typer.Option(help="The task to enter; the first that is played alone when left out.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="The longest wait of each step, instead of each step's own.", min=0)
+    ] = None,
+    token: Annotated[
+        str, typer.Option(envvar=["GH_TOKEN", "GITHUB_TOKEN"], help="An administrator's token.", show_envvar=True)
+    ] = "",
+    api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Where the API answers.")] = "https://api.github.com",
+) -> int:
+    """Enter an agent on GitHub, see that each step works, and withdraw it; asks before it merges."""
+    name = urlsplit(open_board(Path.cwd()).challenge.repository or "").path.strip("/").removesuffix(".git")
+    if not REPOSITORY.fullmatch(name):
+        raise CommandError(USAGE, "challenge.yml names no 'repository'; run 'pullrank init', then push")
+    if fork is not None and not REPOSITORY.fullmatch(fork if "/" in fork else f"{fork}/name"):
+        raise CommandError(USAGE, "--fork is neither LOGIN nor LOGIN/NAME")
+    if not NEW_AGENT.fullmatch(agent):
+        raise CommandError(USAGE, "--agent is 1 to 40 lower-case letters, digits, '.', '_' or '-', and no file's name")
+    if not token:
+        raise CommandError(USAGE, "rehearse needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank rehearse")
+    if not (yes or withdraw or sys.stdin.isatty()):
+        raise CommandError(USAGE, "rehearse asks before it merges, and nobody is here to answer; say --yes")
+    asked = Asked(agent=agent, fork=fork, task=task)
+    steps = Steps(clock=Clock(), say=say, minutes=minutes)
+    stage = Stage(name=name, token=token, api=api, confirm=(lambda question: True) if yes else typer.confirm)
+    return rehearse(stage, asked, steps, gives_up=withdraw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Where a rehearsal is held, and whom it can ask."""
+
+    name: str
+    """The board's repository, owner/name."""
+    token: str
+    """A person's token."""
+    api: str
+    """Where GitHub's API answers."""
+    confirm: Callable[[str], bool]
+    """Asks the host before a merge."""
+    fetch: Fetch = fetch_page
+    """Reads a page of the site: status and bytes."""
+    pace: float = 1.0
+    """Seconds between two writes, as GitHub's limits want it."""
+
+
+def rehearse(stage: Stage, asked: Asked, steps: Steps, *, gives_up: bool = False) -> int:
+    """Rehearse, or give a rehearsal up; returns the exit code.
+
+    Raises:
+        CommandError: a step was not as expected, or GitHub refuses; one line with what to do.
+    """
+
+    def reach(repository: str) -> GitHub:
+        return GitHub(stage.token, stage.api, repository, sleep=steps.clock.pause, pace=stage.pace)
+
+    github = reach(stage.name)
+    account = account_of(github)
+    about = checked_repository(github, stage.name)
+    home = place(about)
+    with open_workplace(home.url, stage.token) as workplace:
+        one = Rehearsal(
+            github=github, reach=reach, about=about, home=home, account=account, workplace=workplace, steps=steps,
+            asked=asked, confirm=stage.confirm, fetch=stage.fetch,
+        )  # fmt: skip
+        return one.give_up() if gives_up else one.run()

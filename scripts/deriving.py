@@ -1,0 +1,146 @@
+"""What main's history says of official records: which commit their seeds come from, whose they are, and by which rules."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+
+from evaluator.host.labels import limit_fault
+from evaluator.host.load import LoadError, parse_challenge
+from evaluator.model.challenge import Challenge
+from evaluator.model.duel import Duel, Player
+from evaluator.model.result import Class, Result
+from evaluator.model.sealing import secret_hash
+from scripts.bot.git import GitError, Repository
+from scripts.bot.history import History, State, folder_of
+
+Record = Result | Duel
+# The clocks of GitHub and of a runner may differ by so much.
+SLACK = timedelta(minutes=10)
+_MAIN = ("refs/remotes/origin/main", "refs/heads/main")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived:
+    """What history says of a record."""
+
+    faults: tuple[str, ...] = ()
+    """What cannot be so."""
+    stale: str | None = None
+    """Why there is nothing to compare with, though nothing is wrong."""
+
+
+class Past:
+    """The history of a board's main branch."""
+
+    def __init__(self, clone: Repository, main: str) -> None:
+        self._clone, self._main = clone, main
+        self._rules: dict[str, Challenge | None] = {}
+
+    @cached_property
+    def _history(self) -> History:
+        return History(self._clone, self._main)
+
+    @cached_property
+    def _commits(self) -> dict[str, tuple[int, datetime]]:
+        """Each commit of main by first parents: its place, the later the greater, and its time."""
+        printed = self._clone.run("log", "--first-parent", "--reverse", "--format=%H %ct", self._main).decode()
+        rows = (line.split() for line in printed.splitlines())
+        return {sha: (place, datetime.fromtimestamp(int(at), UTC)) for place, (sha, at) in enumerate(rows)}
+
+    def derived(self, record: Record) -> Derived:
+        """What history says of a record; of one that is not official nothing."""
+        if record.klass is not Class.OFFICIAL:
+            return Derived()
+        sides: Sequence[Result | Player] = record.players if isinstance(record, Duel) else (record,)
+        states = [self._states(side) for side in sides]
+        faults = [fault for side, held in zip(sides, states, strict=True) for fault in _missing(side, held)]
+        if faults:
+            return Derived(faults=tuple(dict.fromkeys(faults)))
+        beacon = self._latest([held[0] for held in states])
+        faults += self._of_commit(record, beacon)
+        if faults or secret_hash(record.beacon) is not None or record.beacon == beacon:
+            return Derived(faults=tuple(faults))
+        in_folder = (next(state for state in held if _is_of(side, state)) for side, held in zip(sides, states, strict=True))
+        if record.beacon == self._latest(list(in_folder)):
+            words = f"its seeds come from the commit that brought the folder; the version was there since {beacon[:12]}"
+            return Derived(stale=words)
+        told = f"its seeds come from {record.beacon[:12]}, and the version came to main with {beacon[:12]}"
+        return Derived(faults=(told,))
+
+    def _states(self, side: Result | Player) -> list[State]:
+        return list(self._history.holding(side.login, side.submission_digest))
+
+    def _latest(self, states: Sequence[State]) -> str:
+        """Of two players' beacons the later one counts."""
+        return max((state.sha for state in states), key=lambda sha: self._commits[sha][0])
+
+    def _of_commit(self, record: Record, beacon: str) -> Iterator[str]:
+        """What does not fit the commit that is said to have been evaluated."""
+        commit = record.provenance.commit or ""
+        known = self._commits.get(commit)
+        if known is None:
+            yield f"commit {commit[:12]}, which it says was evaluated, is not on main; if this clone is old, pull main"
+            return
+        if known[0] < self._commits[beacon][0]:
+            yield f"commit {commit[:12]}, which it says was evaluated, does not hold the version yet"
+        at = datetime.fromisoformat(record.provenance.evaluated_at)
+        if _hidden(record):
+            at += timedelta(hours=1)
+        if at + SLACK < known[1]:
+            yield f"it was evaluated before there was commit {commit[:12]}"
+        rules = self._challenge(commit)
+        task = rules.task(record.task) if rules else None
+        if rules is None:
+            return
+        if task is None or task.digest() != record.task_digest or rules.season != record.season:
+            yield f"challenge.yml at commit {commit[:12]} has no such task in such a season"
+        if fault := limit_fault(record, rules):
+            yield f"{fault} at commit {commit[:12]}"
+        if secret_hash(record.beacon) is not None and rules.sealed_beacon != record.beacon:
+            yield f"challenge.yml at commit {commit[:12]} seals the season with another secret"
+
+    def _challenge(self, commit: str) -> Challenge | None:
+        """The rules at a commit; None where they cannot be read any more."""
+        if commit not in self._rules:
+            try:
+                self._rules[commit] = parse_challenge(self._clone.run("show", f"{commit}:challenge.yml"))
+            except (GitError, LoadError):
+                self._rules[commit] = None
+        return self._rules[commit]
+
+    def gave(self, record: Record) -> bool:
+        """Whether the rules at the commit of a record are known, so that its limits were compared with those."""
+        return record.klass is Class.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
+
+
+def _hidden(record: Record) -> bool:
+    """Of a sealed result only the hour is public."""
+    return isinstance(record, Result) and record.sealed is not None
+
+
+def _is_of(side: Result | Player, state: State) -> bool:
+    return (state.name[0].casefold(), state.name[1]) == (side.login.casefold(), side.agent)
+
+
+def _missing(side: Result | Player, held: Sequence[State]) -> Iterator[str]:
+    if not held:
+        yield f"no folder of {side.login} on main ever held version {side.submission_digest[:12]}"
+    elif not any(_is_of(side, state) for state in held):
+        yield f"{folder_of((side.login, side.agent))} never held version {side.submission_digest[:12]}"
+
+
+def past_of(root: Path) -> Past | None:
+    """The history of the board in a folder; None where there is none, or only a part of it."""
+    clone = Repository(root)
+    try:
+        if Path(clone.run("rev-parse", "--show-toplevel").decode().rstrip("\n")).resolve() != root.resolve():
+            return None
+        mains = list(dict.fromkeys(sha for name in _MAIN if (sha := clone.resolve(name))))
+        main = mains[0] if mains else clone.resolve("HEAD")
+        if len(mains) == 2 and clone.merge_bases(mains[0], mains[1]) == [mains[0]]:
+            main = mains[1]
+        return None if main is None or clone.is_shallow() else Past(clone, main)
+    except GitError:
+        return None

@@ -4,11 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKFLOWS := tests/workflows
 PAGES := tests/browser
-# They use the engine and the browser, which the others do not: the two halves run at once, and take about as long.
-MACHINE := tests/browser tests/docker tests/hostile
-NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs $(PAGES)/node_modules/.package-lock.json)
+ACT := tests/act
+UV := build/uv/bin/uv
+NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs $(PAGES)/node_modules/.package-lock.json $(ACT)/node_modules/.package-lock.json)
 
-.PHONY: demo test lint bench dev site probe runtime image recorded mujoco atari chess lock clean
+# Everything is installed by its hashes. On GitHub's machines uv does it, in a tenth of pip's time; a person's own uv is taken
+# where there is one. Where uv is missing or fails (a mirror that only pip knows), pip does the same with the same hashes.
+define INSTALL
+uv=$$(command -v uv || echo $(UV)); \
+if ! "$$uv" --version >/dev/null 2>&1 || ! "$$uv" pip install --quiet --python $(BIN)/python $(1); then \
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(1); \
+fi
+endef
+
+.PHONY: demo test check act lint bench dev site probe here runtime image recorded mujoco atari chess lock clean
 
 demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the board
 	@$(BIN)/pullrank demo
@@ -17,10 +27,15 @@ test: $(VENV)/dev.done $(NODE_TOOLS) ## All tests; those that need a container e
 ifdef ARGS
 	@$(BIN)/python -m pytest $(ARGS)
 else
-	@mkdir -p build; $(BIN)/python -m pytest $(MACHINE) >build/machine.log 2>&1 & machine=$$!; \
-	$(BIN)/python -m pytest tests $(MACHINE:%=--ignore=%); rest=$$?; \
-	wait $$machine; machine=$$?; cat build/machine.log; exit $$((rest + machine))
+	@$(BIN)/python -m pytest -n auto tests
 endif
+
+check: $(VENV)/dev.done ## Lint and tests of what a change in progress touches, without containers and browser
+	@$(BIN)/python -m tests.changed
+
+act: $(VENV)/dev.done $(NODE_TOOLS) ## The workflows under act, the long chapters too; PULLRANK_ACTIONS names the actions' folder
+	@PULLRANK_REQUIRE_ACT=1 PULLRANK_ACT_CHAPTERS=$${PULLRANK_ACT_CHAPTERS:-1} \
+		$(BIN)/python -m pytest $(ACT) $(WORKFLOWS)/test_facts.py $(ARGS)
 
 lint: $(VENV)/dev.done ## Everything that checks without running
 	$(BIN)/ruff check .
@@ -43,7 +58,10 @@ probe: $(VENV)/runtime.done ## Show that the sandbox holds what it should
 
 dev: $(VENV)/dev.done ## An environment to work in
 
-# What workflows begin with.
+# What workflows begin with: before anything is installed, then what they need.
+here: ## Whether challenge.yml names this repository, for the steps that follow
+	@$(PYTHON) -m scripts.bot.here
+
 runtime: $(VENV)/runtime.done ## An environment to run in
 
 image: $(VENV)/runtime.done ## The evaluator image: EVALUATOR_IMAGE from its registry, or built here
@@ -54,16 +72,22 @@ recorded: $(VENV)/runtime.done ## What is recorded on the branch results, into r
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Pullrank needs Python 3.11 or newer; this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(if $(GITHUB_ACTIONS),--without-pip) $(VENV)
 
-$(VENV)/runtime.done: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
+# By the machine's own pip, into a folder of its own; no cache is kept between jobs, for one could be poisoned.
+$(UV): requirements/uv.txt
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target build/uv --upgrade --no-deps --require-hashes -r $< && \
+	touch $@ || echo "uv cannot be had here; pip installs everything."
+
+$(VENV)/runtime.done: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python $(if $(GITHUB_ACTIONS),$(UV))
 	@echo "Installing what is pinned in requirements/runtime.txt …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@$(call INSTALL,--require-hashes -r requirements/runtime.txt)
+	@$(call INSTALL,--no-build-isolation --no-deps --editable .)
+	@$(if $(GITHUB_ACTIONS),,$(BIN)/python -m compileall -q evaluator leaderboard scripts) # a command starts in half the time
 	@touch $@
 
 $(VENV)/dev.done: requirements/dev.txt $(VENV)/runtime.done
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(call INSTALL,--require-hashes -r requirements/dev.txt)
 	@touch $@
 
 # GitHub's own workflow parser and expression engine, for the tests of the workflows; without npm those tests say so.
@@ -77,18 +101,24 @@ $(PAGES)/node_modules/.package-lock.json: $(PAGES)/package-lock.json
 	@npm ci --prefix $(PAGES) --ignore-scripts --no-audit --no-fund --silent && touch $@ || \
 	echo "npm cannot install what the tests of the pages need; they will say so."
 
+# Node 24, with which the actions run under act; their own version of Node is not this machine's.
+$(ACT)/node_modules/.package-lock.json: $(ACT)/package-lock.json
+	@npm ci --prefix $(ACT) --ignore-scripts --no-audit --no-fund --silent && touch $@ || \
+	echo "npm cannot install what the tests under act need; they will say so."
+
 # Environments that need more: one word installs them and shows that they run.
 mujoco atari chess: %: $(VENV)/%.done
 	@$(BIN)/pullrank evaluate example_agents/random --challenge evaluator/environments/$@.yml --out build/$@/results
 
 # Nothing is fetched for a build: chess comes as source only, and the setuptools that builds it is pinned in runtime.txt.
 $(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r $<
+	@$(call INSTALL,--no-build-isolation --require-hashes -r $<)
 	@touch $@
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock'
 lock: ## Renew the lock files (needs uv)
+	$(LOCK) requirements/uv.in -o requirements/uv.txt
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) requirements/mujoco.in -o requirements/mujoco.txt

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, settings
 from evaluator.host import image
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine, EngineError
-from evaluator.host.image import default_base
+from evaluator.host.image_files import default_base
+from tests import spread
 from tests.needs import lacking, without_gvisor
 
 # How long an example takes says something of the machine only.
@@ -18,6 +19,23 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 # Whatever is begun in a shell's background ignores Ctrl-C, and so would every command that a test starts and stops.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` means here."""
+    return spread.workers()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> spread.Spread:
+    """Who hands out the tests when there are several workers."""
+    return spread.Spread(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Only where tests are spread: alone they run in the order of the folders."""
+    if hasattr(config, "workerinput"):
+        spread.longest_first(items)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import shutil
 import threading
 from dataclasses import replace
@@ -105,15 +106,33 @@ def empty_site(tmp_path_factory):
     yield from built.serve(tmp_path_factory.mktemp("empty"), disk.empty)
 
 
+@pytest.fixture(scope="package")
+def windows(chromium):
+    """One context for each set of options: what a context has fetched and compiled once serves every later page in it."""
+    made = {}
+
+    def window(**options):
+        key = json.dumps(options, sort_keys=True)
+        if key not in made:
+            made[key] = chromium.new_context(**options)
+        return made[key]
+
+    yield window
+    for context in made.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(chromium, site):
+def visit(windows, site):
     """Opens pages of the site; afterwards nothing may have been said on the console or asked of another host."""
-    said, asked, contexts = [], [], []
+    said, asked, pages = [], [], []
+    kept = {"origin": site.partition("/board/")[0], "storageTypes": "cookies,local_storage,indexeddb"}
 
     def open_page(path, before="", **options):
-        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 1000}, **options})
-        contexts.append(context)
-        page = context.new_page()
+        page = windows(**{"viewport": {"width": 1200, "height": 1000}, **options}).new_page()
+        pages.append(page)
+        # As in a browser that was never here.
+        page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
@@ -123,8 +142,8 @@ def visit(chromium, site):
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
 
     assert said == []
     assert [url for url in asked if not url.startswith((site, "data:"))] == []

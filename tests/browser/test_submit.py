@@ -72,13 +72,15 @@ def test_the_manifest_goes_to_the_fork_that_github_made(visit):
 
 def test_what_is_wrong_is_said_in_the_words_of_check(visit):
     page = visit("submit/")
-    fill(page, login="a--b", agent="Angle", name=" x", algorithm="y" * 61, source="def act(:\n", **{"meta-team": ""})
+    fill(page, login="-alice", agent="Angle", name=" x", algorithm="y" * 61, source="def act(:\n", **{"meta-team": ""})
     check(page)
 
     expect(fault(page, "login")).to_have_text(
-        "must be a GitHub login: letters, digits and single hyphens, at most 39 characters"
+        "must be a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters"
     )
-    expect(fault(page, "agent")).to_have_text("must be 1 to 40 lower-case letters, digits, '.', '_' or '-'")
+    expect(fault(page, "agent")).to_have_text(
+        "must be 1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml"
+    )
     expect(fault(page, "name")).to_have_text("must not be empty or begin or end with a space")
     expect(fault(page, "algorithm")).to_contain_text("at most 60")
     expect(fault(page, "source")).to_contain_text("agent.py:1: '(' was never closed; correct the syntax")

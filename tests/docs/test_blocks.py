@@ -24,7 +24,7 @@ PLACEHOLDERS = {
     "<other>": "example_agents/random", ".venv/bin/pullrank": "pullrank",
 }  # fmt: skip
 # What would not end, or speaks to GitHub: only its words are checked.
-ONLY_HELP = ("site serve", "doctor", "recorded", "image ensure")
+ONLY_HELP = ("site serve", "doctor", "rehearse", "recorded", "image ensure")
 PLAYS = ("evaluate", "duel", "tournament", "demo")
 
 

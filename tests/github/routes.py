@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from tests.github import shapes
 from tests.github.contract import example
-from tests.github.world import NAME, OWNER, Opened, World
+from tests.github.world import NAME, OWNER, REPOSITORY_ID, Opened, PullRequest, World
 
 
 class Asked(NamedTuple):
@@ -38,7 +38,7 @@ def on(verb: str, path: str) -> Callable[[Handler], Handler]:
     """Answer this operation with the function below."""
 
     def keep(handler: Handler) -> Handler:
-        whole = path if path.startswith("/orgs/") else rf"/repos/{OWNER}/{NAME}{path}"
+        whole = path if path.startswith(("/orgs/", "/user", "/repos/")) else rf"/repos/{OWNER}/{NAME}{path}"
         ROUTES.append((verb, re.compile(whole), handler))
         return handler
 
@@ -70,6 +70,62 @@ def pulls(asked: Asked) -> Answer:
     return Answer(200, [shapes.pull(asked.world, p, alone=False) for p in found])
 
 
+@on("POST", r"/pulls")
+def open_pull(asked: Asked) -> Answer:
+    world, body = asked.world, asked.body
+    owner, _, branch = body["head"].rpartition(":")
+    owner = owner or OWNER
+    if any((p.fork_owner, p.branch, p.state) == (owner, branch, "open") for p in world.pulls.values()):
+        return refusal(422, f"Validation Failed: A pull request already exists for {owner}:{branch}.")
+    number = world.fresh()
+    sha = world.git.propose(number, owner, branch) if world.git else None
+    if sha is None:
+        return refusal(422, "Validation Failed: head is invalid")
+    fork = next((about["id"] for name, about in world.others.items() if name.partition("/")[0] == owner), REPOSITORY_ID)
+    opened = PullRequest(number, asked.login, sha, branch, fork, owner, body["base"], title=body["title"])
+    world.pulls[number] = opened
+    return Answer(201, shapes.pull(world, opened, alone=True))
+
+
+@on("PATCH", r"/pulls/(\d+)")
+def edit_pull(asked: Asked) -> Answer:
+    found = asked.world.pulls[int(asked.found[0])]
+    found.state = asked.body.get("state", found.state)
+    return Answer(200, shapes.pull(asked.world, found, alone=True))
+
+
+@on("PUT", r"/pulls/(\d+)/merge")
+def merge_pull(asked: Asked) -> Answer:
+    found = asked.world.pulls[int(asked.found[0])]
+    if found.state != "open" or not found.mergeable:
+        return refusal(405, "Pull Request is not mergeable")
+    if asked.body.get("sha", found.head_sha) != found.head_sha:
+        return refusal(409, "Head branch was modified. Review and try the merge again.")
+    assert asked.world.git is not None
+    sha = asked.world.git.merge(found.number, asked.body.get("merge_method", "merge"))
+    found.state, found.merged, found.merge_commit_sha = "closed", True, sha
+    asked.world.commits[sha] = [found.number]
+    return Answer(200, {"sha": sha, "merged": True, "message": "Pull Request successfully merged"})
+
+
+@on("GET", r"/user")
+def account(asked: Asked) -> Answer:
+    person = asked.world.people[asked.login]
+    if person.type == "Bot":
+        return refusal(403, "Resource not accessible by integration")
+    found = example("private-user-response-with-public-and-private-profile-information")
+    return Answer(200, found | {"login": person.login, "id": person.id, "type": person.type, "user_view_type": "private"})
+
+
+@on("GET", r"/repos/([^/]+/[^/]+)")
+def other_repository(asked: Asked) -> Answer:
+    about = asked.world.others.get(asked.found[0])
+    if about is None:
+        return MISSING
+    missing = {"has_discussions": False, "archived": False, "disabled": False}
+    return Answer(200, missing | example("full-repository") | {"full_name": asked.found[0]} | about)
+
+
 @on("GET", r"/pulls/(\d+)")
 def pull(asked: Asked) -> Answer:
     found = asked.world.pulls.get(int(asked.found[0]))
@@ -80,12 +136,6 @@ def pull(asked: Asked) -> Answer:
 def pulls_of_commit(asked: Asked) -> Answer:
     numbers = asked.world.commits.get(asked.found[0], [])
     return Answer(200, [shapes.pull(asked.world, asked.world.pulls[n], alone=False) for n in numbers])
-
-
-@on("GET", r"/commits/([^/]+)")
-def commit(asked: Asked) -> Answer:
-    sha = asked.found[0]
-    return Answer(200, shapes.commit(sha, verified=sha not in asked.world.unverified))
 
 
 @on("GET", r"/commits/([^/]+)/statuses")

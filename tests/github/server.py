@@ -2,16 +2,17 @@
 
 import json
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from tests.github import routes
+from tests.github import queries, routes
 from tests.github.contract import HOST, answer_faults, request_faults
 from tests.github.routes import Answer
 from tests.github.settings import settings
-from tests.github.world import NAME, OWNER, World
+from tests.github.world import HOUR, NAME, OWNER, World
 
 ROOT = f"/repos/{OWNER}/{NAME}"
 
@@ -87,14 +88,20 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(raw) if raw else None
         asked = dict(parse_qsl(query))
         github.calls.append(Call(self.command, path, asked, body))
+        fault = world.fault_for(self.command, path)
+        if self.command == "POST" and path in queries.PATHS:
+            return self._go_wrong(fault) if fault else self._query(body)
         request, faults = request_faults(self.command, path, query, raw)
         github.violations += faults
-        fault = world.fault_for(self.command, path)
         if fault and not fault.after and not fault.cut:
             return self._go_wrong(fault)
         login = world.tokens.get((self.headers.get("authorization") or "").removeprefix("token ").removeprefix("Bearer "))
+        if world.left["core"] < 1:
+            return self._send_limit(403, {"message": "API rate limit exceeded for installation ID 1."}, "core")
+        world.left["core"] -= 1
         found = _answer(world, self.command, path, asked, body, login)
         found = _page(found, path, asked)
+        found = found._replace(headers={**found.headers, **self._limit("core")})
         content = None if found.body is None else json.dumps(found.body).encode()
         github.violations += answer_faults(request, found.status, content, found.headers)
         world.run_hooks(self.command, path)
@@ -102,6 +109,24 @@ class _Handler(BaseHTTPRequestHandler):
             return self._go_wrong(fault)
         self._send(found, content, cut=bool(fault and fault.cut))
         return None
+
+    def _query(self, body: Any) -> None:
+        github, world = self.github, self.github.world
+        github.violations += queries.query_faults(body)
+        if (self.headers.get("authorization") or "").removeprefix("token ").removeprefix("Bearer ") not in world.tokens:
+            return self._send_limit(401, {"message": "Bad credentials"}, "graphql")
+        # GitHub answers 200 to a query that is over the limit, and says so within.
+        return self._send_limit(200, queries.answer(world, body), "graphql")
+
+    def _limit(self, resource: str) -> dict[str, str]:
+        left = self.github.world.left[resource]
+        return {
+            "X-RateLimit-Limit": str(HOUR), "X-RateLimit-Remaining": str(left), "X-RateLimit-Used": str(HOUR - left),
+            "X-RateLimit-Reset": str(int(time.time()) + 3600), "X-RateLimit-Resource": resource,
+        }  # fmt: skip
+
+    def _send_limit(self, status: int, body: Any, resource: str) -> None:
+        self._send(Answer(status, body, self._limit(resource)), json.dumps(body).encode())
 
     def _go_wrong(self, fault: Any) -> None:
         if not fault.status:
@@ -143,7 +168,9 @@ def _answer(world: World, verb: str, path: str, query: dict[str, str], body: Any
 
 def _page(found: Answer, path: str, query: dict[str, str]) -> Answer:
     """Cut lists into pages, with GitHub's links between them."""
-    key = next((k for k in ("workflow_runs", "artifacts") if isinstance(found.body, dict) and k in found.body), None)
+    key = next(
+        (k for k in ("workflow_runs", "workflows", "artifacts") if isinstance(found.body, dict) and k in found.body), None
+    )
     entries = found.body[key] if key else found.body
     if not isinstance(entries, list):
         return found

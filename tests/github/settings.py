@@ -1,5 +1,6 @@
 """The settings of the stand-in's repository: what was last written, or what a fresh repository on GitHub has."""
 
+from pathlib import Path
 from typing import Any
 
 from tests.github.contract import example
@@ -11,7 +12,15 @@ FRESH: dict[str, Any] = {
     "/actions/permissions/workflow": {"default_workflow_permissions": "write", "can_approve_pull_request_reviews": True},
     "/actions/permissions/fork-pr-contributor-approval": {"approval_policy": "first_time_contributors"},
     "/private-vulnerability-reporting": {"enabled": False},
-}
+    "/actions/permissions/selected-actions": {
+        "github_owned_allowed": False, "verified_allowed": False, "patterns_allowed": [],
+    },
+    "/actions/permissions/fork-pr-workflows-private-repos": {
+        "run_workflows_from_fork_pull_requests": False, "send_write_tokens_to_workflows": False,
+        "send_secrets_and_variables": False, "require_approval_for_fork_pr_workflows": True,
+    },
+}  # fmt: skip
+WORKFLOWS = sorted(path.name for path in (Path(__file__).parents[2] / ".github" / "workflows").glob("*.yml"))
 LISTS = ("/rulesets", "/environments")
 
 
@@ -23,6 +32,10 @@ def settings(world: World, verb: str, path: str, body: Any) -> Answer | None:
         return _plain(world, verb, path, body)
     if path == "/pages":
         return _pages(world, verb, body)
+    if path == "/actions/workflows" or (verb == "PUT" and path.startswith("/actions/workflows/")):
+        return _workflows(world, verb, path)
+    if path.startswith(("/orgs/", "/users/")):
+        return _owned(world, path)
     if path.startswith(LISTS):
         return _listed(world, verb, path, body)
     return None
@@ -35,8 +48,43 @@ def _repository(world: World, verb: str, body: Any) -> Answer:
     if verb == "PATCH":
         kept.update(body)
     named = {"id": REPOSITORY_ID, "name": NAME, "full_name": f"{OWNER}/{NAME}", "default_branch": "main"}
+    named["owner"] = example("full-repository")["owner"] | {"login": OWNER, "type": world.settings.get("owner_type", "User")}
+    named |= {"visibility": "public", "private": False, "permissions": {"admin": True, "push": True, "pull": True}}
     missing = {"has_discussions": False, "archived": False, "disabled": False}
-    return Answer(200, missing | example("full-repository") | named | kept)
+    return Answer(200, missing | example("full-repository") | named | kept | world.settings.get("about", {}))
+
+
+def _workflows(world: World, verb: str, path: str) -> Answer:
+    """Each workflow file of ours, active unless `world.settings["workflows"]` says otherwise; None is a file not there."""
+    states: dict[str, str | None] = world.settings.setdefault("workflows", {})
+    if verb == "PUT":
+        states[WORKFLOWS[int(path.split("/")[3])]] = "active"
+        return Answer(204)
+    found = [
+        example("workflow-paginated")["workflows"][0]
+        | {"id": number, "path": f".github/workflows/{name}", "state": states.get(name, "active")}
+        for number, name in enumerate(WORKFLOWS)
+        if states.get(name, "active")
+    ]
+    return Answer(200, {"total_count": len(found), "workflows": found})
+
+
+def _owned(world: World, path: str) -> Answer | None:
+    """An owner with `world.settings["plan"]`, and the package `world.settings["package"]` says the visibility of."""
+    kind, _, rest = path[1:].partition("/")
+    if "/packages/container/" in path:
+        seen = world.settings.get("package")
+        found = example("package-org" if kind == "orgs" else "package-user")
+        return Answer(200, found | {"visibility": seen}) if seen and path.endswith("/board%2Fevaluator") else MISSING
+    if "/" in rest:
+        return None
+    name = world.settings.get("plan")
+    found = example("organization-full" if kind == "orgs" else "public-user-default-response") | {"login": rest}
+    # What the description asks for and its examples lack.
+    found |= {"description": None, "archived_at": None} if kind == "orgs" else {"user_view_type": "public"}
+    shown = {"name": name, "space": 1, "private_repos": 1, **({} if kind == "orgs" else {"collaborators": 0})}
+    found.pop("plan", None)
+    return Answer(200, found | ({"plan": shown} if name else {}))
 
 
 def _plain(world: World, verb: str, path: str, body: Any) -> Answer:

@@ -88,9 +88,3 @@ def issue(world: World, one: Opened) -> Any:
 def status(world: World, one: dict[str, str]) -> Any:
     creator = user(world.people.get(one["creator"]))
     return example("status") | {**one, "creator": creator, "created_at": one["at"], "updated_at": one["at"]}
-
-
-def commit(sha: str, *, verified: bool) -> Any:
-    found = example("commit") | {"sha": sha, "files": []}
-    found["commit"]["verification"] |= {"verified": verified, "reason": "valid" if verified else "unsigned"}
-    return found

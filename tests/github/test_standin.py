@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.github import contract
+from tests.github import contract, queries
 from tests.github.contract import answer_faults, request_faults
 from tests.github.server import ROOT, GitHubStandIn
 from tests.github.world import BOT, SHA, PullRequest, World
@@ -93,3 +94,78 @@ def test_state_is_kept(standin: GitHubStandIn) -> None:
 def test_the_description_names_its_licence() -> None:
     assert "MIT License" in contract.description()["x-licence"]
     assert contract.description()["info"]["version"] == "23.0.2"
+
+
+# GraphQL
+
+COMMIT = 'c0: object(oid: "' + SHA + '") {{ ... on Commit {{ {} }} }}'
+INNER = "associatedPullRequests({}) {{ nodes {{ merged }} }}"
+
+
+def query(inner: str) -> dict[str, Any]:
+    return {"query": f'{{ repository(owner: "host", name: "board") {{ {inner} }} }}'}
+
+
+def post(standin: GitHubStandIn, body: Any, token: str = "bot-token") -> tuple[int, Any, Any]:
+    connection = HTTPConnection("127.0.0.1", standin.server.server_port, timeout=60)
+    connection.request("POST", "/graphql", json.dumps(body), {"Authorization": f"token {token}"})
+    answer = connection.getresponse()
+    content = json.loads(answer.read())
+    connection.close()
+    return answer.status, content, answer.headers
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "the body is a query and its variables"),
+        ({"query": "{"}, "Syntax Error"),
+        (query("stars"), "Cannot query field 'stars' on type 'Repository'"),
+        (query(COMMIT.format("signature { verified }")), "Cannot query field 'verified' on type 'GitSignature'"),
+        (query('c0: object(oid: "a") { signature { isValid } }'), "Cannot query field 'signature' on type 'GitObject'"),
+        (query(COMMIT.format(INNER.format("last: 1, stat: 2"))), "Unknown argument 'stat'"),
+        (query(COMMIT.format("associatedPullRequests { totalCount }")), "wants `first` or `last`"),
+        (query(COMMIT.format(INNER.format("first: 101"))), "wants `first` or `last`, from 1 to 100"),
+        (query(" ".join(f'c{n}: object(oid: "{SHA}") {{ oid }}' for n in range(101))), "asks for 101 commits"),
+    ],
+)
+def test_a_query_that_github_would_refuse_is_a_violation(standin: GitHubStandIn, body: Any, said: str) -> None:
+    status, answer, _ = post(standin, body)
+
+    assert status == 200
+    assert "data" not in answer
+    assert any(said in error["message"] for error in answer["errors"])
+    assert any(said in one for one in standin.violations)
+
+
+def test_a_query_is_answered_on_githubs_own_schema(standin: GitHubStandIn) -> None:
+    standin.world.unverified.add("b" * 40)
+    signed = "... on Commit { oid signature { isValid state } }"
+    _, answer, headers = post(
+        standin, query(f'one: object(oid: "{SHA}") {{ {signed} }} other: object(oid: "{"b" * 40}") {{ {signed} }}')
+    )
+
+    assert answer["data"]["repository"] == {
+        "one": {"oid": SHA, "signature": {"isValid": True, "state": "VALID"}}, "other": {"oid": "b" * 40, "signature": None},
+    }  # fmt: skip
+    assert (headers["X-RateLimit-Remaining"], headers["X-RateLimit-Resource"]) == ("999", "graphql")
+    assert post(standin, query("id"), token="stolen")[0] == 401
+    assert standin.violations == []
+
+
+def test_the_hours_limits_are_counted_as_github_counts_them(standin: GitHubStandIn) -> None:
+    for _ in range(3):
+        ask(standin, "GET", "/labels")
+    assert standin.world.left == {"core": 997, "graphql": 1000}
+    standin.world.left.update(core=0, graphql=0)
+
+    assert ask(standin, "GET", "/labels")[0] == 403
+    status, answer, headers = post(standin, query("id"))
+    assert (status, answer["errors"][0]["type"], headers["X-RateLimit-Remaining"]) == (200, "RATE_LIMITED", "0")
+
+
+def test_the_schema_names_its_source_and_licence() -> None:
+    text = (Path(queries.__file__).with_name("schema.graphql")).read_text()
+
+    assert text.startswith("# From @octokit/graphql-schema 15.26.1")
+    assert "Licensed as MIT" in text

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 OWNER, NAME = "host", "board"
 REPOSITORY_ID = 1000
 SHA = "a" * 40
 BOT = "github-actions[bot]"
+HOUR = 1000
+"""Requests, and points of GraphQL, that all jobs of a repository have in an hour."""
 
 
 @dataclass
@@ -95,6 +97,16 @@ class Fault:
     times: int = 1
 
 
+class GitSide(Protocol):
+    """What of git the API needs."""
+
+    def propose(self, number: int, owner: str, branch: str) -> str | None:
+        """The head of a new pull request from a branch; None where there is no such branch."""
+
+    def merge(self, number: int, method: str) -> str:
+        """The commit on main that merges a pull request."""
+
+
 @dataclass
 class World:
     """Everything."""
@@ -111,6 +123,12 @@ class World:
     statuses: list[dict[str, str]] = field(default_factory=list)
     commits: dict[str, list[int]] = field(default_factory=dict)
     unverified: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    """Commits that GitHub has not."""
+    elsewhere: dict[str, list[PullRequest]] = field(default_factory=dict)
+    """Of each commit the pull requests of other repositories that merged it too."""
+    left: dict[str, int] = field(default_factory=lambda: {"core": HOUR, "graphql": HOUR})
+    """What is left of the hour's limits."""
     members: dict[str, set[str]] = field(default_factory=dict)
     """Of each organisation its public members, without capitals."""
     teams: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -120,6 +138,10 @@ class World:
     settings: dict[str, Any] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     hooks: list[tuple[str, str, Callable[[], None]]] = field(default_factory=list)
+    git: GitSide | None = None
+    """The repository's branches, where pull requests are opened and merged by the API."""
+    others: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of `owner/name` what GitHub says of other repositories, forks of ours among them."""
     clock: int = 0
     next_id: int = 100
 

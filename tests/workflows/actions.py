@@ -13,6 +13,9 @@ from tests.github.world import World
 from tests.workflows.remote import Remote, git
 from tests.workflows.runner import Action, Machine, StepFailedError
 
+# No more than 1,024 subjects at the same time, says the documentation of actions/attest, and its code takes no larger file.
+SUBJECTS = 1024
+SUBJECT_BYTES = 512 * SUBJECTS
 COMMAND = """\
 #!/bin/sh
 PYTHONPATH="{workspace}" exec "{python}" -m scripts.cli "$@"
@@ -29,6 +32,8 @@ class Actions:
         self.place = place
         self.attested: list[tuple[str, dict[str, Any]]] = []
         self.deployed: list[Path] = []
+        self.uploaded: list[tuple[int, str]] = []
+        self.checkouts: list[Path] = []
 
     def table(self) -> dict[str, Action]:
         """Action to what does it here."""
@@ -43,19 +48,22 @@ class Actions:
         }
 
     def checkout(self, machine: Machine, inputs: dict[str, Any]) -> dict[str, str]:
-        """Fetch and check out a branch or a commit, shallow unless told otherwise."""
+        """Fetch and check out a branch or a commit, as deep as told: 0 is every branch and tag, as in the real action."""
         place = machine.workspace / inputs.get("path", ".")
         place.mkdir(exist_ok=True)
         ref = inputs.get("ref") or machine.github["sha"]
         sha = ref if len(ref) == 40 else self.remote.tip(f"refs/heads/{ref}")
         git(place, "init", "--quiet")
         git(place, "remote", "add", "origin", self.remote.url)
-        if inputs.get("fetch-depth") == 0:
-            git(place, "fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*")
-            git(place, "fetch", "--quiet", "origin", sha)
+        depth = int(inputs.get("fetch-depth", 1))
+        if depth == 0:
+            everything = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+            git(place, "fetch", "--quiet", "--no-tags", "origin", *everything)
+            git(place, "fetch", "--quiet", "--no-tags", "origin", sha)
         else:
-            git(place, "fetch", "--quiet", "--depth=1", "origin", sha)
+            git(place, "fetch", "--quiet", "--no-tags", f"--depth={depth}", "origin", sha)
         git(place, "checkout", "--quiet", "--detach", sha)
+        self.checkouts.append(place)
         return {}
 
     def setup_python(self, machine: Machine, inputs: dict[str, Any]) -> dict[str, str]:
@@ -73,7 +81,8 @@ class Actions:
         """A zip at the stand-in."""
         place = Path(inputs["path"])
         files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
-        files = [path for path in files if path.is_file() and not path.name.startswith(".")]
+        hidden = (any(part.startswith(".") for part in path.relative_to(place).parts) for path in files)
+        files = [path for path, is_hidden in zip(files, hidden, strict=True) if path.is_file() and not is_hidden]
         if not files:
             raise StepFailedError(f"No files were found with the provided path: {place}")
         buffer = io.BytesIO()
@@ -81,24 +90,52 @@ class Actions:
             for path in files:
                 packed.write(path, path.relative_to(place if place.is_dir() else place.parent))
         self.world.runs[machine.github["run_id"]].artifacts[inputs["name"]] = buffer.getvalue()
-        return {}
+        self.uploaded.append((machine.github["run_id"], inputs["name"]))
+        return {"artifact-id": str(len(self.uploaded))}
 
     def download(self, machine: Machine, inputs: dict[str, Any]) -> dict[str, str]:
-        """Unpack artifacts of this run, each into a folder of its name."""
+        """Unpack artifacts of this run: one that is named, or is the only one, into `path`, else each into a folder."""
         artifacts = self.world.runs[machine.github["run_id"]].artifacts
+        assert not {"run-id", "repository", "github-token", "skip-decompress"} & set(inputs), "not done here"
         target = Path(inputs["path"])
-        target.mkdir(parents=True, exist_ok=True)
-        for name in fnmatch.filter(artifacts, inputs["pattern"]):
-            with zipfile.ZipFile(io.BytesIO(artifacts[name])) as packed:
-                packed.extractall(target / name)
-        return {}
+        name, ids, pattern = (inputs.get(key, "") for key in ("name", "artifact-ids", "pattern"))
+        if name and ids:
+            raise StepFailedError("Inputs 'name' and 'artifact-ids' cannot be used together. Please specify only one.")
+        if name:
+            chosen = [name] if name in artifacts else []
+        elif ids:
+            known = dict(enumerate(self.uploaded, 1))
+            named = [known.get(int(number)) for number in str(ids).split(",")]
+            chosen = [one[1] for one in named if one and one[0] == machine.github["run_id"] and one[1] in artifacts]
+        else:
+            chosen = fnmatch.filter(artifacts, pattern or "*")
+        if (name or ids) and not chosen:
+            raise StepFailedError(f"Unable to download artifact(s): Artifact not found: {name or ids}")
+        straight = len(chosen) == 1 or inputs.get("merge-multiple") in (True, "true")
+        for one in chosen:
+            with zipfile.ZipFile(io.BytesIO(artifacts[one])) as packed:
+                packed.extractall(target if straight else target / one)
+        return {"download-path": str(target)}
 
     def attest(self, machine: Machine, inputs: dict[str, Any]) -> dict[str, str]:
-        """Note what was attested, and by which job."""
+        """Note what was attested, and by which job; refuse what the action or its documentation does."""
+        given = [inputs[key] for key in ("subject-path", "subject-checksums", "subject-digest") if inputs.get(key)]
+        if len(given) != 1:
+            raise StepFailedError("Only one of subject-path, subject-digest, or subject-checksums may be provided")
         if path := inputs.get("subject-path") or inputs.get("subject-checksums"):
             if not Path(path).is_file():
                 raise StepFailedError(f"Could not find subject at path {path}")
             inputs = {**inputs, "content": Path(path).read_text()}
+        if inputs.get("subject-checksums"):
+            if len(inputs["content"].encode()) > SUBJECT_BYTES:
+                raise StepFailedError(f"subject checksums file exceeds maximum allowed size: {SUBJECT_BYTES} bytes")
+            subjects = {line for line in inputs["content"].splitlines() if " " in line}
+            if not subjects:
+                raise StepFailedError("there is no subject in the checksums file")
+            if len(subjects) > SUBJECTS:
+                raise StepFailedError(
+                    f"Too many subjects specified (>{SUBJECTS}). The maximum number of subjects is {SUBJECTS}."
+                )
         self.attested.append((machine.github["job"], inputs))
         return {}
 

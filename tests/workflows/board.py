@@ -25,6 +25,8 @@ tasks:
     random: {score: -200, source: measured}
     reference: {score: -110, source: measured}
 """
+# It plays this story by other means, with the real actions, which it takes from their own repositories.
+ELSEWHERE = ".github/workflows/act.yml"
 GAMES = """\
 title: Games
 season: "2026"
@@ -51,7 +53,7 @@ def lay_out(place: Path, challenge: str = CHALLENGE) -> Path:
         ["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith(("submissions/", "tests/")):
+        if (ROOT / name).is_file() and not name.startswith(("submissions/", "tests/", ELSEWHERE)):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, place / name)
     (place / "challenge.yml").write_text(challenge)

@@ -26,6 +26,7 @@ NEEDED = (
     ("POST", r"/issues$", "issues:write"),
     ("PATCH", r"/issues/\d+$", "issues:write"),
     ("POST", r"/statuses/", "statuses:write"),
+    ("POST", r"/graphql$", "pull-requests:read"),
     ("POST", r"/actions/", "actions:write"),
     ("GET", r"/actions/", "actions:read"),
     ("GET", r"/commits/[^/]+/statuses$", "statuses:read"),
@@ -100,6 +101,15 @@ class Forge:
         self.pushed(before, sha)
         return sha
 
+    def enqueue(self, number: int) -> str:
+        """A maintainer lets it enter the merge queue; of what that starts, ci is left out, for it runs these tests."""
+        base = self.remote.tip()
+        sha, ref = self.remote.enqueue(number)
+        event = copy.deepcopy(self.expressions.payloads("merge_group")[0])
+        event["merge_group"] |= {"head_sha": sha, "head_ref": ref, "base_sha": base, "base_ref": "refs/heads/main"}
+        self.start(f"{FOLDER}/queue.yml", "merge_group", event, sha, ref)
+        return sha
+
     def maintain(self, changes: dict[str, str | None], message: str) -> str:
         """A maintainer changes main."""
         before = self.remote.tip()
@@ -119,8 +129,12 @@ class Forge:
         self.deliver("issue_comment", event)
 
     def tick(self) -> None:
-        """The hour strikes."""
-        self.deliver("schedule", {"schedule": "17 * * * *"})
+        """An hour passes: each hourly schedule on main strikes."""
+        sha = self.remote.tip()
+        crons = {one["cron"] for path in self._workflows(sha) for one in self._triggers(sha, path).get("schedule") or []}
+        for cron in sorted(crons):
+            if cron.endswith(" * * * *"):
+                self.deliver("schedule", {"schedule": cron})
 
     def approve(self, number: int) -> None:
         """A maintainer lets the waiting run begin."""
@@ -148,7 +162,9 @@ class Forge:
         found |= {"number": pull.number, "title": pull.title, "state": "open"}
         found["user"] |= {"login": pull.author, "id": self.world.people[pull.author].id}
         found["head"] |= {"sha": pull.head_sha, "ref": pull.branch, "label": f"{pull.author}:{pull.branch}"}
-        found["head"]["repo"] |= {"id": pull.fork_id, "full_name": f"{pull.author}/{NAME}", "fork": True}
+        owner = pull.fork_owner or pull.author
+        found["head"]["repo"] |= {"id": pull.fork_id, "full_name": f"{owner}/{NAME}", "fork": pull.fork_id != REPOSITORY_ID}
+        found["head"]["repo"]["owner"] |= {"login": owner}
         found["base"] |= {"sha": self.remote.tip(), "ref": "main"}
         found["base"]["repo"] |= {"id": REPOSITORY_ID, "full_name": f"{OWNER}/{NAME}"}
         changed = self.remote.changed(self.remote.tip(), pull.head_sha)
@@ -162,9 +178,7 @@ class Forge:
         event["repository"] = {**event.get("repository", {}), "id": REPOSITORY_ID, "full_name": f"{OWNER}/{NAME}"}
         for path in self._workflows(sha):
             filters = self._triggers(sha, path)
-            if name in filters and triggered(
-                filters[name] if isinstance(filters[name], dict) else {}, name, event, ref, changed or []
-            ):
+            if name in filters and triggered(filters[name] or {}, name, event, ref, changed or []):
                 self.start(path, name, event, sha, ref)
         self._follow()
 
@@ -204,7 +218,7 @@ class Forge:
         found = WorkflowRun(
             id=self.world.fresh(), event=name, path=path, head_sha=head["sha"] if head else sha,
             head_branch=head["ref"] if head else "main", fork_id=head["repo"]["id"] if head else REPOSITORY_ID,
-            fork_owner=event["pull_request"]["user"]["login"] if head else OWNER, conclusion=None, status="queued",
+            fork_owner=head["repo"]["owner"]["login"] if head else OWNER, conclusion=None, status="queued",
         )  # fmt: skip
         self.world.runs[found.id] = found
         return found
@@ -271,8 +285,10 @@ class Forge:
         self.runner.before_step = deed
 
 
-def triggered(filters: dict[str, Any], name: str, event: dict[str, Any], ref: str, changed: list[str]) -> bool:
+def triggered(filters: Any, name: str, event: dict[str, Any], ref: str, changed: list[str]) -> bool:
     """Whether a trigger's filters let an event through."""
+    if name == "schedule":
+        return {"cron": event["schedule"]} in filters
     defaults = {"pull_request": ["opened", "synchronize", "reopened"]}
     types = filters.get("types", defaults.get(name))
     branch = event["pull_request"]["base"]["ref"] if name == "pull_request" else ref.removeprefix("refs/heads/")

@@ -8,14 +8,14 @@ from pathlib import Path
 HOST, HOST_MAIL = "host", "host@example.org"
 
 
-def git(place: Path, *words: str, author: str = HOST) -> str:
+def git(place: Path, *words: str, author: str = HOST, given: str = "") -> str:
     """Run git as somebody, without this machine's configuration."""
     named = {"NAME": author, "EMAIL": f"{author}@example.org", "DATE": "2026-01-02T03:04:05Z"}
     who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in named.items()}
     quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(place)}
     command = ["git", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", *words]
     done = subprocess.run(
-        command, cwd=place, env={**os.environ, **quiet, **who}, capture_output=True, text=True, check=False
+        command, cwd=place, env={**os.environ, **quiet, **who}, input=given, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
     return done.stdout.strip()
@@ -59,6 +59,10 @@ class Remote:
         """Every path on a ref; none without it."""
         return git(self.bare, "ls-tree", "-r", "--name-only", ref).splitlines() if self.tip(ref) else []
 
+    def blob(self, branch: str, path: str) -> str:
+        """The name of a file's object on a branch."""
+        return git(self.bare, "rev-parse", f"refs/heads/{branch}:{path}")
+
     def paths_of(self, sha: str, folder: str) -> list[str]:
         """The files directly in a folder of a commit."""
         return git(self.bare, "ls-tree", "--name-only", sha, f"{folder}/").splitlines()
@@ -66,6 +70,10 @@ class Remote:
     def subjects(self, ref: str) -> list[str]:
         """The commit subjects of a ref, newest first."""
         return git(self.bare, "log", "--format=%s", ref).splitlines() if self.tip(ref) else []
+
+    def first_parents(self, span: str) -> list[str]:
+        """The commits of a span by first parents, the oldest first."""
+        return git(self.bare, "rev-list", "--first-parent", "--reverse", span).split()
 
     def changed(self, before: str, after: str) -> list[str]:
         """Paths that differ between two commits."""
@@ -92,6 +100,17 @@ class Remote:
         git(self.desk, "fetch", "--quiet", "origin", head)
         git(self.desk, "merge", "--quiet", "--no-ff", "--message", f"Merge pull request #{number}", head)
         return self._push_main()
+
+    def enqueue(self, number: int) -> tuple[str, str]:
+        """The commit of a merge queue that holds a pull request alone, and the queue's branch there."""
+        base = self.tip()
+        self._at("refs/heads/main")
+        head = self.tip(f"refs/pull/{number}/head")
+        git(self.desk, "fetch", "--quiet", "origin", head)
+        git(self.desk, "merge", "--quiet", "--no-ff", "--message", f"Merge pull request #{number}", head)
+        ref = f"refs/heads/gh-readonly-queue/main/pr-{number}-{base}"
+        git(self.desk, "push", "--quiet", "origin", f"HEAD:{ref}")
+        return git(self.desk, "rev-parse", "HEAD"), ref
 
     def change_main(self, changes: dict[str, str | None], message: str) -> str:
         """A maintainer's commit to main."""

@@ -63,6 +63,12 @@ class Run:
             return "failure"
         return "skipped" if results == {"skipped"} else "success"
 
+    @property
+    def began_another(self) -> bool:
+        """Whether an official run began the next round."""
+        steps = self.jobs["announce"].steps
+        return any(step.name.endswith("Begin the next round") and step.outcome == "success" for step in steps)
+
     def log(self) -> str:
         """Everything that was printed, for a failing test."""
         parts = []

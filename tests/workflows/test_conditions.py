@@ -120,8 +120,11 @@ def test_a_preview_runs_for_every_example_that_its_trigger_lets_through(asked: A
     assert all(asked.runs("preview", "preview", event=event) for event in examples)
 
 
-def planned(count: str = "3", result: str = OK, **others: str) -> dict[str, Any]:
+def planned(count: str = "3", result: str = OK, due: str = "true", unasked: str = "0", **others: str) -> dict[str, Any]:
     outputs = {
+        "site": due,
+        "announce": due,
+        "unasked": unasked,
         "count": count,
         "shards": "[0,1]",
         "total": "2",
@@ -134,14 +137,13 @@ def planned(count: str = "3", result: str = OK, **others: str) -> dict[str, Any]
     return needs | {name: {"result": found, "outputs": {}} for name, found in others.items()}
 
 
-def published(again: str, result: str = OK) -> dict[str, Any]:
-    return planned() | {"publish": {"result": result, "outputs": {"again": again}}}
+def listed(lists: str, result: str = OK) -> dict[str, Any]:
+    return planned() | {"publish": {"result": result, "outputs": {"lists": lists}}}
 
 
 OFFICIAL = [
     # job, event, needs, status of the whole, does it run
     ("plan", "push", None, OK, True),
-    ("plan", "schedule", None, OK, True),
     ("plan", "workflow_dispatch", None, OK, True),
     ("image", "push", planned("3"), OK, True),
     ("image", "push", planned("0"), OK, False),
@@ -156,28 +158,26 @@ OFFICIAL = [
     ("publish", "push", planned("3", evaluate="failure"), "failure", True),  # a lost shard costs only itself
     ("publish", "push", planned("3", evaluate="cancelled"), "failure", True),
     ("publish", "push", planned("0", evaluate="skipped"), OK, False),
+    ("publish", "push", planned("0", unasked="3", evaluate="skipped"), OK, True),  # GitHub could not be asked before
+    ("evaluate", "push", planned("0", unasked="3", image="skipped"), OK, False),
     ("publish", "push", planned(result="failure", evaluate="skipped"), "failure", False),
     ("publish", "push", planned("3", evaluate="cancelled"), "cancelled", False),
-    ("again", "push", published("true"), OK, True),  # a validation was recorded: its player has opponents now
-    ("again", "schedule", published("true"), OK, True),
-    ("again", "push", published("false"), OK, False),  # nothing is left, or nothing was new
-    ("again", "push", published(""), OK, False),
-    ("again", "push", published("true", "failure"), "failure", False),
-    ("again", "push", planned("0", publish="skipped"), OK, False),
-    ("again", "push", published("true"), "cancelled", False),
+    ("attest", "push", listed("[1]"), OK, True),
+    ("attest", "push", listed("[1]", "failure"), "failure", True),  # what was recorded is attested
+    ("attest", "push", listed(""), OK, False),
+    ("attest", "push", planned("0", publish="skipped"), OK, False),
+    ("attest", "push", listed("[1]"), "cancelled", False),
     ("site", "push", planned("3", publish=OK), OK, True),
     ("site", "push", planned("0", publish="skipped"), OK, True),  # withdrawal, words
     ("site", "push", planned("3", publish="failure"), "failure", True),
     ("site", "push", planned(result="failure", publish="skipped"), "failure", False),
-    ("site", "schedule", planned("0", publish="skipped"), OK, True),
+    ("site", "push", planned("0", due="false", publish="skipped"), OK, False),  # the deployed one would be the same
+    ("site", "push", planned("0", due="", publish="skipped"), OK, False),  # a fresh copy of the template
+    ("announce", "push", planned("0", due="false", publish="skipped", site="skipped"), OK, False),
+    ("announce", "push", planned("0", due="", publish="skipped", site="skipped"), OK, False),
     ("announce", "push", planned("3", publish=OK, site=OK), OK, True),
     ("announce", "push", planned("3", publish=OK, site="failure"), "failure", True),
     ("announce", "push", planned(result="failure", publish="skipped", site="skipped"), "failure", False),
-    ("reconcile", "schedule", planned("0", announce=OK), OK, True),
-    ("reconcile", "schedule", planned(result="failure", announce="skipped"), "failure", True),
-    ("reconcile", "workflow_dispatch", planned("0", announce="failure"), "failure", True),
-    ("reconcile", "push", planned("3", announce=OK), OK, False),
-    ("reconcile", "schedule", planned("0", announce=OK), "cancelled", False),
 ]
 
 
@@ -192,9 +192,19 @@ def test_every_official_job_has_a_truth_table() -> None:
     assert {row[0] for row in OFFICIAL} == set(jobs("official"))
 
 
-BUILT = {"build": {"result": OK, "outputs": {}}, "play": {"result": OK, "outputs": {}}, **planned()}
+@pytest.mark.parametrize(("here", "expected"), [("true", True), ("", True), ("false", False)])
+@pytest.mark.parametrize(("name", "job", "before"), [("site", "deploy", "build"), ("evaluate", "tell", "play")])
+def test_a_fresh_copy_goes_no_further_than_its_first_job(
+    asked: Asked, name: str, job: str, before: str, here: str, expected: bool
+) -> None:
+    needs = {before: {"result": OK, "outputs": {"here": here}}}
+
+    assert asked.runs(name, job, needs=needs, ref=MAIN) is (expected and bool(here or before == "play"))
+
+
+BUILT = {"build": {"result": OK, "outputs": {"here": "true"}}, "play": {"result": OK, "outputs": {}}, **planned()}
 ON_MAIN = [
-    ("official", "plan"), ("official", "reconcile"), ("image", "image"), ("site", "episodes"), ("site", "deploy"),
+    ("official", "plan"), ("reconcile", "reconcile"), ("image", "image"), ("site", "build"), ("site", "deploy"),
     ("evaluate", "play"), ("evaluate", "tell"),
 ]  # fmt: skip
 
@@ -210,10 +220,24 @@ def test_a_dispatch_from_another_branch_does_nothing(asked: Asked, name: str, jo
     ("built", "status", "expected"), [(OK, OK, True), ("failure", "failure", False), (OK, "skipped", True)]
 )
 def test_the_site_is_deployed_when_it_was_built(asked: Asked, built: str, status: str, expected: bool) -> None:
-    needs = {"build": {"result": built, "outputs": {}}}
+    needs = {"build": {"result": built, "outputs": {"here": "true"}}}
 
     assert asked.runs("site", "deploy", ref=MAIN, needs=needs, status=status) is expected
-    assert asked.runs("site", "build", status=status)
+    assert asked.runs("site", "build", ref=MAIN, status=status)
+
+
+@pytest.mark.parametrize(
+    ("deployed", "built", "status", "expected"),
+    [
+        (OK, "{}", OK, True), (OK, "{}", "skipped", True), ("failure", "{}", "failure", False), ("skipped", "{}", OK, False),
+        (OK, "", OK, False),  # a picture is missing: it is built again
+        (OK, "{}", "cancelled", False),
+    ],
+)  # fmt: skip
+def test_what_was_deployed_whole_is_noted(asked: Asked, deployed: str, built: str, status: str, expected: bool) -> None:
+    needs = {"build": {"result": OK, "outputs": {"built": built}}, "deploy": {"result": deployed, "outputs": {}}}
+
+    assert asked.runs("site", "deployed", ref=MAIN, needs=needs, status=status) is expected
 
 
 @pytest.mark.parametrize(

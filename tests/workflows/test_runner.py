@@ -149,3 +149,10 @@ def test_a_push_that_touches_only_ignored_paths_triggers_nothing() -> None:
     assert not triggered(filters, "push", {}, "refs/heads/main", ["submissions/a/b/c"])
     assert triggered(filters, "push", {}, "refs/heads/main", ["submissions/a/b/c", "README.md"])
     assert not triggered(filters, "push", {}, "refs/heads/other", ["README.md"])
+
+
+def test_an_hour_triggers_only_the_schedules_that_it_strikes() -> None:
+    filters = [{"cron": "17 * * * *"}]
+
+    assert triggered(filters, "schedule", {"schedule": "17 * * * *"}, "refs/heads/main", [])
+    assert not triggered(filters, "schedule", {"schedule": "47 * * * *"}, "refs/heads/main", [])

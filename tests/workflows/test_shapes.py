@@ -1,14 +1,17 @@
 """What every workflow must look like, so that a careless edit of one line does not open a door."""
 
+import fnmatch
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaluator.host.image import WHEELS
+from scripts.bot.claims import shard_folders
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow
 
-PRIVILEGED = ["report", "commands", "evaluate", "official", "site", "image"]
+PRIVILEGED = ["report", "commands", "queue", "evaluate", "official", "reconcile", "site", "image"]
 PINS = {
     "actions/checkout": "3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
     "actions/setup-python": "5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0",
@@ -19,6 +22,7 @@ PINS = {
     "actions/attest": "1e69f48acb82d1966a394da916b4c1698aa569d6 # v4.2.2",
 }
 PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
+    "act": {"act": {"contents": "read"}},
     "ci": {"lint": {"contents": "read"}, "test": {"contents": "read"}},
     "preview": {"preview": {"contents": "read"}},
     "report": {"report": {"actions": "read", "contents": "read", "pull-requests": "write", "statuses": "write"}},
@@ -27,18 +31,22 @@ PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
         "play": {"contents": "read", "packages": "read", "pull-requests": "read"},
         "tell": {"actions": "read", "contents": "read", "pull-requests": "write", "statuses": "write"},
     },
+    "queue": {"queue": {"contents": "read", "pull-requests": "read", "statuses": "write"}},
     "site": {
-        "episodes": {"contents": "write"}, "build": {"contents": "read"}, "deploy": {"pages": "write", "id-token": "write"},
+        "build": {"contents": "write", "pull-requests": "read"}, "deploy": {"pages": "write", "id-token": "write"},
+        "deployed": {"contents": "write"},
     },
     "image": {"image": {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"}},
     "official": {
         "plan": {"contents": "read", "pull-requests": "read"},
         "image": {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"},
         "evaluate": {"contents": "read", "packages": "read", "pull-requests": "read"},
-        "publish": {"contents": "write", "pull-requests": "read", "id-token": "write", "attestations": "write"},
-        "again": {"actions": "write", "contents": "read"},
-        "site": {"contents": "write", "pages": "write", "id-token": "write"},
-        "announce": {"contents": "read", "pull-requests": "write"},
+        "publish": {"contents": "write", "issues": "write", "pull-requests": "read"},
+        "attest": {"id-token": "write", "attestations": "write"},
+        "site": {"contents": "write", "pages": "write", "pull-requests": "read", "id-token": "write"},
+        "announce": {"actions": "write", "contents": "read", "pull-requests": "write"},
+    },
+    "reconcile": {
         "reconcile": {
             "actions": "write", "contents": "read", "issues": "write", "pull-requests": "write", "statuses": "write",
         },
@@ -46,12 +54,15 @@ PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
 }  # fmt: skip
 RULES = ("challenge.yml", "moderation.yml")
 TRIGGERS = {
-    "ci": {"push", "pull_request"},
+    "act": {"push", "pull_request", "schedule", "workflow_dispatch"},
+    "ci": {"push", "pull_request", "merge_group"},
     "preview": {"pull_request"},
     "report": {"workflow_run"},
     "commands": {"issue_comment"},
     "evaluate": {"workflow_dispatch"},
-    "official": {"push", "schedule", "workflow_dispatch"},
+    "official": {"push", "workflow_dispatch"},
+    "queue": {"merge_group"},
+    "reconcile": {"schedule", "workflow_dispatch"},
     "site": {"push", "workflow_call", "workflow_dispatch"},
     "image": {"push", "workflow_call", "workflow_dispatch"},
 }
@@ -115,7 +126,17 @@ def test_a_checkout_leaves_no_token_behind(name: str) -> None:
     checkouts = [step for step in uses(name) if step["uses"].startswith("actions/checkout@")]
 
     assert [step["with"]["persist-credentials"] for step in checkouts] == [False] * len(checkouts)
-    assert not [step for step in checkouts if {"token", "ssh-key", "repository", "submodules"} & set(step["with"])]
+    assert not [step for step in checkouts if {"token", "ssh-key", "submodules"} & set(step["with"])]
+    # Of other repositories only the actions are taken, at the commits that are pinned (test_facts.py), to be tested with.
+    assert {job for job, step in steps(name) if "repository" in step.get("with", {})} <= {"act"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_checkout_takes_every_branch(name: str) -> None:
+    """git's own word for a whole history is the greatest depth; the action takes 0 for every branch and tag."""
+    depths = [step["with"].get("fetch-depth", 1) for step in uses(name) if step["uses"].startswith("actions/checkout@")]
+
+    assert set(depths) <= {1, 2147483647}
 
 
 @pytest.mark.parametrize("name", PRIVILEGED)
@@ -146,7 +167,9 @@ def test_no_secret_is_read_but_the_sealed_seasons_and_the_token_for_teams(name: 
 
 def test_the_seasons_secret_reaches_two_steps_of_jobs_in_a_protected_environment() -> None:
     reading = [(name, job, step["name"]) for name in NAMES for job, step in steps(name) if "SEASON_SECRET" in str(step)]
-    held = [(name, job) for name in NAMES for job, found in jobs(name).items() if found.get("environment") == "season"]
+    # Nothing is deployed with it: else GitHub would list a deployment for every hour.
+    season = {"name": "season", "deployment": False}
+    held = [(name, job) for name in NAMES for job, found in jobs(name).items() if found.get("environment") == season]
 
     assert reading == [("official", "evaluate", "Evaluate"), ("official", "publish", "Check and replay")]
     assert held == [("official", "plan"), ("official", "evaluate"), ("official", "publish")]
@@ -172,9 +195,11 @@ def test_whoever_evaluates_knows_where_torchs_cpu_build_is_and_no_participant_sa
     assert {env[WHEELS] for env in told.values()} == {public}
 
 
-def test_the_untrusted_tier_gets_no_token_at_all() -> None:
-    assert "github.token" not in text("preview")
-    assert "GITHUB_TOKEN" not in text("preview")
+def test_in_the_untrusted_tier_a_token_reaches_only_the_step_that_reads_the_results() -> None:
+    given = [step["name"] for _, step in steps("preview") if "TOKEN" in str(step) or "github.token" in str(step)]
+
+    assert given == ["Recorded results"]
+    assert jobs("preview")["preview"]["permissions"] == {"contents": "read"}
     assert [step["with"]["path"] for step in uses("preview") if step.get("with", {}).get("ref", "").startswith("${{")] == [
         "_head"
     ]
@@ -206,6 +231,17 @@ def test_concurrency_is_as_designed() -> None:
     assert groups["commands"]["group"] == "commands-${{ github.event.comment.id }}"
 
 
+def test_no_push_replaces_the_hourly_look_at_open_pull_requests() -> None:
+    """A group keeps one waiting run, and each push's official run takes the place of the one that waits."""
+    everybody_else = [workflow(name)["concurrency"]["group"] for name in NAMES if name != "reconcile"]
+
+    assert workflow("reconcile")["concurrency"] == {"group": "reconcile", "cancel-in-progress": False}
+    assert "reconcile" not in everybody_else
+    assert "reconcile" not in jobs("official")
+    assert "push" not in workflow("reconcile")["on"]
+    assert re.fullmatch(r"[1-9]\d? \* \* \* \*", workflow("reconcile")["on"]["schedule"][0]["cron"])
+
+
 def test_the_official_run_is_a_matrix_whose_shards_stand_alone() -> None:
     strategy = jobs("official")["evaluate"]["strategy"]
 
@@ -215,12 +251,12 @@ def test_the_official_run_is_a_matrix_whose_shards_stand_alone() -> None:
 
 
 def test_the_next_round_begins_only_where_this_one_changed_what_is_wanted() -> None:
-    again = jobs("official")["again"]
-    (step,) = [step for step in again["steps"] if "bot again" in step.get("run", "")]
+    announce = jobs("official")["announce"]
+    (step,) = [step for step in announce["steps"] if "bot again" in step.get("run", "")]
 
-    assert again["needs"] == ["plan", "publish"]
-    assert "needs.publish.outputs.again == 'true'" in again["if"]
-    assert jobs("official")["publish"]["outputs"] == {"again": "${{ steps.record.outputs.again }}"}
+    assert "publish" in announce["needs"]
+    assert step["if"] == "needs.publish.result == 'success' && needs.publish.outputs.again == 'true'"
+    assert jobs("official")["publish"]["outputs"]["again"] == "${{ steps.record.outputs.again }}"
     assert step["run"] == ".venv/bin/pullrank bot again"
 
 
@@ -228,7 +264,70 @@ def test_official_starts_on_what_can_change_a_score() -> None:
     on = workflow("official")["on"]
 
     assert on["push"] == {"branches": ["main"], "paths": ["submissions/**", "example_agents/**", *RULES]}
-    assert re.fullmatch(r"[1-9]\d? \* \* \* \*", on["schedule"][0]["cron"])
+
+
+def test_the_hourly_job_begins_an_official_run_whatever_became_of_what_it_did_before() -> None:
+    job = jobs("reconcile")["reconcile"]
+    *_, before, last = job["steps"]
+
+    # A step that runs out of time fails; a job that does is cancelled, and nothing of it goes on.
+    assert before["timeout-minutes"] <= job["timeout-minutes"] - 5
+    assert last["run"] == ".venv/bin/pullrank bot due"
+    assert last["if"] == "${{ !cancelled() && steps.here.outputs.here == 'true' }}"
+    assert len(jobs("reconcile")) == 1
+
+
+def test_what_the_site_was_built_from_is_asked_before_anything_is_read_and_noted_after_it_is_deployed() -> None:
+    """What changes in between is then found to be new, and what fails in between leaves the older note."""
+    building = [step["run"] for step in jobs("site")["build"]["steps"] if "run" in step]
+    given = [
+        step["env"].get("PULLRANK_SITE_URL") for name in ("site", "official", "reconcile") for _, step in steps(name)
+        if re.fullmatch(r".*pullrank (bot built|bot plan|bot due|site build --official)", step.get("run", ""))
+    ]  # fmt: skip
+
+    assert building[2:] == [
+        ".venv/bin/pullrank bot built", "make recorded", ".venv/bin/pullrank bot episodes", ".venv/bin/pullrank bot pulls",
+        ".venv/bin/pullrank site build --official",
+    ]  # fmt: skip
+    assert given == ["${{ vars.PULLRANK_SITE_URL }}"] * 4
+    assert jobs("site")["deployed"]["needs"] == ["build", "deploy"]
+    (note,) = [step for step in jobs("site")["deployed"]["steps"] if "bot deployed" in step.get("run", "")]
+    assert note["env"]["BUILT"] == "${{ needs.build.outputs.built }}"
+
+
+def test_only_deploy_can_deploy_and_it_runs_nothing_of_ours() -> None:
+    able = [(name, job) for name in NAMES for job, granted in PERMISSIONS[name].items() if "pages" in granted]
+
+    assert able == [("official", "site"), ("site", "deploy")]
+    assert [step["uses"].partition("@")[0] for step in jobs("site")["deploy"]["steps"]] == ["actions/deploy-pages"]
+
+
+def test_a_shard_is_never_the_only_artifact_that_publish_downloads() -> None:
+    """The only one that a pattern matches is unpacked without a folder of its name; the plan's is always there before."""
+    own = [step for job, step in steps("official") if job == "plan" and "upload-artifact" in step.get("uses", "")]
+    shard = next(step for job, step in steps("official") if job == "evaluate" and "upload-artifact" in step.get("uses", ""))
+    (download,) = [
+        step for job, step in steps("official") if job == "publish" and "download-artifact" in step.get("uses", "")
+    ]
+    pattern = download["with"]["pattern"]
+
+    assert [step["if"] for step in own] == [
+        "${{ steps.here.outputs.here == 'true' && steps.plan.outputs.count != '0' }}",
+    ]
+    assert fnmatch.fnmatch(own[0]["with"]["name"], pattern)
+    assert fnmatch.fnmatch(shard["with"]["name"].replace("${{ matrix.shard }}", "0"), pattern)
+    assert shard_folders([Path(own[0]["with"]["name"])]) == []
+    assert "plan" in jobs("official")["publish"]["needs"]
+
+
+def test_what_is_attested_is_named_by_the_number_of_its_artifact() -> None:
+    attest = jobs("official")["attest"]
+    (download,) = [step for step in attest["steps"] if "download-artifact" in step["uses"]]
+
+    assert set(download["with"]) == {"artifact-ids", "path"}
+    assert jobs("official")["publish"]["outputs"]["lists"] == "${{ steps.lists.outputs.artifact-id }}"
+    assert attest["if"] == "${{ !cancelled() && needs.publish.result != 'skipped' && needs.publish.outputs.lists != '' }}"
+    assert "environment" not in attest
 
 
 def test_the_bots_push_needs_no_trigger_since_the_same_run_builds_the_site() -> None:
@@ -244,3 +343,22 @@ def test_the_preview_artifact_holds_what_the_report_reads() -> None:
     assert upload["with"]["name"] == "preview"
     assert upload["with"]["path"] == "${{ runner.temp }}/preview/"
     assert workflow("report")["on"]["workflow_run"]["workflows"] == [workflow("preview")["name"]]
+
+
+READS_THE_REMOTE = ("make recorded", "pullrank recorded", "pullrank bot ")
+
+
+def test_whatever_asks_the_remote_has_a_token() -> None:
+    reading = [(name, job, step) for name in NAMES for job, step in steps(name) if _asks_the_remote(step.get("run", ""))]
+    without = [
+        f"{name}/{job}: {step['name']}" for name, job, step in reading
+        if (step.get("env") or {}).get("GITHUB_TOKEN") != "${{ github.token }}"
+    ]  # fmt: skip
+
+    assert len(reading) >= 15
+    # It plays strangers' agents; what it reads is on the disk already.
+    assert without == ["preview/preview: Preview"]
+
+
+def _asks_the_remote(script: str) -> bool:
+    return any(words in script for words in READS_THE_REMOTE)

@@ -1,0 +1,169 @@
+"""`.ci/engine` beside an engine that runs: it is known by its pid file alone, and nobody else is signalled or forgotten."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ENGINE = Path(__file__).parents[1] / ".ci" / "engine"
+# Commands that .ci/engine looks for; docker answers as the files beside it say, and dockerd writes down how it was started.
+THERE = ("debootstrap", "runsc", "chromium", "node", "npm", "docker-registry", "gcc", "apt-get", "pkill")
+DOCKER = '#!/bin/sh\n[ "$1" = image ] || [ -e "{room}/answers" ]\n'
+DOCKERD = '#!/bin/sh\necho "$@" > "{room}/started"\ntouch "{room}/answers"\n'
+
+
+class Room:
+    """Folders in place of /etc/docker and /var/run, and commands in place of the machine's."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.processes: list[subprocess.Popen[bytes]] = []
+        for name in ("bin", "etc", "run"):
+            (place / name).mkdir()
+        for name in THERE:
+            self.command(name, "#!/bin/sh\n")
+        self.command("docker", DOCKER.format(room=place))
+        self.command("dockerd", DOCKERD.format(room=place))
+
+    def command(self, name: str, text: str) -> None:
+        (self.place / "bin" / name).write_text(text)
+        (self.place / "bin" / name).chmod(0o755)
+
+    def process(self, name: str) -> tuple[int, Path]:
+        """A living process whose program has that name, and where it writes the signals it was sent."""
+        log = self.place / f"{len(self.processes)}.signals"
+        shell = log.with_suffix("") / name
+        shell.parent.mkdir()
+        shutil.copy("/bin/sh", shell)
+        script = f'trap "echo HUP >> {log}" HUP; touch {log}; while :; do sleep 0.1; done'
+        # A shell cannot trap what was ignored when it began, as SIGHUP is below nohup.
+        deaf = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        try:
+            self.processes.append(subprocess.Popen([shell, "-c", script]))
+        finally:
+            signal.signal(signal.SIGHUP, deaf)
+        until = time.monotonic() + 60
+        while not log.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        return self.processes[-1].pid, log
+
+    def answers(self) -> None:
+        (self.place / "answers").touch()
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        names = {"PATH": f"{self.place}/bin:{os.environ['PATH']}"}
+        names |= {"ENGINE_ETC": str(self.place / "etc"), "ENGINE_RUN": str(self.place / "run")}
+        return subprocess.run(
+            ["bash", str(ENGINE)], env=os.environ | names, capture_output=True, text=True, check=False, timeout=120
+        )
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    made = Room(tmp_path)
+    yield made
+    for process in made.processes:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def signals(log: Path, *, wanted: bool) -> str:
+    """What was sent; a signal may take a moment to be dealt with."""
+    until = time.monotonic() + (60 if wanted else 0.5)
+    while time.monotonic() < until and not (wanted and log.read_text()):
+        time.sleep(0.05)
+    return log.read_text()
+
+
+def test_the_engine_of_the_pid_file_reads_its_settings_again_and_no_namesake_does(room: Room) -> None:
+    (number, log), (_, namesake) = room.process("dockerd"), room.process("dockerd")
+    (room.place / "run" / "docker.pid").write_text(str(number))
+    (room.place / "etc" / "daemon.json").write_text('{"debug": true}')
+    room.answers()
+
+    done = room.run()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert signals(log, wanted=True) == "HUP\n"
+    assert signals(namesake, wanted=False) == ""
+    settings = json.loads((room.place / "etc" / "daemon.json").read_text())
+    assert (settings["debug"], settings["runtimes"]["runsc"]["path"]) == (True, "/usr/bin/runsc")
+    assert not (room.place / "started").exists()
+
+
+def test_a_gvisor_that_takes_no_profile_is_told_to(room: Room) -> None:
+    number, log = room.process("dockerd")
+    (room.place / "run" / "docker.pid").write_text(str(number))
+    before = {"runtimes": {"runsc": {"path": "/opt/runsc", "runtimeArgs": ["--network=none"]}}}
+    (room.place / "etc" / "daemon.json").write_text(json.dumps(before))
+    room.answers()
+
+    assert room.run().returncode == 0
+    assert signals(log, wanted=True) == "HUP\n"
+    settings = json.loads((room.place / "etc" / "daemon.json").read_text())
+    assert settings["runtimes"]["runsc"] == {"path": "/opt/runsc", "runtimeArgs": ["--network=none", "--oci-seccomp"]}
+
+
+def test_a_pid_file_elsewhere_is_the_one_that_the_settings_name(room: Room) -> None:
+    number, log = room.process("dockerd")
+    (room.place / "elsewhere.pid").write_text(f"{number}\n")
+    (room.place / "etc" / "daemon.json").write_text(json.dumps({"pidfile": str(room.place / "elsewhere.pid")}))
+    room.answers()
+
+    assert room.run().returncode == 0
+    assert signals(log, wanted=True) == "HUP\n"
+
+
+def test_an_engine_without_a_pid_file_is_left_to_its_owner(room: Room) -> None:
+    _, log = room.process("dockerd")
+    room.answers()
+
+    done = room.run()
+
+    assert done.returncode == 1
+    assert "no pid file says which process it is; restart it" in done.stdout
+    assert signals(log, wanted=False) == ""
+
+
+def test_a_pid_file_of_nobody_is_removed_and_an_engine_started(room: Room) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (room.place / "run" / "docker.pid").write_text(str(ended.pid))
+
+    done = room.run()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (room.place / "run" / "docker.pid").exists()
+    assert (room.place / "started").read_text() == f"--pidfile {room.place}/run/docker.pid\n"
+
+
+def test_a_pid_file_that_names_another_living_process_stays(room: Room) -> None:
+    number, log = room.process("bystander")
+    (room.place / "run" / "docker.pid").write_text(str(number))
+
+    done = room.run()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (room.place / "run" / "docker.pid").read_text() == str(number)
+    assert (room.place / "started").read_text() == f"--pidfile {room.place}/run/docker-ci.pid\n"
+    assert signals(log, wanted=False) == ""
+
+
+def test_an_engine_that_is_still_starting_is_waited_for(room: Room) -> None:
+    number, log = room.process("dockerd")
+    (room.place / "run" / "docker.pid").write_text(str(number))
+    (room.place / "etc" / "daemon.json").write_text('{"runtimes": {"runsc": {"runtimeArgs": ["--oci-seccomp"]}}}')
+    room.command("sleep", f'#!/bin/sh\ntouch "{room.place}/answers"\n')
+
+    done = room.run()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Waiting for the container engine" in done.stdout
+    assert not (room.place / "started").exists()
+    assert signals(log, wanted=False) == ""

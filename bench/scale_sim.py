@@ -15,10 +15,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from leaderboard.shards import Capacity, minutes, pack
+from leaderboard.shards import REPLAY_SHARE, Capacity, minutes, pack
 
 AGENTS = (100, 1_000, 10_000, 100_000)
 MACHINES = (20, 40, 60)
+TRACE_BYTES = 87_000.0
+PUBLISHERS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,8 @@ class Cold:
     """Minutes of the longest shard."""
     minutes: dict[int, float]
     """Machines side by side to minutes until everything is recorded."""
+    replay: float
+    """Minutes of replay that the longest publish is expected to have, on GitHub's four processors."""
     planning: float
     """Seconds it took here to pack the first round."""
 
@@ -57,21 +61,22 @@ def simulate(seconds: dict[str, list[float]], agents: int, chance: random.Random
     left = [chance.choice(seconds[task]) * chance.uniform(0.7, 1.3) for _ in range(agents) for task in seconds]
     evaluations = len(left)
     total = dict.fromkeys(MACHINES, 0.0)
-    rounds, shards, balance, longest, planning = 0, 0, 1.0, 0.0, 0.0
+    rounds, shards, balance, longest, planning, replay = 0, 0, 1.0, 0.0, 0.0, 0.0
     while left:
         begun = time.perf_counter()
-        packing = pack(left, Capacity())
+        packing = pack(left, Capacity(), [TRACE_BYTES] * len(left))
         planning = planning or time.perf_counter() - begun
         rounds += 1
         shards = shards or len(packing.shards)
         balance = max(balance, packing.balance)
         longest = max(longest, max(packing.loads) / 60)
+        replay = max(replay, REPLAY_SHARE * sum(packing.loads) / PUBLISHERS / 60)
         for machines in MACHINES:
             total[machines] += minutes(packing, machines)
         left = [left[index] for index in packing.left]
     return Cold(
         agents=agents, evaluations=evaluations, rounds=rounds, shards=shards, balance=balance, longest=longest,
-        minutes=total, planning=planning,
+        minutes=total, replay=replay, planning=planning,
     )  # fmt: skip
 
 
@@ -82,14 +87,14 @@ def main() -> None:
     for task, values in seconds.items():
         print(f"{task}: {len(values)} evaluations, mean {statistics.fmean(values):.1f} s, longest {max(values):.1f} s")
     print(f"mean over tasks: {statistics.fmean(statistics.fmean(values) for values in seconds.values()):.2f} s")
-    columns = ("agents", "evaluations", "rounds", "shards", "max/mean", "longest shard")
+    columns = ("agents", "evaluations", "rounds", "shards", "max/mean", "longest shard", "replay")
     table = Table(*columns, *(f"{machines} machines" for machines in MACHINES), "pack")
     for agents in AGENTS:
         cold = simulate(seconds, agents, random.Random(agents))
         hours = [f"{value / 60:,.1f} h" if value >= 90 else f"{value:,.0f} min" for value in cold.minutes.values()]
         table.add_row(
             f"{agents:,}", f"{cold.evaluations:,}", str(cold.rounds), str(cold.shards), f"{cold.balance:.3f}",
-            f"{cold.longest:.1f} min", *hours, f"{cold.planning:.2f} s",
+            f"{cold.longest:.1f} min", f"{cold.replay:.0f} min", *hours, f"{cold.planning:.2f} s",
         )  # fmt: skip
     console.print(table)
 

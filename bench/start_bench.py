@@ -1,5 +1,7 @@
-"""From the command's start to the result file, against a bare loop that writes the same returns."""
+"""How long the command takes to start: against a bare interpreter, and until a result is written against a bare loop."""
 
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -29,8 +31,41 @@ def _seconds(command: list[str]) -> float:
     return time.perf_counter() - begun
 
 
+_BARE_STARTS = {"python": "pass", "imports": "import pydantic.main, typer.main"}
+_VERBS = {
+    "--help": ["--help"],
+    "--version": ["--version"],
+    "check": ["check", "example_agents/cartpole-angle-rule"],
+    "rank": ["rank", "--json"],
+    "plan": ["plan", "--json", "--sandbox", "process"],
+}
+
+
+def _processor_seconds(command: list[str], folder: str) -> float:
+    """User and system seconds of a process and its children; the wall says more of what else the machine does."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def starts(count: int = 5) -> dict[str, dict[str, float]]:
+    """Processor time of verbs on the board here, as ratios to that of bare programs of the same round."""
+    ratios: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as empty:
+        for _ in range(count):
+            bare = {name: _processor_seconds([sys.executable, "-c", code], empty) for name, code in _BARE_STARTS.items()}
+            rounds = _VERBS | {"new": ["new", f"{empty}/agent"]}
+            for verb, words in rounds.items():
+                seconds = _processor_seconds([sys.executable, "-m", "scripts.cli", *words], ".")
+                for name, least in bare.items():
+                    ratios.setdefault(f"start of {verb} / bare {name}", []).append(seconds / least)
+            shutil.rmtree(f"{empty}/agent")
+    return {name: {"median": statistics.median(each), "min": min(each), "max": max(each)} for name, each in ratios.items()}
+
+
 def run(count: int = 5) -> dict[str, dict[str, float]]:
-    """Wall seconds that `pullrank evaluate` on one task takes beyond the bare program."""
+    """Wall seconds that `pullrank evaluate` on one task takes beyond the bare program; then what `starts` gives."""
     beyond = []
     agent = str(Path("example_agents/cartpole-angle-rule"))
     for _ in range(count):
@@ -39,4 +74,9 @@ def run(count: int = 5) -> dict[str, dict[str, float]]:
             command = [sys.executable, "-m", "scripts.cli", "evaluate", agent, "--task", "CartPole-v1", "--again"]
             beyond.append(_seconds([*command, "--out", f"{name}/results"]) - bare)
     figure = {"median": statistics.median(beyond), "min": min(beyond), "max": max(beyond)}
-    return {"cold start beyond bare, seconds": figure}
+    return {"cold start beyond bare, seconds": figure} | starts(count)
+
+
+if __name__ == "__main__":
+    for name, figures in starts().items():
+        print(f"{name}: {figures['median']:.1f} ({figures['min']:.1f} to {figures['max']:.1f})")

@@ -4,8 +4,8 @@
 export const LONGEST = 8000;
 const LINE = 60;
 const TEXT = 2000;
-const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-'";
-const LOGIN_RULE = "a GitHub login: letters, digits and single hyphens, at most 39 characters";
+const NAME_RULE = "1 to 40 lower-case letters, digits, '.', '_' or '-', not ending in .json, .html, .md, .svg or .xml";
+const LOGIN_RULE = "a GitHub login: letters, digits, inner hyphens and '_', at most 39 characters";
 /** What the file of an agent must define, by its adapter; scripts/commands/check.py has the same. */
 const DEFINES = {
   "": ["Agent", "defines no class Agent; write 'class Agent' with a method act(self, observation)"],

@@ -1,7 +1,6 @@
 """The process sandbox and its control group: limits where they are granted, and nothing left behind."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -96,29 +95,26 @@ def test_faults_of_the_agent_are_verdicts_here_too(body: str, verdict: Verdict, 
     assert outcome.result.message
 
 
-def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path) -> None:
-    before = groups()
+def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the groups made here are looked for: other tests and other processes make some of their own meanwhile."""
+    created: list[Group] = []
+    create = Group.create
+
+    def remembered(limits: Limits, root: Path, name: str) -> Group | None:
+        group = create(limits, root, name)
+        if group is not None:
+            created.append(group)
+        return group
+
+    monkeypatch.setattr(Group, "create", remembered)
 
     result = evaluated(ANGLE_RULE, TASK).result
 
     assert result.verdict is Verdict.OK
     assert result.cost.cpu_seconds is None or 0 < result.cost.cpu_seconds < 60
     assert result.cost.wall_seconds > 0
-    assert still_there(groups() - before) == []
-
-
-def groups() -> set[Path]:
-    """Which there are; a walk goes on where another test's group ends meanwhile, a glob does not."""
-    found = os.walk("/sys/fs/cgroup")
-    return {Path(place) / name for place, names, _ in found for name in names if name.startswith("pullrank-")}
-
-
-def still_there(found: set[Path]) -> list[Path]:
-    """Those that stay; another process on this machine may just be using some of them."""
-    until = time.monotonic() + 60
-    while any(path.exists() for path in found) and time.monotonic() < until:
-        time.sleep(0.1)
-    return [path for path in found if path.exists()]
+    assert len(created) == 1 or result.cost.cpu_seconds is None  # where the kernel grants none there is nothing to leave
+    assert [place for group in created for place in group.places.values() if place.exists()] == []
 
 
 def test_the_agents_environment_is_clean() -> None:

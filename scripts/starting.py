@@ -14,7 +14,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 # What stands in the templates where the new agent's own words go.
 _SCHEMA, _NAME, _TASKS = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"
 _IMAGE = "your-login/your-agent"
-_BUDGET, _LAST = "TRAINING_STEPS = 30_000\n", "EVALUATION_EPISODES = 100\n"
 _ARENA = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3", "evaluator.environments.quarto")
 _CONNECT_FOUR = "pettingzoo.classic.connect_four_v3"
 _ACTION = "ACTION = 0\n"
@@ -173,9 +172,6 @@ class Start:
         schema = os.path.relpath(self.root / "site/pages/schemas/submission.json", self.folder.resolve())
         ids = "all" if self.all_tasks else "[" + ", ".join(quoted(task.id) for task in self.tasks) + "]"
         words = {_SCHEMA: schema, _NAME: f"name: {quoted(self.name)}\n", _TASKS: f"tasks: {ids}\n", _IMAGE: self._image()}
-        rules = self.tasks[0].script
-        if rules is not None:
-            words |= {_BUDGET: f"TRAINING_STEPS = {rules.steps // 2}\n", _LAST: f"EVALUATION_EPISODES = {rules.last}\n"}
         if self.template.adapter in _MODELS:
             words[_ENVIRONMENT] = f"ENVIRONMENT = {json.dumps(self.tasks[0].env_id)}\n"
         if self.template.adapter in _CONSTANT:

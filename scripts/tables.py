@@ -45,9 +45,13 @@ def remarks(task: Task, result: Result) -> Iterator[str]:
         return
     counted = record.counted(rules)
     mean = sum(counted.returns) / len(counted.returns)
-    lost = sum(number >= counted.first for number in record.unfinished) + counted.lengths.count(0)
+    end = counted.first + rules.last
+    missing = max(0, end - len(record.returns))
+    lost = sum(counted.first <= number < end for number in record.unfinished) + missing
+    if missing == rules.last:
+        yield "it ended before its training steps did, and only episodes begun after them count: train until they are over"
     if record.exhausted:
-        yield f"the budget of {rules.steps:,} steps was used up; what was played within it counts"
+        yield f"it asked for more when the run had ended, after {record.steps:,} of {rules.steps:,} steps"
     if lost:
         yield f"{lost} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
     if record.claimed is not None and is_other_claim(record.claimed, mean, digits(task)):

@@ -36,6 +36,11 @@ class Offer:
     seed_of: Callable[[int], str]
     """The environment's seed of each episode, by the order of starting."""
 
+    @property
+    def training_steps(self) -> int:
+        """Steps before the episodes that count; `open_world` has seen that the task has a time limit and leaves some."""
+        return self.rules.training_steps(self.world.time_limit or NEVER)
+
 
 class Desk:
     """Answers a script's frames. Nothing that the other side writes is believed; nonsense is a fault."""
@@ -50,7 +55,10 @@ class Desk:
         self._told: dict[int, Told] = {}
         self._begun = 0
         self._opened = 0
-        self._idle = 0
+        self._looks = 0
+        self._training_steps = offer.training_steps
+        self._counts_from: int | None = None
+        self._counted_ended = 0
         self._seen = [(np.dtype(leaf.dtype), leaf.nbytes) for leaf in self._encoder.leaves]
         self._least, self._greatest = _range(offer.world.action_space)
         self._one: Place | None = None
@@ -80,6 +88,8 @@ class Desk:
             FaultError: it is not one that the remote environment sends.
         """
         if op == wire.Op.STEP and len(body) == ONE and self._one is not None and body[:-8] == self._one_head:
+            if self._is_over(1):
+                return self._over()
             (action,) = wire.INTEGER.unpack_from(body, ONE - 8)
             if self._least <= action <= self._greatest:
                 return self._step_one(self._one, action, [bytes(body[-8:])])
@@ -117,7 +127,7 @@ class Desk:
 
     def _reset(self, count: int, body: memoryview) -> bytes:
         handles = self._handles(count, body, wire.COUNT.size + wire.padded(4 * count))
-        if self._is_over():
+        if not self._may_begin():
             return self._over()
         observations = [self._start(self._places[handle]) for handle in handles]
         seen = self._encoder.encode(observations)
@@ -126,15 +136,35 @@ class Desk:
             self._places[handle].live = self._open([leaf[row] for leaf in rows])
         return wire.frame(wire.Op.BEGUN, *_padded(seen))
 
-    def _is_over(self) -> bool:
-        """Whether no episode may begin any more. One that is left without a step costs a step: looking is not free."""
-        return self.steps + self._idle >= self._offer.rules.steps or self._begun >= EPISODES - ENVIRONMENTS
+    def _is_over(self, more: int) -> bool:
+        """Whether the run has ended: all episodes that count have, or so many steps more are not left."""
+        return self._counted_ended >= self._offer.rules.last or self.steps + more > self._offer.rules.steps
+
+    def _may_begin(self) -> bool:
+        """Whether another episode may begin. None does after those that count: it would only take steps from them."""
+        return (
+            self._begun - self.counts_from < self._offer.rules.last
+            and max(self.steps + 1, self._looks) <= self._offer.rules.steps
+            and self._begun < EPISODES - ENVIRONMENTS
+        )
 
     def _over(self) -> bytes:
         self.exhausted = True
+        rules = self._offer.rules
+        if self._counted_ended >= rules.last:
+            return _refused(f"the {rules.last:,} episodes that count have ended, and so has the run", over=True)
+        if self._begun - self.counts_from >= rules.last:
+            return _refused(
+                f"the {rules.last:,} episodes that count have begun; no other may, play them to their ends", over=True
+            )
         many = self._begun >= EPISODES - ENVIRONMENTS
-        budget = f"{self._begun:,} episodes" if many else f"{self._offer.rules.steps:,} steps"
+        budget = f"{self._begun:,} episodes" if many else f"{rules.steps:,} steps"
         return _refused(f"the budget of {budget} is used up; what was played until now counts", over=True)
+
+    @property
+    def counts_from(self) -> int:
+        """Number of the first episode begun after the training steps; of all episodes while none was."""
+        return self._begun if self._counts_from is None else self._counts_from
 
     def _start(self, place: Place) -> Any:
         """Begin the next episode in a place; returns its first observation."""
@@ -145,6 +175,8 @@ class Desk:
             place.environment = self._world.make()
             place.step = place.environment.step
         place.limit = self._world.time_limit or NEVER
+        if self._counts_from is None and self.steps >= self._training_steps:
+            self._counts_from = self._begun
         self._begun += 1
         return self._world.start(place.environment, self._offer.seed_of(self._begun - 1))
 
@@ -155,14 +187,16 @@ class Desk:
 
     def _abandon(self, place: Place) -> None:
         if place.live is not None:
-            self._idle += not self._close(place, terminated=False, truncated=False).length
+            self._close(place, terminated=False, truncated=False)
 
-    def _close(self, place: Place, *, terminated: bool, truncated: bool) -> Told:
+    def _close(self, place: Place, *, terminated: bool, truncated: bool) -> None:
         assert place.live is not None
         told = place.live.close(terminated=terminated, truncated=truncated)
         self._told[told.index] = told
         place.live = None
-        return told
+        self._looks += not told.length
+        if self._counts_from is not None and 0 <= told.index - self._counts_from < self._offer.rules.last:
+            self._counted_ended += 1
 
     def _step(self, count: int, body: memoryview) -> bytes:
         actions_at = wire.COUNT.size + wire.padded(4 * count) + wire.padded(count)
@@ -172,11 +206,11 @@ class Desk:
             actions, arrays = self._decoder.decode(body[actions_at:], count)
         except IllegalActionError as error:
             raise FaultError(Verdict.PROTOCOL_ERROR, f"step: {error}") from error
+        if self._is_over(count - len(resets)) or (resets and not self._may_begin()):
+            return self._over()
         if count == 1 and not resets:
             self._one, self._one_head = places[0], self._head
             return self._step_one(places[0], actions[0], [array.tobytes() for array in arrays])
-        if resets and self._is_over():
-            return self._over()
         observations: list[Any] = []
         rewards = [0.0] * count
         ended: dict[int, tuple[bool, bool]] = {}

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.host.own import met, own_faults, parted
+from evaluator.host.places import NEVER
 from evaluator.host.record import Checksum
 from evaluator.host.sealed import open_result, open_trace
 from evaluator.host.secret import Secret
@@ -20,9 +21,9 @@ from evaluator.host.worlds import World
 from evaluator.model import canonical
 from evaluator.model.challenge import Task
 from evaluator.model.duel import Duel
-from evaluator.model.protocol import PROTOCOL
+from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
 from evaluator.model.result import Result, Wanted
-from evaluator.model.script import ENVIRONMENTS, ScriptRecord, ScriptRules
+from evaluator.model.script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.sealing import secret_hash
 from evaluator.model.trace import Trace
 from evaluator.model.verdict import Verdict
@@ -198,7 +199,7 @@ def _compare(result: Result, trace: Trace, world: World, secret: Secret | None) 
         return
     seeds = result.seeds
     if script and world.task.script:
-        yield from _recount(result, script, world.task.script)
+        yield from _recount(result, script, world)
         seeds = _seeds(result, secret, len(lengths)) or ()
     left = frozenset(script.unfinished) if script else frozenset()
     actions = checked_actions(trace, world)
@@ -216,14 +217,37 @@ def _compare(result: Result, trace: Trace, world: World, secret: Secret | None) 
             yield f"episode {index} meets other observations or rewards"
 
 
-def _recount(result: Result, script: ScriptRecord, rules: ScriptRules) -> Iterator[str]:
-    """Whether the episodes that count are the right ones, and were all begun within the budget."""
+def _recount(result: Result, script: ScriptRecord, world: World) -> Iterator[str]:
+    """Whether the episodes that count are the right ones, and the steps within the budget."""
+    rules = world.task.script
+    assert rules is not None
+    if (script.counts_from is None) != (result.protocol < COUNTS_AFTER_TRAINING):
+        yield "the script's record does not say where its episodes begin to count, as its protocol does"
+        return
     counted = script.counted(rules)
     if (counted.returns, counted.lengths) != (result.returns, result.lengths):
-        yield "the episodes that count are not the last ones of the script"
-    # Whatever is begun may be finished: beyond the budget are only steps of episodes that were alive at its end.
-    if script.steps - sum(sorted(script.lengths)[-ENVIRONMENTS:]) >= rules.steps:
+        yield "the episodes that count are not those that the rules name"
+    if script.counts_from is None:
+        # Under protocol 1 whatever was begun could be finished: beyond the budget are only steps of episodes then alive.
+        if script.steps - sum(sorted(script.lengths)[-ENVIRONMENTS:]) >= rules.steps:
+            yield f"the script took more than the {rules.steps} steps that it had"
+        return
+    if script.steps > rules.steps:
         yield f"the script took more than the {rules.steps} steps that it had"
+    if not _may_count_from(script, script.counts_from, rules.training_steps(world.time_limit or NEVER)):
+        yield f"episode {script.counts_from} is not the first that was begun after the training steps"
+
+
+def _may_count_from(script: ScriptRecord, first: int, training_steps: int) -> bool:
+    """Whether an episode can be the first begun after the training steps.
+
+    How the steps of environments that were open at once followed each other is not recorded, but before an episode is begun
+    no step of it or of a later one was taken, and of earlier ones at most those that were still open had steps left.
+    """
+    if first < len(script.lengths) and sum(script.lengths[:first]) < training_steps:
+        return False
+    before = script.lengths[: max(0, first - 1)]  # of the episode before it, begun when the training steps were not over
+    return first == 0 or sum(before) - sum(sorted(before)[-(ENVIRONMENTS - 1) :]) < training_steps
 
 
 def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]:

@@ -107,6 +107,7 @@ class _Ending:
             returns=tuple(episode.total for episode in served.episodes),
             lengths=tuple(episode.length for episode in served.episodes),
             unfinished=tuple(episode.index for episode in served.episodes if not episode.finished),
+            counts_from=served.counts_from,
             notices=served.notices,
         )
         return Performance(

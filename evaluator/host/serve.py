@@ -46,8 +46,10 @@ class Served:
     """In the order of starting."""
     steps: int
     """Environment steps of all of them."""
+    counts_from: int
+    """Number of the first episode begun after the training steps; of all episodes if none was."""
     exhausted: bool
-    """Whether it asked for an episode beyond its budget."""
+    """Whether it asked for more after all that counts had ended, or than its budget holds."""
     clipped: int
     """Numbers of float actions that were clipped to the space."""
     notices: tuple[str, ...]
@@ -118,7 +120,10 @@ def serve(service: Service, stream: Stream) -> Outcome:
     except HangupError:
         hung_up = True
     episodes = desk.finish()
-    served = Served(episodes=episodes, steps=desk.steps, exhausted=desk.exhausted, clipped=desk.clipped, notices=notices)
+    served = Served(
+        episodes=episodes, steps=desk.steps, counts_from=desk.counts_from, exhausted=desk.exhausted,
+        clipped=desk.clipped, notices=notices,
+    )  # fmt: skip
     return Outcome(served=served, exit_code=exit_code, fault=fault, hung_up=hung_up)
 
 
@@ -152,6 +157,8 @@ def _greet(service: Service, stream: Stream) -> None:
         "max_episode_steps": world.time_limit,
         "kwargs": world.task.kwargs,
         "seed": service.agent_seed,
+        "training_steps": service.offer.training_steps,
+        "evaluation_episodes": service.offer.rules.last,
     }
     deadline = time.monotonic() + service.limits.start_seconds
     stream.send(wire.frame(wire.Op.HELLO, canonical(hello)), deadline)

@@ -1,6 +1,6 @@
 """The number of the rules by which agents are measured."""
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Part of every key and of the runtime digest: raising it makes every recorded result stale, and is the only thing in the
 evaluator's own code that does.
 
@@ -12,3 +12,6 @@ words, speed, limits, pages and messages change. Whoever raises it records the c
 
 Several changes that come together raise it once. Results of an earlier number are replayed by the rules of that number.
 """
+
+COUNTS_AFTER_TRAINING = 2
+"""From this number on the episodes of a script that count are the first begun after its training steps; before, the last."""

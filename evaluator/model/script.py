@@ -21,13 +21,26 @@ class ScriptRules(Frozen):
     steps: int = Field(default=100_000, ge=1, le=50_000_000)
     """Environment steps that a script may take, training and evaluation together."""
     last: int = Field(default=100, ge=1, le=10_000)
-    """Episodes that count: the last ones started within the budget."""
+    """Episodes that count: the first ones begun after the training steps, of which each can be played to its end."""
     worst: float
-    """What an abandoned episode counts: the task's worst return, else resetting away from bad starts would pay."""
+    """What an unfinished or missing episode counts: the task's worst return, else leaving bad episodes would pay."""
     window: int = Field(default=20, ge=1, le=1000)
     """Episodes whose mean is a point of the learning curve."""
     self_reported: bool = False
     """Whether a score that the referee did not measure is listed, apart and never ranked."""
+
+    def training_steps(self, limit: int) -> int:
+        """Environment steps before the episodes that count: the budget without `last` episodes of `limit` steps each.
+
+        Raises:
+            ValueError: nothing is left to train with.
+        """
+        if (steps := self.steps - self.last * limit) <= 0:
+            raise ValueError(
+                f"script: {self.last} episodes of at most {limit} steps may take {self.last * limit:,} steps, and "
+                f"steps is {self.steps:,}; raise steps, or lower last or max_episode_steps"
+            )
+        return steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +70,9 @@ class ScriptRecord(Frozen):
     """Steps of every episode."""
     unfinished: tuple[int, ...] = Field(default=(), max_length=EPISODES)
     """Numbers of the episodes that did not come to their end."""
+    counts_from: int | None = Field(default=None, ge=0, le=EPISODES)
+    """Number of the first episode begun after the training steps, of all episodes if none was; null in records of
+    protocol 1, in which the last episodes that were started counted."""
     notices: tuple[Notice, ...] = Field(default=(), max_length=NOTICES)
     """What the script asked for and did not get, each once."""
 
@@ -66,6 +82,8 @@ class ScriptRecord(Frozen):
             raise ValueError("a script's record has as many returns as lengths")
         if list(self.unfinished) != sorted({n for n in self.unfinished if 0 <= n < len(self.returns)}):
             raise ValueError("a script's record names unfinished episodes in order, each once, and none that is not there")
+        if self.counts_from is not None and self.counts_from > len(self.returns):
+            raise ValueError("a script's record counts from an episode that is not there")
         return self
 
     @property
@@ -80,21 +98,22 @@ class ScriptRecord(Frozen):
         return number - 1 if number and number - 1 in self.unfinished and not self.lengths[-1] else number
 
     def first(self, last: int) -> int:
-        """The number of the first of the `last` episodes."""
-        return max(0, self._started - last)
+        """The number of the first of the `last` episodes that count."""
+        return max(0, self._started - last) if self.counts_from is None else self.counts_from
 
     def counted(self, rules: ScriptRules) -> Counted:
-        """The last episodes that were started; an abandoned one, and each that is missing, counts the worst return.
+        """The first `last` episodes begun after the training steps; an unfinished or missing one counts the worst return.
 
-        Loops end with a reset: where not one step was taken in the very last episode, it was never played.
+        In records of protocol 1 they are the last that were started. Loops end with a reset: where not one step was taken in
+        the very last episode, it was never played.
         """
         unfinished = set(self.unfinished)
-        started = self._started
         first = self.first(rules.last)
-        missing = rules.last - (started - first)
-        played = [rules.worst if i in unfinished else self.returns[i] for i in range(first, started)]
+        end = self._started if self.counts_from is None else min(len(self.returns), first + rules.last)
+        missing = rules.last - (end - first)
+        played = [rules.worst if i in unfinished else self.returns[i] for i in range(first, end)]
         return Counted(
             first=first,
             returns=(*played, *[rules.worst] * missing),
-            lengths=(*self.lengths[first:started], *[0] * missing),
+            lengths=(*self.lengths[first:end], *[0] * missing),
         )

@@ -28,7 +28,7 @@ _CUT = "an earlier question to the referee was interrupted, so its answer cannot
 
 
 class BudgetOver(RuntimeError):  # noqa: N818  (scripts meet it by this name; it is no error of theirs)
-    """The step budget is used up; what was played until now counts."""
+    """The run is over, or no other episode may begin; what was played until now counts."""
 
 
 class Link:

@@ -18,9 +18,8 @@ Step = tuple[Any, Any, Any, Any, dict[str, Any]]
 class RemoteVectorEnv(VectorEnv):
     """Many environments at the referee.
 
-    Where the budget is over, those whose episodes have ended rest, rewards 0, and the others are stepped on to their ends;
-    only then `BudgetOver` is raised. In DISABLED mode ended ones rest too, until they are reset. So no episode need be left
-    in the middle.
+    Where no episode may begin any more, those whose episodes have ended rest, rewards 0, and the others are stepped on; when
+    the run has ended, `BudgetOver` is raised. In DISABLED mode ended ones rest too, until they are reset.
     """
 
     _handles: Sequence[int] = ()
@@ -107,7 +106,7 @@ class RemoteVectorEnv(VectorEnv):
         return _copied(self._seen), rewards, terminated, truncated, info
 
     def _renew(self, mask: Any) -> None:
-        """Begin new episodes in the masked places; where the budget is over they rest instead."""
+        """Begin new episodes in the masked places; where none may begin any more they rest instead."""
         chosen = np.flatnonzero(mask)
         try:
             fresh = self._link.reset([self._handles[row] for row in chosen.tolist()])

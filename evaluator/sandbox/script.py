@@ -48,6 +48,8 @@ def _run(path: Path, folder: Path, hello: dict[str, Any]) -> int:
     """The script's exit code, as its shell would see it."""
     sys.argv = [path.name, hello["env_id"].rpartition(":")[2]]
     os.environ["PULLRANK_TASK"] = hello["task_id"]
+    os.environ["PULLRANK_TRAINING_STEPS"] = str(hello["training_steps"])
+    os.environ["PULLRANK_EVALUATION_EPISODES"] = str(hello["evaluation_episodes"])
     sys.path[0] = str(path.parent)
     if str(folder) not in sys.path:
         sys.path.insert(1, str(folder))

@@ -1,15 +1,19 @@
 """A small DQN in numpy: `python -u submission.py CartPole-v1` trains, evaluates and prints its score."""
 
 import json
+import os
 import sys
 
 import gymnasium as gym
 import numpy as np
 from network import Network
 
-TRAINING_STEPS = 15_000
+# The board says how much of its budget is for training, and how many episodes count after that.
+TRAINING_STEPS = int(os.environ.get("PULLRANK_TRAINING_STEPS", "35000"))
+EVALUATION_EPISODES = int(os.environ.get("PULLRANK_EVALUATION_EPISODES", "50"))
 LANES = 8
-EVALUATION_EPISODES = 50
+# More do not help this network; and new episodes of a vector that stops just with the training steps would count.
+LEARNING_STEPS = min(15_000, (TRAINING_STEPS - 1) // LANES * LANES)
 BATCH, DISCOUNT = 64, 0.99
 
 
@@ -38,9 +42,9 @@ def train(name: str, rng: np.random.Generator) -> Network:
     width = envs.single_observation_space.shape[0]
     actions = int(envs.single_action_space.n)
     online, target = Network([width, 64, 64, actions], rng), Network([width, 64, 64, actions], rng)
-    memory = Memory(TRAINING_STEPS, width)
+    memory = Memory(LEARNING_STEPS, width)
     states, _ = envs.reset()
-    for step in range(0, TRAINING_STEPS, LANES):
+    for step in range(0, LEARNING_STEPS, LANES):
         chosen = online(states).argmax(axis=1)
         anywhere = rng.random(LANES) < max(0.02, 1 - step / 4000)
         chosen[anywhere] = rng.integers(actions, size=anywhere.sum())
@@ -66,23 +70,30 @@ def learn(online: Network, target: Network, drawn: tuple[np.ndarray, ...]) -> No
     online.step(states, actions, rewards + DISCOUNT * (1 - ends) * worth)
 
 
-def evaluate(name: str, network: Network) -> list[float]:
-    """Returns of the greedy policy, one episode after the other to its end."""
+def evaluate(name: str, network: Network, taken: int) -> list[float]:
+    """Returns of the greedy policy, one episode after the other to its end.
+
+    What is left of the training steps is used up first: an episode begun before they are over does not count.
+    """
     env = gym.make(name)
     returns = []
-    for _ in range(EVALUATION_EPISODES):
+    while len(returns) < EVALUATION_EPISODES:
         state, total, over = env.reset()[0], 0.0, False
+        counts = taken >= TRAINING_STEPS
         while not over:
             state, reward, terminated, truncated, _ = env.step(int(network(state[None]).argmax()))
-            total, over = total + float(reward), terminated or truncated
-        returns.append(total)
+            total, taken = total + float(reward), taken + 1
+            over = terminated or truncated or (taken == TRAINING_STEPS and not counts)
+        if counts:
+            returns.append(total)
     env.close()
     return returns
 
 
 def main() -> None:
     """Train, evaluate, and say what came of it in one line."""
-    returns = evaluate(sys.argv[1], train(sys.argv[1], np.random.default_rng(0)))
+    network = train(sys.argv[1], np.random.default_rng(0))
+    returns = evaluate(sys.argv[1], network, LEARNING_STEPS)
     print(json.dumps({"score": float(np.mean(returns)), "episodes": len(returns)}))
 
 

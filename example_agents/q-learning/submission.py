@@ -1,18 +1,20 @@
 """Q-learning with a table: `python -u submission.py FrozenLake-v1` trains, evaluates and prints its score."""
 
 import json
+import os
 import sys
 
 import gymnasium as gym
 import numpy as np
 
-TRAINING_STEPS = 40_000
-EVALUATION_EPISODES = 100
+# The board says how much of its budget is for training, and how many episodes count after that.
+TRAINING_STEPS = int(os.environ.get("PULLRANK_TRAINING_STEPS", "50000"))
+EVALUATION_EPISODES = int(os.environ.get("PULLRANK_EVALUATION_EPISODES", "100"))
 DISCOUNT = 0.99
 
 
 def explore(env: gym.Env, q: np.ndarray, rng: np.random.Generator, steps: int) -> None:
-    """Improve the table by what the best action in the best next state is worth."""
+    """Improve the table by what the best action in the next state is worth; stops after `steps`, be it in an episode."""
     visits = np.zeros_like(q)
     state, over = env.reset()[0], False
     for step in range(steps):
@@ -25,13 +27,10 @@ def explore(env: gym.Env, q: np.ndarray, rng: np.random.Generator, steps: int) -
         visits[state, action] += 1
         q[state, action] += (target - q[state, action]) / visits[state, action] ** 0.25
         state, over = after, terminated or truncated
-    while not over:  # an episode that is left in the middle counts as the worst
-        state, _, terminated, truncated, _ = env.step(int(q[state].argmax()))
-        over = terminated or truncated
 
 
 def evaluate(env: gym.Env, q: np.ndarray) -> list[float]:
-    """Returns of the greedy policy."""
+    """Returns of the greedy policy, each episode to its end: one that is left counts as the worst."""
     returns = []
     for _ in range(EVALUATION_EPISODES):
         state, total, over = env.reset()[0], 0.0, False

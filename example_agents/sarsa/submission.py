@@ -1,13 +1,15 @@
 """SARSA with a table: `python -u submission.py FrozenLake-v1` trains, evaluates and prints its score."""
 
 import json
+import os
 import sys
 
 import gymnasium as gym
 import numpy as np
 
-TRAINING_STEPS = 40_000
-EVALUATION_EPISODES = 100
+# The board says how much of its budget is for training, and how many episodes count after that.
+TRAINING_STEPS = int(os.environ.get("PULLRANK_TRAINING_STEPS", "50000"))
+EVALUATION_EPISODES = int(os.environ.get("PULLRANK_EVALUATION_EPISODES", "100"))
 DISCOUNT = 0.99
 
 
@@ -17,13 +19,13 @@ def choose(q: np.ndarray, state: int, epsilon: float, rng: np.random.Generator) 
 
 
 def explore(env: gym.Env, q: np.ndarray, rng: np.random.Generator, steps: int) -> None:
-    """Improve the table by what the action that really comes next is worth; episodes are played to their ends."""
+    """Improve the table by what the action that really comes next is worth; stops after `steps`, be it in an episode."""
     visits = np.zeros_like(q)
     taken = 0
     while taken < steps:
         state, over = env.reset()[0], False
         action = choose(q, state, 0.1 * (1 - taken / steps), rng)
-        while not over:
+        while not over and taken < steps:
             after, reward, terminated, truncated, _ = env.step(action)
             taken, over = taken + 1, terminated or truncated
             following = choose(q, after, max(0.0, 0.1 * (1 - taken / steps)), rng)
@@ -34,7 +36,7 @@ def explore(env: gym.Env, q: np.ndarray, rng: np.random.Generator, steps: int) -
 
 
 def evaluate(env: gym.Env, q: np.ndarray) -> list[float]:
-    """Returns of the greedy policy."""
+    """Returns of the greedy policy, each episode to its end: one that is left counts as the worst."""
     returns = []
     for _ in range(EVALUATION_EPISODES):
         state, total, over = env.reset()[0], 0.0, False

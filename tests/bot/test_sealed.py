@@ -52,7 +52,7 @@ seeds: sealed
 sealed: {{secret_sha256: {SECRET.sha256}, decimals: 0}}
 tasks:
   - {{id: CartPole-v1, episodes: 3}}
-  - {{id: FrozenLake-v1, script: {{steps: 200, last: 3, worst: 0}}}}
+  - {{id: FrozenLake-v1, script: {{steps: 400, last: 3, worst: 0}}}}
 """.encode()
 OPENED = CHALLENGE[: CHALLENGE.index(b"seeds")] + CHALLENGE[CHALLENGE.index(b"tasks") :]
 # Writes what it sees wherever it can: to its log, into the time it takes, and into the number of its steps. The colons keep

@@ -13,7 +13,7 @@ from evaluator.model.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script
 
 pytestmark = pytest.mark.docker
-HONEST = 'print("training")\nprint(json.dumps({"score": sum(play(gym.make(sys.argv[1]), 12)) / 12}))'
+HONEST = 'print("training")\nprint(json.dumps({"score": sum(play(train(gym.make(sys.argv[1])), 10)) / 10}))'
 SOCKET = """
 import os, stat, struct
 env = gym.make(sys.argv[1])
@@ -47,7 +47,7 @@ def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: Chosen) -
 
 
 def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: Chosen) -> None:
-    """The host's function sees the recorded episodes, the last ones; what the script claims is nothing to it."""
+    """The host's function sees the recorded episodes that count; what the script claims is nothing to it."""
     here = "tests.evaluator.own_functions"
     metrics = [
         {"name": "own", "kind": f"{here}:replayed_return", "direction": "higher"},

@@ -31,7 +31,7 @@ seeds: sealed
 sealed: {{secret_sha256: {SECRET.sha256}, decimals: 0}}
 tasks:
   - {{id: CartPole-v1, episodes: 3}}
-  - {{id: lake, env: FrozenLake-v1, script: {{steps: 200, last: 3, worst: 0}}}}
+  - {{id: lake, env: FrozenLake-v1, script: {{steps: 400, last: 3, worst: 0}}}}
 """
 # Each tells what it sees wherever it can; the script tells the secret's name, too, if it finds it. The colons keep the word
 # from coming up by chance, as four letters do in Base64.

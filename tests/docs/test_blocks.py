@@ -90,7 +90,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     document: dict[str, Any] = yaml.safe_load((ROOT / "challenge.yml").read_bytes())
     for task in document["tasks"]:
         small = {"matches": 2} if "game" in task else {"episodes": 2, "max_episode_steps": 20}
-        task.update({"script": {"steps": 500, "last": 2, "worst": -1}} if "script" in task else small)
+        task.update({"script": {"steps": 1500, "last": 2, "worst": -1}} if "script" in task else small)
         task.pop("bounds", None)
     (root / "challenge.yml").write_text(yaml.safe_dump(document, sort_keys=False))
     shutil.copytree(ROOT / "site", root / "site")

@@ -12,7 +12,8 @@ from evaluator.host.folder import read_folder
 from evaluator.host.load import read_challenge
 from evaluator.host.replay import Standing, parse_trace, verify
 from evaluator.host.scripted import ClaimFault, claimed
-from evaluator.host.worlds import open_world
+from evaluator.host.seeds import episode_seeds
+from evaluator.host.worlds import WorldError, open_world
 from evaluator.model.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.result import Result, sealed
 from evaluator.model.script import ScriptRecord, ScriptRules
@@ -24,14 +25,17 @@ RULES = ScriptRules(last=4, worst=-5)
 SHOW = 'print(json.dumps({"score": 0.5}))'
 
 
-def record(*episodes: tuple[float, int, bool]) -> ScriptRecord:
+def record(*episodes: tuple[float, int, bool], counts_from: int | None = None) -> ScriptRecord:
     """A record of (return, steps, finished)."""
     left = tuple(index for index, (_, _, finished) in enumerate(episodes) if not finished)
-    return ScriptRecord(returns=tuple(e[0] for e in episodes), lengths=tuple(e[1] for e in episodes), unfinished=left)
+    returns, lengths = tuple(e[0] for e in episodes), tuple(e[1] for e in episodes)
+    return ScriptRecord(returns=returns, lengths=lengths, unfinished=left, counts_from=counts_from)
 
 
-def test_the_last_episodes_count_and_an_abandoned_one_is_the_worst() -> None:
-    done = record((9, 3, True), (1, 3, True), (2, 3, False), (3, 4, True), (4, 5, True))
+def test_the_first_episodes_after_the_training_count_and_an_unfinished_one_is_the_worst() -> None:
+    done = record(
+        (9, 3, True), (1, 3, True), (2, 3, False), (3, 4, True), (4, 5, True), (8, 1, True), counts_from=1
+    )  # fmt: skip
 
     counted = done.counted(RULES)
 
@@ -39,12 +43,36 @@ def test_the_last_episodes_count_and_an_abandoned_one_is_the_worst() -> None:
 
 
 def test_an_episode_that_is_missing_is_the_worst() -> None:
-    assert record((1, 3, True)).counted(RULES).returns == (1, -5, -5, -5)
-    assert record().counted(RULES).lengths == (0, 0, 0, 0)
+    assert record((1, 3, True), counts_from=0).counted(RULES).returns == (1, -5, -5, -5)
+    assert record((1, 3, True), counts_from=1).counted(RULES).returns == (-5, -5, -5, -5)
+    assert record(counts_from=0).counted(RULES).lengths == (0, 0, 0, 0)
 
 
-def test_the_reset_that_ends_a_loop_begins_nothing_but_only_one_is_forgiven() -> None:
+def test_what_leaves_nothing_to_train_with_is_no_budget() -> None:
+    rules = ScriptRules(steps=2000, last=4, worst=-5)
+
+    assert rules.training_steps(499) == 4
+    with pytest.raises(ValueError, match="4 episodes of at most 500 steps may take 2,000 steps, and steps is 2,000; raise"):
+        rules.training_steps(500)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"script": {"steps": 1000, "last": 10, "worst": 0}}, "10 episodes of at most 100 steps may take 1,000 steps"),
+        ({"env": "tests.evaluator.worlds:Everything-v0", "script": {"worst": 0}}, "no time limit: set max_episode_steps"),
+    ],
+)
+def test_a_task_for_scripts_has_a_time_limit_and_steps_to_train_with(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(WorldError, match=words):
+        open_world(Task.model_validate({"id": "lake", "env": "FrozenLake-v1", **changes}))
+
+
+def test_in_protocol_1_the_last_episodes_counted_and_one_reset_at_the_end_was_forgiven() -> None:
     played = [(float(n), 3, True) for n in range(5)]
+    done = record((9, 3, True), (1, 3, True), (2, 3, False), (3, 4, True), (4, 5, True))
+    assert done.counted(RULES).returns == (1, -5, 3, 4)
+    assert record((1, 3, True)).counted(RULES).returns == (1, -5, -5, -5)
 
     assert record(*played, (0, 0, False)).counted(RULES).returns == (1, 2, 3, 4)
     assert record(*played, (0, 0, False), (0, 0, False)).counted(RULES).returns == (2, 3, 4, -5)
@@ -79,12 +107,13 @@ def test_without_a_line_there_is_no_claim(log: str) -> None:
 
 
 def test_what_the_referee_played_is_measured_and_verified() -> None:
-    done = script('print(json.dumps({"score": sum(play(gym.make(sys.argv[1]), 12)[-10:]) / 10}))')
+    done = script('print(json.dumps({"score": sum(play(train(gym.make(sys.argv[1])), 10)) / 10}))')
     result = done.result
 
     assert result.verdict is Verdict.OK
     assert result.script is not None
-    assert (len(result.returns), len(result.script.returns), result.script.exit_code) == (10, 12, 0)
+    assert (len(result.returns), result.script.exit_code, result.script.exhausted) == (10, 0, False)
+    assert (result.script.counts_from, sum(result.script.lengths[:-10])) == (len(result.script.returns) - 10, 1000)
     assert result.script.claimed == pytest.approx(sum(result.returns) / 10)
     assert result.cost.steps == sum(result.script.lengths)
     finding = verify("x", result.serialised(), done.trace, open_world(LAKE))
@@ -92,7 +121,7 @@ def test_what_the_referee_played_is_measured_and_verified() -> None:
 
 
 def test_a_changed_return_of_any_episode_is_refuted() -> None:
-    done = script(f"play(gym.make(sys.argv[1]), 12)\n{SHOW}")
+    done = script(f"play(train(gym.make(sys.argv[1])), 10)\n{SHOW}")
     document = done.result.document()
     document["script"]["returns"][0] += 1
 
@@ -103,13 +132,13 @@ def test_a_changed_return_of_any_episode_is_refuted() -> None:
 
 
 def test_counting_other_episodes_is_refuted() -> None:
-    done = script(f"play(gym.make(sys.argv[1]), 12)\n{SHOW}")
+    done = script(f"play(train(gym.make(sys.argv[1])), 10)\n{SHOW}")
     document = done.result.document()
     document["returns"][3] = 1.0
 
     finding = verify("x", sealed(document).serialised(), done.trace, open_world(LAKE))
 
-    assert "the episodes that count are not the last ones of the script" in finding.faults
+    assert "the episodes that count are not those that the rules name" in finding.faults
 
 
 def test_the_record_of_a_policy_has_no_word_of_scripts() -> None:
@@ -125,42 +154,50 @@ def test_the_budget_ends_a_script_well_whatever_its_exit_code() -> None:
     assert result.verdict is Verdict.OK
     assert result.script is not None
     assert (result.script.exhausted, result.script.exit_code, result.script.claimed) == (True, 7, None)
-    assert result.cost.steps >= 2000
+    assert len(result.returns) == 10
+    assert result.script.counts_from == len(result.script.returns) - 10
     assert not result.script.unfinished
 
 
-def test_every_episode_of_a_vector_can_be_finished_after_the_budget() -> None:
-    for mode in ("NextStep", "SameStep"):
-        source = f"""
-        envs = gym.make_vec(sys.argv[1], num_envs=64, vector_kwargs={{"autoreset_mode": "{mode}"}})
-        envs.reset()
-        while True:
-            envs.step([1] * 64)
-        """
-        result = script(source).result
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_vector_trains_and_the_run_ends_with_the_episodes_that_count(mode: str) -> None:
+    source = f"""
+    envs = gym.make_vec(sys.argv[1], num_envs=64, vector_kwargs={{"autoreset_mode": "{mode}"}})
+    envs.reset()
+    while True:
+        envs.step([1] * 64)
+    """
+    done = script(source)
+    result = done.result
 
-        assert result.verdict is Verdict.OK, result.log_tail
-        assert result.script is not None
-        assert result.script.exhausted
-        assert not result.script.unfinished
+    assert result.verdict is Verdict.OK, result.log_tail
+    assert result.script is not None
+    assert result.script.exhausted
+    assert result.script.steps < 2000  # 64 short episodes each round: the ten that count end long before the budget
+    assert result.script.counts_from is not None
+    assert not set(range(result.script.counts_from, result.script.counts_from + 10)) & set(result.script.unfinished)
+    assert verify("x", result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
 
 
 def test_ended_environments_rest_in_disabled_mode() -> None:
     source = """
-    envs = gym.make_vec(sys.argv[1], num_envs=8, vector_kwargs={"autoreset_mode": "Disabled"})
+    train(gym.make(sys.argv[1]))
+    envs = gym.make_vec(sys.argv[1], num_envs=5, vector_kwargs={"autoreset_mode": "Disabled"})
     observations, _ = envs.reset()
-    over, returns = [False] * 8, [0.0] * 8
+    over, returns = [False] * 5, [0.0] * 5
     while not all(over):
         observations, rewards, terminated, truncated, _ = envs.step((observations[:, 2] > 0).astype(int))
         returns = [a + b for a, b in zip(returns, rewards)]
         over = [a or b or c for a, b, c in zip(over, terminated, truncated)]
-    print(json.dumps({"score": sum(returns[-5:]) / 5}))
+    print(json.dumps({"score": sum(returns) / 5}))
     """
+    # The one that ends last ends the run, and what is asked after it is refused: here nothing is.
     result = script(source, POLE).result
 
     assert result.verdict is Verdict.OK, result.log_tail
     assert result.script is not None
-    assert (len(result.script.returns), result.script.unfinished) == (8, ())
+    assert result.script.exhausted is False
+    assert max(result.script.unfinished) < len(result.script.returns) - 5  # what was left is training
     assert result.script.claimed == pytest.approx(sum(result.returns) / 5)
 
 
@@ -282,27 +319,47 @@ def test_stepping_after_the_end_is_the_scripts_own_error() -> None:
 
 def test_actions_of_boxes_are_clipped_and_verified() -> None:
     task = Task.model_validate(
-        {"id": "Pendulum-v1", "max_episode_steps": 20, "script": {"steps": 100, "last": 3, "worst": -2000}}
+        {"id": "Pendulum-v1", "max_episode_steps": 20, "script": {"steps": 80, "last": 3, "worst": -2000}}
     )
-    done = script("import numpy as np\nplay(gym.make(sys.argv[1]), 3, lambda o: np.array([5.0]))\n" + SHOW, task)
+    done = script(
+        "import numpy as np\nact = lambda o: np.array([5.0])\nplay(train(gym.make(sys.argv[1]), act), 3, act)\n" + SHOW, task
+    )
 
-    assert (done.result.verdict, done.result.metrics) == (Verdict.OK, {"clipped_actions": 60.0})
+    assert (done.result.verdict, done.result.metrics) == (Verdict.OK, {"clipped_actions": 80.0})
     assert verify("x", done.result.serialised(), done.trace, open_world(task)).standing is Standing.VERIFIED
 
 
 def test_resetting_bad_starts_away_does_not_pay() -> None:
     source = """
-    env = gym.make(sys.argv[1])
-    for _ in range(10):
+    env = train(gym.make(sys.argv[1]))
+    for _ in range(9):
         env.reset()
         env.step(1)
-    print(json.dumps({"score": 0}))
+    play(env, 3)
     """
     result = script(source).result
 
-    assert result.returns == (-1.0,) * 10
+    assert result.returns[:9] == (-1.0,) * 9
     assert result.script is not None
-    assert len(result.script.unfinished) == 10
+    assert result.script.exhausted  # the tenth episode has ended, and so has the run
+
+
+def test_looking_at_starts_is_no_way_to_choose_among_them() -> None:
+    """A look while training shows an episode that cannot count; a look afterwards is an episode that counts as the worst."""
+    source = """
+    env = gym.make(sys.argv[1])
+    for _ in range(50):
+        env.reset()
+    train(env)
+    for _ in range(30):
+        env.reset()
+    """
+    done = script(source)
+    assert done.result.script is not None
+    assert done.result.script.counts_from is not None
+    assert done.result.script.counts_from > 50
+    assert set(done.result.returns) == {-1.0}
+    assert verify("x", done.result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
 
 
 def test_looking_at_starts_without_a_step_uses_up_the_budget() -> None:
@@ -310,10 +367,65 @@ def test_looking_at_starts_without_a_step_uses_up_the_budget() -> None:
 
     assert done.result.verdict is Verdict.OK
     assert done.result.script is not None
-    assert len(done.result.script.returns) == 2001
+    assert len(done.result.script.returns) == 2002
     assert set(done.result.returns) == {-1.0}
     assert verify("x", done.result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
     assert parse_trace(done.trace or b"").steps() == 0
+
+
+def test_many_episodes_begun_at_the_end_of_the_budget_are_not_played_beyond_it() -> None:
+    """All other environments begin an episode just before the budget ends; once every one of them could be finished."""
+    source = """
+    env = train(gym.make(sys.argv[1]), lambda observation: int(observation[2] > 0))
+    envs = gym.make_vec(sys.argv[1], num_envs=1023)
+    observations, _ = envs.reset()
+    while True:
+        observations = envs.step((observations[:, 2] + observations[:, 3] > 0).astype(int))[0]
+    """
+    done = script(source, POLE)
+
+    assert done.result.verdict is Verdict.OK, done.result.log_tail
+    assert done.result.script is not None
+    assert done.result.script.steps <= 3000
+    assert done.result.returns == (0.0,) * 5
+    assert verify("x", done.result.serialised(), done.trace, open_world(POLE)).standing is Standing.VERIFIED
+
+
+def test_a_perfect_player_of_one_environment_has_steps_enough() -> None:
+    source = """
+    balance = lambda observation: int(observation[2] + observation[3] > 0)
+    print(json.dumps({"score": sum(play(train(gym.make(sys.argv[1]), balance), 5, balance)) / 5}))
+    """
+    result = script(source, POLE).result
+
+    assert result.returns == (500.0,) * 5
+    assert result.script is not None
+    assert (result.script.steps, result.script.exhausted, result.script.claimed) == (3000, False, 500.0)
+
+
+def test_a_record_that_counts_from_elsewhere_is_refuted() -> None:
+    done = script(f"play(train(gym.make(sys.argv[1])), 12)\n{SHOW}")
+    assert done.result.script is not None
+    first = done.result.script.counts_from
+    assert first is not None
+    for other, words in (
+        (first - 20, "is not the first that was begun"),
+        (first - 40, "is not the first that was begun"),
+        (None, "begin to count"),
+    ):
+        document = done.result.document()
+        document["script"]["counts_from"] = other
+        if other is not None:
+            document["returns"] = document["script"]["returns"][other : other + 10]
+            document["lengths"] = document["script"]["lengths"][other : other + 10]
+            document["seeds"] = list(
+                episode_seeds(done.result.season, done.result.beacon, done.result.submission_digest, "lake", 10, other)
+            )
+        else:
+            document["script"].pop("counts_from")
+        finding = verify("x", sealed(document).serialised(), done.trace, open_world(LAKE))
+        assert finding.standing is Standing.REFUTED
+        assert words in " ".join(finding.faults)
 
 
 def test_a_script_that_is_too_slow_or_too_loud_is_told_so() -> None:

@@ -594,7 +594,7 @@ people:
 tasks:
   - {id: CartPole-v1, episodes: 3}
   - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3}
-  - {id: learn, env: CartPole-v1, script: {steps: 1000, last: 5, worst: 0}}
+  - {id: learn, env: CartPole-v1, script: {steps: 4000, last: 5, worst: 0}}
 """
 
 

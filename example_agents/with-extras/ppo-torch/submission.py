@@ -1,6 +1,7 @@
 """PPO in torch: `python -u submission.py CartPole-v1` trains, evaluates and prints its score."""
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 
@@ -10,9 +11,12 @@ import torch
 from torch import nn
 from torch.distributions import Categorical
 
-TRAINING_STEPS = 32_768
-EVALUATION_EPISODES = 50
+# The board says how much of its budget is for training, and how many episodes count after that.
+TRAINING_STEPS = int(os.environ.get("PULLRANK_TRAINING_STEPS", "35000"))
+EVALUATION_EPISODES = int(os.environ.get("PULLRANK_EVALUATION_EPISODES", "50"))
 LANES, ROLLOUT = 8, 128
+# Whole rollouts only, and none that ends just with the training steps: its new episodes would be the first that count.
+LEARNING_STEPS = (TRAINING_STEPS - 1) // (LANES * ROLLOUT) * (LANES * ROLLOUT)
 PASSES, BATCH = 10, 128
 DISCOUNT, TRACE, CLIP, RATE = 0.99, 0.95, 0.2, 1e-3
 
@@ -107,8 +111,8 @@ def train(name: str) -> Policy:
     lanes = Lanes(name)
     policy = Policy(lanes.envs.single_observation_space.shape[0], int(lanes.envs.single_action_space.n))
     optimiser = torch.optim.Adam(policy.parameters(), lr=RATE)
-    for used in range(0, TRAINING_STEPS, LANES * ROLLOUT):
-        left = 1 - used / TRAINING_STEPS
+    for used in range(0, LEARNING_STEPS, LANES * ROLLOUT):
+        left = 1 - used / LEARNING_STEPS
         optimiser.param_groups[0]["lr"] = left * RATE
         with torch.no_grad():
             seen = lanes.play(policy)
@@ -118,16 +122,22 @@ def train(name: str) -> Policy:
 
 
 @torch.no_grad()
-def evaluate(name: str, policy: Policy) -> list[float]:
-    """Returns of the greedy policy, one episode after the other to its end."""
+def evaluate(name: str, policy: Policy, taken: int) -> list[float]:
+    """Returns of the greedy policy, one episode after the other to its end.
+
+    What is left of the training steps is used up first: an episode begun before they are over does not count.
+    """
     env = gym.make(name)
     returns = []
-    for _ in range(EVALUATION_EPISODES):
+    while len(returns) < EVALUATION_EPISODES:
         state, total, over = env.reset()[0], 0.0, False
+        counts = taken >= TRAINING_STEPS
         while not over:
             state, reward, terminated, truncated, _ = env.step(policy.best(state))
-            total, over = total + float(reward), terminated or truncated
-        returns.append(total)
+            total, taken = total + float(reward), taken + 1
+            over = terminated or truncated or (taken == TRAINING_STEPS and not counts)
+        if counts:
+            returns.append(total)
     env.close()
     return returns
 
@@ -136,7 +146,7 @@ def main() -> None:
     """Train, evaluate, and say what came of it in one line."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    returns = evaluate(sys.argv[1], train(sys.argv[1]))
+    returns = evaluate(sys.argv[1], train(sys.argv[1]), LEARNING_STEPS)
     print(json.dumps({"score": float(np.mean(returns)), "episodes": len(returns)}))
 
 

@@ -97,7 +97,7 @@ CASES = {
     "an agent that crashes": _solo("CartPole-v1", 20, agents.CRASHING),
     "an action outside the space": _solo("CartPole-v1", 20, agents.OUTSIDE),
     "a script, one environment, some episodes left": _script(
-        agents.SINGLE, env="FrozenLake-v1", script={"steps": 400, "last": 10, "worst": -1}
+        agents.SINGLE, env="FrozenLake-v1", max_episode_steps=20, script={"steps": 400, "last": 10, "worst": -1}
     ),
     "a script, a vector of environments": _script(
         agents.VECTOR, env="Taxi-v4", max_episode_steps=30, script={"steps": 600, "last": 8, "worst": -300}

@@ -1,0 +1,230 @@
+"""A perfect player of a game of starts, who can gain nothing but by the choice of what counts: every way that we know of.
+
+An episode is worth what its start is worth, whatever is done in it, and the start is seen: a mean can differ from an honest
+one's only by which episodes count. A gain is what all runs earn together above the exact expectation, in standard errors of
+one honest score.
+"""
+
+import contextlib
+import math
+import statistics
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+from evaluator.host.remote import Desk, Offer
+from evaluator.host.seeds import episode_seeds
+from evaluator.host.spaces import describe
+from evaluator.host.worlds import open_world
+from evaluator.model.challenge import Task
+from evaluator.model.script import ScriptRecord, ScriptRules
+from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv
+from evaluator.sandbox.remote_vector import RemoteVectorEnv
+from tests.evaluator.test_remote import Wire
+
+LIMIT, STARTS = 20, 20
+
+
+class Starts(gymnasium.Env[Any, Any]):
+    """The start is drawn and seen; the last step pays it, after as many steps as it is worth."""
+
+    def __init__(self) -> None:
+        self.observation_space, self.action_space = spaces.Discrete(STARTS), spaces.Discrete(2)
+        self._start = self._steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._start, self._steps = int(self.np_random.integers(STARTS)), 0
+        return self._start, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._steps += 1
+        ends = self._steps > self._start
+        return self._start, float(self._start) * ends, ends, False, {}
+
+
+gymnasium.register("Starts-v0", Starts)
+TASK = Task.model_validate(
+    {"id": "starts", "env": "Starts-v0", "max_episode_steps": LIMIT, "reusable": True, "script": {"worst": 0}}
+)
+RULES = ScriptRules(steps=300, last=10, worst=0)
+TRAINING = RULES.training_steps(LIMIT)
+RUNS = 200
+EXPECTED = (STARTS - 1) / 2
+ERROR = math.sqrt((STARTS**2 - 1) / 12 / RULES.last)
+
+Player = Callable[[Link], None]
+
+
+def finish(env: RemoteEnv, most: int = LIMIT) -> int:
+    """Play an episode on to its end, or for so many steps; returns its steps."""
+    for step in range(1, most + 1):
+        _, _, terminated, truncated, _ = env.step(0)
+        if terminated or truncated:
+            return step
+    return most
+
+
+def begun(env: RemoteEnv, most: int = LIMIT) -> int:
+    """Begin an episode and play it."""
+    env.reset()
+    return finish(env, most)
+
+
+def train(env: RemoteEnv) -> None:
+    taken = 0
+    while taken < TRAINING:
+        taken += begun(env, TRAINING - taken)
+
+
+def honest(link: Link) -> None:
+    env = RemoteEnv(link)
+    train(env)
+    while True:
+        begun(env)
+
+
+def looks_while_training(link: Link) -> None:
+    """A hundred starts are looked at, and the training goes on from the best of them; it stops when a start was good."""
+    env = RemoteEnv(link)
+    for _ in range(100):
+        state = env.reset()[0]
+        if state > EXPECTED + 5:
+            break
+    train(env)
+    while True:
+        begun(env)
+
+
+def looks_when_it_counts(link: Link) -> None:
+    """Of the episodes that count the bad starts are left, as long as there are others."""
+    env = RemoteEnv(link)
+    train(env)
+    for _ in range(50):
+        state = env.reset()[0]
+        if state > EXPECTED:
+            finish(env)
+
+
+def holds_back(link: Link) -> None:
+    """All that count are begun at once; the good starts are finished, the bad ones never are."""
+    envs = [RemoteEnv(link) for _ in range(20)]
+    train(envs[0])
+    starts = []
+    for env in envs:
+        try:
+            starts.append((env, env.reset()[0]))
+        except BudgetOver:
+            break
+    for env, _ in sorted(starts, key=lambda one: -one[1])[:7]:
+        finish(env)
+
+
+def begins_early(link: Link) -> None:
+    """Twenty episodes are begun a step before those that count, and the good ones are hoped to count instead."""
+    envs = [RemoteEnv(link) for _ in range(20)]
+    taken = 0
+    while taken < TRAINING - 1:
+        taken += begun(envs[0], TRAINING - 1 - taken)
+    starts = sorted(((env, env.reset()[0]) for env in envs), key=lambda one: -one[1])
+    for env, _ in starts[:10]:
+        finish(env)
+    while True:
+        begun(envs[0])
+
+
+def stops_when_lucky(link: Link) -> None:
+    """It ends as soon as what counts is above the mean, and goes on otherwise."""
+    env = RemoteEnv(link)
+    train(env)
+    seen: list[float] = []
+    while True:
+        state = env.reset()[0]
+        seen.append(state)
+        finish(env)
+        if len(seen) >= 3 and statistics.mean(seen) > EXPECTED + 1:
+            return
+
+
+def stops_at_a_lucky_window(link: Link) -> None:
+    """It plays from the first step on and ends where the last episodes were good ones: once those were its score."""
+    env, seen = RemoteEnv(link), []
+    while True:
+        seen.append(env.reset()[0])
+        finish(env)
+        if len(seen) >= RULES.last and statistics.mean(seen[-RULES.last :]) > EXPECTED + ERROR:
+            return
+
+
+def goes_on_while_unlucky(link: Link) -> None:
+    """More episodes than count are played, in the hope that the last or the best of them do."""
+    env = RemoteEnv(link)
+    train(env)
+    for _ in range(RULES.last):
+        begun(env)
+    while True:
+        state = env.reset()[0]
+        if state > EXPECTED:
+            finish(env)
+
+
+def plays_a_vector(link: Link) -> None:
+    """As many environments as may be open, all reset when it counts, and those with good starts stepped by themselves."""
+    train(RemoteEnv(link))
+    envs = RemoteVectorEnv(link, 60, AutoresetMode.DISABLED)
+    states, _ = envs.reset()
+    while True:
+        states, *_ = envs.step([0 for _ in states])
+
+
+def counts_looks(link: Link) -> None:
+    """Looks move the number of the first episode that counts; it is stopped where the last look was good."""
+    env = RemoteEnv(link)
+    train(env)
+    other = RemoteEnv(link)
+    while other.reset()[0] < EXPECTED + 3:
+        pass
+    while True:
+        begun(env)
+
+
+def scores(player: Player) -> Iterator[float]:
+    """The mean of what counts in each run, by the referee's own desk and rules."""
+    world = open_world(TASK)
+    for run in range(RUNS):
+        seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700)
+        desk = Desk(Offer(world=world, rules=RULES, seed_of=seeds.__getitem__))
+        hello = {
+            "task_id": TASK.id, "env_id": TASK.env_id, "kwargs": {}, "max_episode_steps": LIMIT,
+            "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),
+        }  # fmt: skip
+        with contextlib.suppress(BudgetOver):
+            player(Link(Wire(desk), hello))
+        told = desk.finish()
+        record = ScriptRecord(
+            returns=tuple(one.total for one in told), lengths=tuple(one.length for one in told),
+            unfinished=tuple(one.index for one in told if not one.finished), counts_from=desk.counts_from,
+        )  # fmt: skip
+        assert record.steps <= RULES.steps
+        yield statistics.mean(record.counted(RULES).returns)
+
+
+def test_an_honest_perfect_player_earns_what_is_expected() -> None:
+    """Else a gain of nothing would mean nothing: the simulation itself is without a lean."""
+    assert statistics.mean(scores(honest)) == pytest.approx(EXPECTED, abs=0.2 * ERROR)
+
+
+@pytest.mark.parametrize(
+    "player",
+    [
+        looks_while_training, looks_when_it_counts, holds_back, begins_early, stops_when_lucky,
+        stops_at_a_lucky_window, goes_on_while_unlucky,
+        plays_a_vector, counts_looks,
+    ],
+)  # fmt: skip
+def test_a_perfect_player_gains_nothing_by_choosing(player: Player) -> None:
+    assert statistics.mean(scores(player)) - EXPECTED <= 0.2 * ERROR

@@ -113,7 +113,7 @@ def _seeds(result: Result, secret: Secret | None, count: int, first: int = 0) ->
 
 
 def _first(result: Result) -> int:
-    """The number of the first episode that counts: of a script's only the last ones do."""
+    """The number of the first episode that counts: of a script's only some do."""
     if result.script is None or result.verdict is not Verdict.OK:
         return 0
     return result.script.first(len(result.seeds))

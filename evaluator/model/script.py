@@ -65,7 +65,7 @@ class ScriptRecord(Frozen):
     exhausted: bool = False
     """Whether it asked for more episodes than its budget holds."""
     returns: tuple[float, ...] = Field(default=(), max_length=EPISODES)
-    """Sum of rewards of every episode, in the order of starting; of an abandoned one until then."""
+    """Sum of rewards of every episode, in the order of starting; of an unfinished one until then."""
     lengths: tuple[int, ...] = Field(default=(), max_length=EPISODES)
     """Steps of every episode."""
     unfinished: tuple[int, ...] = Field(default=(), max_length=EPISODES)

@@ -1,10 +1,14 @@
-"""`.ci/engine` beside an engine that runs: it is known by its pid file alone, and nobody else is signalled or forgotten."""
+"""`.ci/engine` beside an engine that runs: it is known by its pid file alone, and nobody else is signalled or forgotten.
+
+`.ci/test`: what failed beside others is run again by itself, and what fails again fails the run.
+"""
 
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,3 +171,48 @@ def test_an_engine_that_is_still_starting_is_waited_for(room: Room) -> None:
     assert "Waiting for the container engine" in done.stdout
     assert not (room.place / "started").exists()
     assert signals(log, wanted=False) == ""
+
+
+MAKEFILE = "test:\n\t@{python} -m pytest -q -c /dev/null --rootdir . {cache} $(ARGS) .\n"
+# Fails as often as its file says, counting down.
+TESTS = """
+import pathlib
+
+def times(name, counter=pathlib.Path(__file__).parent):
+    left = int((counter / name).read_text())
+    (counter / name).write_text(str(left - 1))
+    return left
+
+{tests}
+"""
+ONE = "def test_{number}():\n    assert times('{number}') <= 0\n"
+
+
+def tested(place: Path, *fails: int) -> subprocess.CompletedProcess[str]:
+    """`.ci/test` where each test fails so often."""
+    (place / "Makefile").write_text(MAKEFILE.format(python=sys.executable, cache="-o cache_dir=.pytest_cache"))
+    (place / "test_it.py").write_text(TESTS.format(tests="\n".join(ONE.format(number=n) for n in range(len(fails)))))
+    for number, often in enumerate(fails):
+        (place / str(number)).write_text(str(often))
+    names = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "MAKE", "MFLAGS"))}
+    command = [str(ENGINE.with_name("test"))]
+    return subprocess.run(command, env={**names, "TEST_ROOT": str(place)}, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize(
+    ("fails", "code", "said"),
+    [
+        ((0, 0), 0, "2 passed"),
+        ((1, 0), 0, "Passed by itself"),
+        ((1, 2, 0), 1, "1 failed, 1 passed"),
+        ((1,) * 6, 1, "Failed: 6 tests"),
+        ((), 1, "Failed: 0 tests"),
+    ],
+)
+def test_only_what_fails_twice_fails_the_run_and_many_failures_do_at_once(
+    tmp_path: Path, fails: tuple[int, ...], code: int, said: str
+) -> None:
+    done = tested(tmp_path, *fails)
+
+    assert (min(done.returncode, 1), said in done.stdout) == (code, True), done.stdout + done.stderr
+    assert ("Running what failed again" in done.stdout) == (said not in ("2 passed", "Failed: 6 tests", "Failed: 0 tests"))

@@ -101,7 +101,9 @@ class _Agents:
 
     def _is_told(self, task: Task, result: Result) -> bool:
         """Whether there is more to say of it than numbers of tables."""
-        is_plain = result.verdict is Verdict.OK and not (result.sealed or result.script or task.metrics)
+        is_plain = result.verdict is Verdict.OK and not (
+            result.sealed or result.script or result.first_attempt or task.metrics
+        )
         return not is_plain or result.key in self._context.episodes
 
     def _stamped(self, page: str, title: str, said: str, content: str) -> tuple[str, Stamped]:

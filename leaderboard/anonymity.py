@@ -144,8 +144,9 @@ def _result(result: Result, masked: tuple[str, str] | None) -> Result:
         return result
     nowhere = Provenance(evaluated_at=result.provenance.evaluated_at)
     version = _other(result.submission_digest)
-    fields = {"login": masked[0], "agent": masked[1], "submission_digest": version, "provenance": nowhere, **_NOBODY}
-    return result.model_copy(update=fields)
+    fields = {"login": masked[0], "agent": masked[1], "submission_digest": version, "provenance": nowhere}
+    # What did not start at once may be an image, and its name a person's.
+    return result.model_copy(update={**fields, **_NOBODY, "first_attempt": None})
 
 
 def _duel(duel: Duel, masked: Callable[[Player], tuple[str, str] | None]) -> Duel:
@@ -157,7 +158,7 @@ def _duel(duel: Duel, masked: Callable[[Player], tuple[str, str] | None]) -> Due
     matches = tuple(match.model_copy(update={"message": ""}) for match in duel.matches)
     nowhere = Provenance(evaluated_at=duel.provenance.evaluated_at)
     fields = {"players": players, "matches": matches, "key": _other(duel.key), "message": "", "provenance": nowhere}
-    return duel.model_copy(update=fields)
+    return duel.model_copy(update={**fields, "first_attempt": None})
 
 
 def _player(player: Player, masked: tuple[str, str] | None) -> Player:

@@ -61,7 +61,7 @@ def retry(verdict: Verdict, official: bool) -> str:
     if verdict is Verdict.INTERNAL_ERROR:
         return "Yes. It is tried again by itself; a comment that says `/retry` does it at once."
     if is_retryable(verdict):
-        return "Perhaps, if it was close to the limit: comment `/retry`. It was already tried twice."
+        return "Perhaps, if it was close to the limit: comment `/retry`. The official run does not play it again."
     return "No, the same code on the same seeds ends the same way. Push a commit and the preview starts by itself."
 
 

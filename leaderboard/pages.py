@@ -12,7 +12,7 @@ from markupsafe import Markup
 from evaluator.model.challenge import Task
 from evaluator.model.names import safe_path_segment
 from evaluator.model.sealing import secret_hash
-from evaluator.model.verdict import in_plain_words, is_retryable
+from evaluator.model.verdict import in_plain_words
 from leaderboard import (
     comment_page,
     figures,
@@ -140,7 +140,7 @@ def environment(finalize: Callable[[object], Markup] = markdown.escape) -> Envir
         task_file=text.task_file, address=text.address,
         documents=task_pages.documents, scale_marks=task_pages.marks, told_apart=task_pages.told_apart,
         task_past=task_pages.past, forge=task_pages.forge, FIRST=task_pages.FIRST,
-        histogram=figures.histogram, strip=_strip, task_scale=figures.task_scale, is_retryable=is_retryable,
+        histogram=figures.histogram, strip=_strip, task_scale=figures.task_scale,
     )  # fmt: skip
     made.globals.update(home.GLOBALS)
     return made

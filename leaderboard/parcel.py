@@ -23,7 +23,7 @@ _new, _set = object.__new__, object.__setattr__
 def packed(results: Iterable[Result]) -> bytes:
     """Lean results as plain values, limits once each; any other as it is pickled."""
     limits: dict[int, tuple[int, Limits]] = {}
-    rows = [_row(result, limits) if isinstance(result.returns, array) else pickle.dumps(result) for result in results]
+    rows = [_row(result, limits) if _is_plain(result) else pickle.dumps(result) for result in results]
     return marshal.dumps((rows, pickle.dumps([one for _, one in limits.values()])))
 
 
@@ -32,6 +32,11 @@ def unpacked(content: bytes) -> list[Result]:
     rows, limits = marshal.loads(content)
     known: list[Limits] = pickle.loads(limits)
     return [pickle.loads(row) if isinstance(row, bytes) else _result(row, known) for row in rows]
+
+
+def _is_plain(result: Result) -> bool:
+    """Whether it is lean and of no more parts than all are."""
+    return isinstance(result.returns, array) and result.script is None and result.first_attempt is None
 
 
 def _row(result: Result, limits: dict[int, tuple[int, Limits]]) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from evaluator.host.channel import TICK, check_deadline
+from evaluator.host.channel import TICK, ticked
 from evaluator.host.faults import HangupError
 from evaluator.host.log import BoundedLog
 
@@ -71,19 +71,21 @@ class StandardStream:
         """See Stream."""
         view = memoryview(data)
         while view:
+            since = time.monotonic()
             try:
                 view = view[self._connection.send(view) :]
             except TimeoutError:
-                check_deadline(deadline)
+                deadline = ticked(deadline, since)
             except OSError as error:
                 raise HangupError from error
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See Stream."""
         while len(self._ready) < minimum:
-            self._receive(deadline)
+            since = time.monotonic()
+            self._receive()
             if len(self._ready) < minimum:
-                check_deadline(deadline)
+                deadline = ticked(deadline, since)
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         del self._ready[:count]
@@ -107,17 +109,17 @@ class StandardStream:
     def pump(self, view: memoryview) -> int:
         """See Stream."""
         if not self._ready and select.select([self._connection], [], [], 0)[0]:
-            self._receive(float("inf"))
+            self._receive()
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         del self._ready[:count]
         return count
 
-    def _receive(self, deadline: float) -> None:
+    def _receive(self) -> None:
+        """What is there, or comes within a tick."""
         try:
             data = self._connection.recv(1 << 18)
         except TimeoutError:
-            check_deadline(deadline)
             return
         except OSError as error:
             raise HangupError from error
@@ -134,4 +136,4 @@ class StandardStream:
         until = time.monotonic() + seconds
         with contextlib.suppress(HangupError):
             while time.monotonic() < until:
-                self._receive(float("inf"))
+                self._receive()

@@ -14,6 +14,8 @@ from evaluator.model.names import INVISIBLE
 from evaluator.model.verdict import Verdict
 
 TICK = 0.25
+# A tick that takes so many seconds more was the machine's: no agent keeps the referee from waking up.
+STANDSTILL = 1.0
 # Seconds of looking before sleeping; only the trusted side may, an agent pays for its processor time.
 SPIN = 0.0001
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
@@ -62,10 +64,11 @@ class SocketStream:
         """See Stream."""
         view = memoryview(data)
         while view:
+            since = time.monotonic()
             try:
                 view = view[self._connection.send(view) :]
             except BlockingIOError:
-                check_deadline(deadline)
+                deadline = ticked(deadline, since)
             except (BrokenPipeError, ConnectionResetError) as error:
                 raise HangupError from error
 
@@ -75,6 +78,7 @@ class SocketStream:
         if have < 0:
             raise HangupError
         while have < minimum:
+            since = time.monotonic()
             try:
                 count = self._connection.recv_into(view[have:])
             except BlockingIOError:
@@ -84,7 +88,7 @@ class SocketStream:
             if count == 0:
                 raise HangupError
             if count < 0 or have:
-                check_deadline(deadline)
+                deadline = ticked(deadline, since)
             have += max(count, 0)
         return have
 
@@ -143,10 +147,18 @@ def listen(place: Path) -> socket.socket:
     return listener
 
 
-def check_deadline(deadline: float) -> None:
-    """Raise FaultError (timeout) once the deadline has passed."""
-    if time.monotonic() > deadline:
+def ticked(deadline: float, since: float) -> float:
+    """The deadline after a tick that began at `since`: later by the time in which the machine stood still, if it did.
+
+    Raises:
+        FaultError: it has passed (timeout).
+    """
+    now = time.monotonic()
+    if now - since > TICK + STANDSTILL:
+        deadline += now - since - TICK
+    if now > deadline:
         raise FaultError(Verdict.TIMEOUT, "no answer within the deadline")
+    return deadline
 
 
 def read_body(stream: Stream, op: wire.Op, size: int, deadline: float) -> memoryview:

@@ -4,18 +4,21 @@ import contextlib
 import itertools
 import platform
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evaluator.host.attempts import ATTEMPTS, Shown, first_attempt, is_tried_again
 from evaluator.host.channel import clean
 from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
-from evaluator.host.evaluate import ATTEMPTS, clean_log, shielded
+from evaluator.host.evaluate import clean_log, shielded
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.folder import Folder, stage
 from evaluator.host.games import Game, openings
@@ -27,7 +30,7 @@ from evaluator.host.table import MatchTicket, PlayedMatch
 from evaluator.model import duel as duels
 from evaluator.model.challenge import Limits
 from evaluator.model.duel import Duel, Match, Player, WantedDuel, sealed_duel, side_order
-from evaluator.model.result import Class, Cost, Provenance, SandboxKind
+from evaluator.model.result import Class, Cost, FirstAttempt, Provenance, SandboxKind
 from evaluator.model.submission import needed_by
 from evaluator.model.trace import Leaf
 from evaluator.model.verdict import Verdict
@@ -132,26 +135,36 @@ class _Run:
     message: str = ""
     tally: DuelTally | None = None
     parts: tuple[_Part, _Part] = (_Part(), _Part())
+    first: FirstAttempt | None = None
 
 
 def hold(
     order: DuelOrder, kind: SandboxKind, opener: Opener, now: Callable[[], datetime], progress: Callable[[int], None]
 ) -> Duel:
-    """Hold the duel. A failure of ours is tried once more; what a player does is told by its matches, and stays."""
+    """Hold the duel. What a player does is told by its matches, and stays.
+
+    A failure of ours before a player was shown a position is tried once more: see `attempts`.
+    """
+    first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
-        run = shielded(lambda: _attempt(order, opener, progress), lambda message: _Run(message=message))
-        if run.tally is not None:
+        shown, begun = Shown(), time.monotonic()
+        run = shielded(partial(_attempt, order, opener, progress, shown), lambda message: _Run(message=message))
+        verdict = Verdict.OK if run.tally else Verdict.INTERNAL_ERROR
+        if first is not None or not is_tried_again(verdict, shown):
             break
-    return _write_down(order, run, kind, now())
+        first = first_attempt(verdict, run.message, time.monotonic() - begun)
+    return _write_down(order, replace(run, first=first), kind, now())
 
 
-def _attempt(order: DuelOrder, opener: Opener, progress: Callable[[int], None]) -> _Run:
+def _attempt(order: DuelOrder, opener: Opener, progress: Callable[[int], None], shown: Shown) -> _Run:
     tickets = order.tickets()
     with contextlib.ExitStack() as stack:
         rooms = [Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pullrank-player-"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
         seats = _seats(order, opener, rooms, pool, stack)
-        contest = Contest(game=order.game, tickets=tickets, limits=order.limits, seats=seats, progress=progress)
+        contest = Contest(
+            game=order.game, tickets=tickets, limits=order.limits, seats=seats, progress=progress, shown=shown.mark
+        )
         tally = play_duel(contest)
         parts = tuple(pool.map(_part, (seat.sandbox for seat in seats)))
         return _Run(tally=tally, parts=(parts[0], parts[1]))
@@ -231,6 +244,7 @@ def _write_down(order: DuelOrder, run: _Run, kind: SandboxKind, now: datetime) -
         "provenance": Provenance(
             commit=order.commit, run_url=order.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
         ),
+        "first_attempt": run.first,
     }
     return sealed_duel(fields)
 

@@ -44,6 +44,8 @@ class Contest:
     """The two sides."""
     progress: Callable[[int], None] = lambda done: None
     """Called with the number of finished matches."""
+    shown: Callable[[], None] = lambda: None
+    """Called before a player is shown its first position."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,7 @@ def play_duel(contest: Contest) -> DuelTally:
     if ready is not None:
         lines = [Line(one.stream, ends=one.ends) for one in ready]
         rounds = Rounds(table, lines, contest.limits, contest.progress)
+        contest.shown()
         rounds.play(min(len(contest.tickets), lanes.shared if all(one.shared for one in ready) else lanes.separate))
         troubles = rounds.troubles
     faults = [_explained(seat, trouble) for seat, trouble in zip(contest.seats, troubles, strict=True)]

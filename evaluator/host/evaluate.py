@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from evaluator.host.attempts import ATTEMPTS, Shown, first_attempt, is_tried_again
 from evaluator.host.channel import clean
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.folder import stage
@@ -28,12 +29,11 @@ from evaluator.host.sandbox import Cell, Opener, Sandbox, Usage
 from evaluator.host.scripted import Performance, perform
 from evaluator.host.serve import Service
 from evaluator.model import result as results
-from evaluator.model.result import LOG_TAIL, Cost, Provenance, Result, SandboxKind, sealed
+from evaluator.model.result import LOG_TAIL, Cost, FirstAttempt, Provenance, Result, SandboxKind, sealed
 from evaluator.model.submission import Kind
 from evaluator.model.trace import Episode, Leaf, Trace
-from evaluator.model.verdict import Verdict, is_retryable
+from evaluator.model.verdict import Verdict
 
-ATTEMPTS = 2
 _Outcome = TypeVar("_Outcome")
 
 
@@ -59,26 +59,38 @@ class _Run:
     own: dict[str, float] = dataclasses.field(default_factory=dict)
     usage: Usage = dataclasses.field(default_factory=Usage)
     wall_seconds: float = 0.0
+    first: FirstAttempt | None = None
     sandbox: SandboxKind
     image_digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Watched:
+    """Who is told how far an attempt is."""
+
+    progress: Callable[[int], None]
+    shown: Callable[[], None]
 
 
 def evaluate(
     order: Order, kind: SandboxKind, opener: Opener, now: Callable[[], datetime], progress: Callable[[int], None]
 ) -> Evaluation:
-    """Play the agent on the task. A failure of ours, or a timeout, is tried once more; the agent's faults are verdicts."""
-    for attempt in range(ATTEMPTS):
-        run = _attempt(order, kind, opener, progress)
-        if not is_retryable(run.verdict) or attempt == ATTEMPTS - 1:
+    """Play the agent on the task; a start that fails is tried once more, and nothing else: see `attempts`."""
+    first: FirstAttempt | None = None
+    for _ in range(ATTEMPTS):
+        shown = Shown()
+        run = _attempt(order, kind, opener, _Watched(progress=progress, shown=shown.mark))
+        if first is not None or not is_tried_again(run.verdict, shown):
             break
-    return _write_down(order, run, now())
+        first = first_attempt(run.verdict, run.message, run.wall_seconds)
+    return _write_down(order, dataclasses.replace(run, first=first), now())
 
 
-def _attempt(order: Order, kind: SandboxKind, opener: Opener, progress: Callable[[int], None]) -> _Run:
+def _attempt(order: Order, kind: SandboxKind, opener: Opener, watched: _Watched) -> _Run:
     def in_sandbox() -> _Run:
         with tempfile.TemporaryDirectory(prefix="pullrank-agent-") as name:
             try:
-                return _in_sandbox(order, opener, Path(name), progress)
+                return _in_sandbox(order, opener, Path(name), watched)
             except FaultError as fault:  # an agent's image that cannot be had
                 return _Run(verdict=fault.verdict, message=str(fault), sandbox=kind)
 
@@ -102,7 +114,7 @@ def shielded(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome])
         return failed(clean(f"{type(error).__name__} at {where}: {error}"))
 
 
-def _in_sandbox(order: Order, opener: Opener, room: Path, progress: Callable[[int], None]) -> _Run:
+def _in_sandbox(order: Order, opener: Opener, room: Path, watched: _Watched) -> _Run:
     stage(order.folder, room)
     folder = order.folder
     cell = Cell(
@@ -118,16 +130,17 @@ def _in_sandbox(order: Order, opener: Opener, room: Path, progress: Callable[[in
     sandbox = opener(cell)
     try:
         played = _performed if order.folder.submission.kind is Kind.SCRIPT else _played
-        run = played(order, sandbox, progress)
+        run = played(order, sandbox, watched)
     finally:
         sandbox.close()
     return dataclasses.replace(run, own=_own(order, run)) if run.verdict is Verdict.OK else run
 
 
-def _played(order: Order, sandbox: Sandbox, progress: Callable[[int], None]) -> _Run:
+def _played(order: Order, sandbox: Sandbox, watched: _Watched) -> _Run:
     match = Match(
-        world=order.world, tickets=order.tickets(), limits=order.allowed, progress=progress, pin_sandbox=sandbox.pin
-    )
+        world=order.world, tickets=order.tickets(), limits=order.allowed, progress=watched.progress,
+        pin_sandbox=sandbox.pin, shown=watched.shown,
+    )  # fmt: skip
     tally: Tally | None = None
     try:
         tally = play(match, sandbox.stream())
@@ -151,17 +164,22 @@ def _played(order: Order, sandbox: Sandbox, progress: Callable[[int], None]) -> 
     )
 
 
-def _performed(order: Order, sandbox: Sandbox, progress: Callable[[int], None]) -> _Run:
+def _performed(order: Order, sandbox: Sandbox, watched: _Watched) -> _Run:
     """A script, which asks for episodes instead of being asked for actions."""
     rules = order.world.task.script
     if rules is None:
         message = f"the task {order.world.task.id} takes no scripts; name a task that has rules for them"
         return _Run(verdict=Verdict.INVALID, message=message, sandbox=sandbox.kind, image_digest=sandbox.image_digest)
+
+    def seed_of(episode: int) -> str:
+        watched.shown()
+        return order.seed_of(episode)
+
     service = Service(
-        offer=Offer(world=order.world, rules=rules, seed_of=order.seed_of),
+        offer=Offer(world=order.world, rules=rules, seed_of=seed_of),
         agent_seed=order.tickets()[0].agent_seed,
         limits=order.allowed,
-        progress=progress,
+        progress=watched.progress,
         pin_sandbox=sandbox.pin,
     )
     done = perform(service, sandbox)
@@ -205,6 +223,7 @@ def _write_down(order: Order, run: _Run, now: datetime) -> Evaluation:
             commit=order.commit, run_url=order.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
         ),
         "trace_sha256": trace.sha256() if trace else None,
+        "first_attempt": run.first,
     }
     return Evaluation(result=sealed(fields), trace=trace.serialised() if trace else None)
 

@@ -151,8 +151,13 @@ class Jail:
             self._engine.pin(self._id, processor)
 
     def usage(self) -> Usage:
-        """See Sandbox. A dead container has no cgroup any more: then the watchdog's last reading stands."""
-        now = self._measure()
+        """See Sandbox. A dead container has no cgroup any more: then the watchdog's last reading stands.
+
+        So it does where the engine does not answer: what was played is not void for it.
+        """
+        now = Usage()
+        with contextlib.suppress(EngineError):
+            now = self._measure()
         seen = self._watch.seen
         return Usage(
             cpu_seconds=now.cpu_seconds or seen.cpu_seconds,
@@ -217,7 +222,9 @@ class Jail:
         self._watch.finish()
         self._hang_up()
         if self._id:
-            self._engine.remove(self._id)
+            # One that will not go must not void what it did: whoever evaluates after this process removes it.
+            with contextlib.suppress(EngineError):
+                self._engine.remove(self._id)
         if self._own:
             with contextlib.suppress(EngineError):
                 agent_image.trim(self._engine)

@@ -35,6 +35,8 @@ class Match:
     """Called with the number of finished episodes."""
     pin_sandbox: Pin = lambda processor: None
     """Keeps the sandbox on a processor."""
+    shown: Callable[[], None] = lambda: None
+    """Called before the agent is shown its first observation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,7 @@ def play(match: Match, stream: Stream) -> Tally:
 
 def _play_all(match: Match, cohorts: list[Cohort], stream: Stream) -> Tally:
     done: dict[int, Played] = {}
+    match.shown()
     for cohort in cohorts:
         _ask(match, cohort, stream)
     while any(cohort.live for cohort in cohorts):

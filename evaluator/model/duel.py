@@ -11,7 +11,7 @@ from evaluator.model.base import Frozen
 from evaluator.model.challenge import Limits
 from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.protocol import PROTOCOL
-from evaluator.model.result import LOG_TAIL, MESSAGE, Beacon, Class, Cost, Provenance, SandboxKind
+from evaluator.model.result import LOG_TAIL, MESSAGE, Beacon, Class, Cost, FirstAttempt, Provenance, SandboxKind
 from evaluator.model.trace import Leaf
 from evaluator.model.verdict import Verdict
 
@@ -146,6 +146,8 @@ class Duel(Frozen):
     """Operating system and processor."""
     provenance: Provenance
     """Where it comes from."""
+    first_attempt: FirstAttempt | None = None
+    """The attempt before this one, which failed on our side, where there was one; left out otherwise."""
     self_sha256: Digest
     """Hash over the canonical JSON of all the rest."""
 
@@ -157,6 +159,8 @@ class Duel(Frozen):
             raise ValueError("a duel is ok or our failure; a player's faults are told by its matches")
         if (self.verdict is Verdict.OK) != bool(self.matches):
             raise ValueError("a duel has matches if and only if it is ok")
+        if self.first_attempt and self.first_attempt.verdict is not Verdict.INTERNAL_ERROR:
+            raise ValueError("a duel's first attempt failed on our side; what a player does is told by its matches")
         if self.matches and (len(self.matches) != 2 * len(self.seeds) or self.moves is None or self.milliseconds is None):
             raise ValueError("an ok duel has moves, times, and one seed for each two matches")
         if side_order(*self.players[0].name) > side_order(*self.players[1].name):
@@ -169,6 +173,8 @@ class Duel(Frozen):
         document: dict[str, Any] = serialise(self)
         if self.schema_version == 1:
             del document["protocol"]
+        if self.first_attempt is None:
+            del document["first_attempt"]
         return document
 
     @property

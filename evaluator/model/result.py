@@ -3,7 +3,7 @@
 import enum
 import json
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     ConfigDict,
@@ -26,7 +26,7 @@ from evaluator.model.verdict import Verdict
 SCHEMA = 2
 LOG_TAIL = 2000
 # Fields of later origin.
-_LATER = ("script", "sealed")
+_LATER = ("script", "sealed", "first_attempt")
 MESSAGE = 1000
 
 
@@ -82,6 +82,17 @@ class Provenance(Frozen):
     """The workflow run that did it."""
     evaluated_at: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     """When, in UTC."""
+
+
+class FirstAttempt(Frozen):
+    """An attempt that ended before the agent was shown anything, and was followed by the one that counts."""
+
+    verdict: Literal[Verdict.TIMEOUT, Verdict.INTERNAL_ERROR]
+    """How it ended: anything else would have counted."""
+    message: str = Field(default="", max_length=MESSAGE)
+    """Why, in one line."""
+    wall_seconds: float = Field(ge=0)
+    """Seconds that it took."""
 
 
 class Result(Frozen):
@@ -151,6 +162,8 @@ class Result(Frozen):
     """For a script: all its episodes, and what it says of itself; left out otherwise."""
     sealed: SealedPart | None = None
     """In a sealed season until it is revealed: all that this result does not show; left out otherwise."""
+    first_attempt: FirstAttempt | None = None
+    """The attempt before this one, where there was one; left out otherwise."""
     self_sha256: Digest
     """Hash over the canonical JSON of all the rest."""
 
@@ -167,7 +180,7 @@ class Result(Frozen):
         return self
 
     def _closed(self, part: SealedPart) -> Self:
-        if self.seeds or self.returns or self.lengths or self.metrics or self.log_tail or self.script:
+        if self.seeds or self.returns or self.lengths or self.metrics or self.log_tail or self.script or self.first_attempt:
             raise ValueError("a sealed result shows no episodes")
         if (self.verdict is Verdict.OK) != (part.score is not None) or bool(self.trace_sha256) != (part.score is not None):
             raise ValueError("a sealed result has a score and a trace if it is ok, and only then")

@@ -11,7 +11,7 @@ _PREFIX = "sealed-"
 # Everything that an agent, or an episode, can write more than a few bits into.
 HIDDEN = (
     "message", "log_tail", "seeds", "returns", "lengths", "metrics", "cost", "provenance", "trace_sha256", "script",
-    "self_sha256",
+    "first_attempt", "self_sha256",
 )  # fmt: skip
 # Times are rounded up to one of these, in seconds: a minute, four, sixteen, and so on.
 _LEAST_SECONDS, _STEP = 60, 4

@@ -42,5 +42,5 @@ def in_plain_words(verdict: Verdict) -> str:
 
 
 def is_retryable(verdict: Verdict) -> bool:
-    """Whether another run without a change may end otherwise."""
+    """Whether another preview of the same commit may end otherwise; what is recorded stays."""
     return verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)

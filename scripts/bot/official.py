@@ -9,9 +9,12 @@ from typing import Any
 
 from pydantic import Field
 
-from evaluator.host.contest import Contender
+from evaluator.host.agent_image import LOAD_SECONDS, PULL_SECONDS
+from evaluator.host.attempts import ATTEMPTS
+from evaluator.host.contest import WALL_FACTOR, WALL_SPARE, Contender
 from evaluator.host.evaluate import Order
 from evaluator.model.base import Frozen
+from evaluator.model.challenge import Limits
 from evaluator.model.duel import Duel
 from evaluator.model.names import Digest
 from evaluator.model.preview import Sha
@@ -19,7 +22,7 @@ from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.plan import DuelItem, Item, shown
-from leaderboard.shards import minutes
+from leaderboard.shards import Capacity, minutes
 from leaderboard.store import Store, write_atomically
 from scripts.bot.branches import newest_results
 from scripts.bot.duels import Terms, play_duel, told
@@ -32,8 +35,9 @@ from scripts.seasons.opening import sealed_with
 from scripts.seasons.secrets import season_secret
 
 CLAIM = "shard.json"
-# A job of GitHub's ends at six hours; what was not begun by then is the next round's.
-DEADLINE_SECONDS = 5 * 3600.0
+# The step of the workflow that evaluates ends a little later, and loses what is being played then: nothing is begun that
+# could last so long. Otherwise an agent that does not like its episodes could stall until the end, and be played anew.
+STEP_SECONDS = 320 * 60.0
 
 
 class Claim(Frozen):
@@ -164,15 +168,23 @@ def evaluate(
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
     write_atomically(out / CLAIM, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
     store = Store(results=out / "results", traces=out / "traces")
-    end = clock() + DEADLINE_SECONDS
+    begun = clock()
     for number, item in enumerate(items):
-        if clock() > end:
+        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(item, DuelItem))
+        # Where the limits are beyond any job, each may still begin in the time that the shard was packed for.
+        if clock() - begun > max(STEP_SECONDS - longest, Capacity().shard_seconds):
             say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
             return number
         said = _played(official, bench, work, item, store)
         if work.challenge.sealed is None:  # else the moment of a line would tell how long it took
             say(said)
     return len(items)
+
+
+def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
+    """What an evaluation or a duel may last, whatever becomes of it: two starts, and then all that the watchdog allows."""
+    starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
+    return starts + (WALL_FACTOR * limits.wall_seconds + WALL_SPARE if is_duel else limits.wall_seconds)
 
 
 def _played(official: Official, bench: Bench, work: Work, item: Wish, store: Store) -> str:

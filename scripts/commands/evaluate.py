@@ -46,6 +46,9 @@ def run(
     def tell(result: Result, fresh: bool) -> None:
         if not fresh and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
+        if fresh and result.first_attempt and not as_json:
+            why = result.first_attempt.message
+            say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {why}")
 
     solo = [t for t in tasks if t.game is None]
     results = evaluate_or_recall(bench, found, solo, store, tell, quiet=as_json, again=again)

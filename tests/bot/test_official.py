@@ -7,15 +7,17 @@ import pytest
 
 from evaluator.host.pins import pinned_environment
 from evaluator.host.replay import parse_result
+from evaluator.model.challenge import Limits
 from evaluator.model.result import Class
 from evaluator.model.verdict import Verdict
+from leaderboard.shards import Capacity
 from leaderboard.store import Store
 from scripts.bot import official
 from scripts.bot.moment import parse_moment
-from scripts.bot.official import Assignment
+from scripts.bot.official import STEP_SECONDS, Assignment
 from scripts.bot.wanted import read_work, runtime_of
 from scripts.console import CommandError
-from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, make_board
+from tests.bot.repos import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
 from tests.bot.rounds import RUN, bench, open_run, plan_round, whole_round
 
 BROKEN = b"class Agent:\n    def act(self, observation):\n        raise ValueError('no')\n"
@@ -140,6 +142,40 @@ def test_what_time_does_not_allow_is_left_for_the_next_round(board: Clone, tmp_p
 
     assert done == 1
     assert len(begun.check().accepted) == 1
+
+
+def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path) -> None:
+    """A job that is ended loses what it plays: an agent that can stall until then would be played anew, and nobody told."""
+    begun = plan_round(board, tmp_path)
+    # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
+    clock = iter([0.0, 1.0, STEP_SECONDS - 3000.0])
+
+    done = official.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+
+    assert done == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_duel", "seconds"),
+    [
+        (Limits(), False, 3000 + 2 * (1200 + 2 * 60)),
+        (Limits(), True, 2 * 3000 + 600 + 2 * (1200 + 2 * 60)),
+        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 2 * 100)),
+    ],
+)
+def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: bool, seconds: float) -> None:
+    assert official.longest_seconds(limits, is_duel=is_duel) == seconds
+
+
+def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(board: Clone, tmp_path: Path) -> None:
+    board.commit({"challenge.yml": CHALLENGE + b"limits: {cpu_seconds: 20000}\n"})
+    board.push()
+    begun = plan_round(board, tmp_path)
+    clock = iter([0.0, 1.0, Capacity().shard_seconds - 1])
+
+    done = official.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+
+    assert done == 2
 
 
 def test_the_runtime_needs_no_engine_where_the_base_has_a_digest() -> None:

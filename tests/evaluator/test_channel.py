@@ -1,16 +1,20 @@
 """The referee's end of the wire against every way of not answering; no container needed, only a socket pair."""
 
 import json
+import multiprocessing
+import os
+import signal
 import socket
+import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from evaluator import wire
-from evaluator.host.attached import Demultiplexer
-from evaluator.host.channel import SocketStream, clean, complaint, read_body, read_json
+from evaluator.host.attached import STDOUT, Demultiplexer, StandardStream
+from evaluator.host.channel import SocketStream, Stream, clean, complaint, read_body, read_json
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.log import BoundedLog
 from evaluator.model.verdict import Verdict
@@ -88,6 +92,39 @@ def test_every_wrong_answer_is_a_verdict(pair: tuple[SocketStream, socket.socket
         read_body(stream, wire.Op.ACTIONS, 8, soon())
 
     assert caught.value.verdict is verdict
+
+
+STREAMS: list[tuple[Callable[[socket.socket], Stream], bytes]] = [
+    (SocketStream, b"1"),
+    (lambda ours: StandardStream(ours, BoundedLog(100, lambda: None)), struct.pack(">BxxxI", STDOUT, 1) + b"1"),
+]
+
+
+def wait_for_it(open_it: Callable[[socket.socket], Stream], ours: socket.socket) -> None:
+    """In a process of its own: exits with 0 if the answer counts."""
+    open_it(ours).fill(memoryview(bytearray(1)), 1, time.monotonic() + 2)
+
+
+@pytest.mark.parametrize(("open_it", "answer"), STREAMS, ids=["socket", "standard streams"])
+@pytest.mark.parametrize(("still", "later", "in_time"), [(4.0, 0.7, True), (0.0, 4.0, False)], ids=["machine", "agent"])
+def test_time_in_which_the_machine_stood_still_is_not_counted(
+    open_it: Callable[[socket.socket], Stream], answer: bytes, still: float, later: float, in_time: bool
+) -> None:
+    """Both sides stand still, as they do where a virtual machine is held; an agent can hold only itself."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    waiting = multiprocessing.get_context("fork").Process(target=wait_for_it, args=(open_it, ours))
+    waiting.start()
+    assert waiting.pid is not None
+    time.sleep(0.5)
+    if still:
+        os.kill(waiting.pid, signal.SIGSTOP)
+        time.sleep(still)
+        os.kill(waiting.pid, signal.SIGCONT)
+    time.sleep(later)
+    theirs.send(answer)
+    waiting.join(60)
+
+    assert (waiting.exitcode == 0) is in_time
 
 
 def test_a_closed_end_is_a_hangup(pair: tuple[SocketStream, socket.socket]) -> None:

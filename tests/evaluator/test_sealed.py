@@ -34,6 +34,7 @@ def result(**fields: Any) -> Result:
         "cost": {"cpu_seconds": 71.234, "wall_seconds": 71.234, "peak_memory_bytes": 71234, "steps": 71236},
         "provenance": {"evaluated_at": "2026-05-01T12:34:56Z"}, "trace_sha256": hashlib.sha256(TRACE).hexdigest(),
         "script": {"claimed": 71234.0, "notices": ["MARK"]},
+        "first_attempt": {"verdict": "timeout", "message": "MARK late", "wall_seconds": 71.234},
     }  # fmt: skip
     return sealed({**blank, **fields})
 
@@ -134,7 +135,11 @@ def test_what_is_no_sealed_trace_is_refused(content: bytes) -> None:
 def test_a_sealed_result_cannot_show_episodes() -> None:
     closed, _ = seal(result(), TRACE, 1.0, SECRET)
 
-    for shown in ({"log_tail": "x"}, {"seeds": ["0" * 32]}, {"metrics": {"x": 1.0}}, {"trace_sha256": None}):
+    first = result().document()["first_attempt"]
+    fields: list[dict[str, Any]] = [
+        {"log_tail": "x"}, {"seeds": ["0" * 32]}, {"metrics": {"x": 1.0}}, {"trace_sha256": None}, {"first_attempt": first},
+    ]  # fmt: skip
+    for shown in fields:
         with pytest.raises(ValueError, match="sealed result"):
             sealed({**closed.document(), **shown})
 

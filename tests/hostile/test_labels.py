@@ -49,6 +49,8 @@ tasks:
 SCRIPT = PLAY + 'play(gym.make("lake"), 20)\nprint(json.dumps({"score": 0.5}))\n'
 # Encrypted whole: without the secret it is never called verified, and with it every byte of it is compared.
 ENCRYPTED = "sealed"
+# Two attempts, so that every field is there to be changed.
+TWICE = {"verdict": "internal_error", "message": "the engine is busy", "wall_seconds": 1.5}
 RUN = "https://github.com/o/r/actions/runs/1"
 
 Document = dict[str, Any]
@@ -115,7 +117,7 @@ def played(clone: Clone, challenge: Challenge, agent: str, task_id: str) -> tupl
     box = process()
     evaluation = evaluate(wanted, box.kind, box.opener, now, lambda done: None)
     assert evaluation.trace is not None, evaluation.result.message
-    jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64}
+    jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
     return sealed({**evaluation.result.document(), **jailed}), evaluation.trace
 
 
@@ -132,7 +134,8 @@ def met(clone: Clone, challenge: Challenge) -> Duel:
     )  # fmt: skip
     box = process()
     duel = hold(wanted, box.kind, box.opener, now, lambda done: None)
-    return sealed_duel({**duel.document(), "sandbox": "docker", "image_digest": "sha256:" + "1" * 64})
+    jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
+    return sealed_duel({**duel.document(), **jailed})
 
 
 # --- what a forger does once a field is changed
@@ -303,6 +306,8 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "sandbox": to("sandbox", "process", "gvisor"),
         "runtime_digest": to("runtime_digest", "cd" * 32),
         "verdict": [failed],
+        "first_attempt.verdict": to("first_attempt.verdict", "ok", "crashed", "timeout"),
+        "first_attempt.wall_seconds": to("first_attempt.wall_seconds", -1.0, 2.5),
         "players.verdict": to("players.verdict", "crashed"),
         "metrics": to("metrics", {"clipped_actions": 1.0}, {"score": 1.0}, {"clipped_actions": 0.5}),
         "limits.memory_mib": to("limits.memory_mib", 513, 2048),

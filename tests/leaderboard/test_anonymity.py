@@ -8,6 +8,7 @@ from html import unescape
 from evaluator.model.moderation import Exclusion, Moderation, Verified
 from evaluator.model.people import People
 from evaluator.model.phase import Phase
+from evaluator.model.result import FirstAttempt
 from evaluator.model.submission import Submission
 from leaderboard import agent_pages, comment
 from leaderboard.anonymity import Shown, as_shown, called
@@ -33,11 +34,22 @@ def secretive(login):
 
 def whole(rules, entries, moderation=None):
     results = tuple(
-        result(one, [float(place), place + 1.0, place + 2.0], on=each, message="", log_tail=f"{one.login} says hello")
+        result(
+            one,
+            [float(place), place + 1.0, place + 2.0],
+            on=each,
+            message="",
+            log_tail=f"{one.login} says hello",
+            first_attempt=first(one.login),
+        )
         for place, one in enumerate(entries)
         for each in (A, B)
     )
     return Shown(challenge=rules, entries=tuple(entries), results=results, duels=(), moderation=moderation or Moderation())
+
+
+def first(words):
+    return {"verdict": "internal_error", "message": f"no registry has {words}/image", "wall_seconds": 1}
 
 
 def board(shown):
@@ -194,7 +206,10 @@ def telling(one):
     )
     matches = tuple(match.model_copy(update={"message": f"{words} went wrong"}) for match in one.matches)
     where = one.provenance.model_copy(update={"commit": "9b7e1d3f" * 5, "run_url": f"https://x.example/{words}"})
-    return one.model_copy(update={"players": players, "matches": matches, "provenance": where, "message": words})
+    started = FirstAttempt.model_validate(first(words))
+    return one.model_copy(
+        update={"players": players, "matches": matches, "provenance": where, "message": words, "first_attempt": started}
+    )
 
 
 def season_of_games(told=telling, **fields):

@@ -16,6 +16,7 @@ from tests.leaderboard_pages.everything import render
 BY_RETURN = make.task()
 BY_LENGTH = make.task(anchors=None, metrics=(Metric(name="Length", kind="mean_length", direction="lower"),))
 REVEALED = {"beacon": "sealed-" + "a" * 64, "seeds": [f"{number:032x}" for number in range(6)]}
+FIRST = {"verdict": "timeout", "message": "not ready", "wall_seconds": 60.5}
 WHO = [make.entry(name) for name in ("alice", "bob", "carol")]
 
 
@@ -25,7 +26,9 @@ def results(lean=lambda result: result, task=BY_RETURN):
         make.result(WHO[0], [1.0, 0.5, 0.25], on=task, lengths=[3, 2, 1 << 40], metrics={"clipped": 2.0}),
         make.result(WHO[1], [0.0, 1.0, 0.75], on=task, versions={"python": "3.12.1"}),
         make.result(WHO[2], on=task, message="it crashed", log_tail="the end"),
-        make.result(make.entry("alice", version="0"), [0.0, 0.0, 0.0], on=task, at="2025-12-30T12:00:00Z"),
+        make.result(
+            make.entry("alice", version="0"), [0.0, 0.0, 0.0], on=task, at="2025-12-30T12:00:00Z", first_attempt=FIRST
+        ),
     ]
     return [lean(Result.model_validate(one.document())) for one in made]
 

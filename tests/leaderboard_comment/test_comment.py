@@ -198,8 +198,26 @@ def test_a_timeout_may_be_retried_and_our_fault_is_ours() -> None:
     late, ours = (render(made.states()[name], made.CONTEXT) for name in ("late", "ours_task"))
 
     assert "Perhaps, if it was close to the limit: comment `/retry`." in late
+    assert "twice" not in late
     assert "our fault, not yours" in ours
     assert "At fault" not in ours
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_a_second_attempt_is_told_in_a_sentence_and_why(official: bool) -> None:
+    first = {"verdict": "timeout", "message": "not ready | in time", "wall_seconds": 60.5}
+    row = dataclasses.replace(made.POLE_ROW, result=made.result(made.POLE, first_attempt=first))
+    late = dataclasses.replace(made.LATE, result=made.result(made.WALKER, Verdict.TIMEOUT, first_attempt=first))
+    agents = (made.agent(row, late),)
+    state = Official(merge_sha=made.MERGE, agents=agents) if official else made.previewed(*agents)
+
+    body = render(state, made.CONTEXT)
+
+    why = "this is the second attempt, because the first ended before the agent was shown anything"
+    for title in ("CartPole", "Bipedal Walker"):
+        assert f"- {title}: {why}: " in body
+    assert body.count(cell("not ready | in time")) == 2
+    assert "second attempt" not in render(made.previewed(made.agent(made.POLE_ROW, made.LATE)), made.CONTEXT)
 
 
 def test_the_other_states_say_why_and_what_next() -> None:

@@ -49,6 +49,24 @@ def test_history_has_every_version_the_newest_first():
     assert history.index("2026-01-01") < history.index("2025-12-01")
 
 
+@pytest.mark.parametrize("verdict", ["ok", "timeout"])
+def test_a_second_attempt_is_told_and_why(verdict):
+    why = {"verdict": "internal_error", "message": "the engine <b>slept</b>", "wall_seconds": 60.5}
+    who, done = samples.entry(), (497.0, 498.0) if verdict == "ok" else ()
+    result = samples.result(who, samples.POLE, done, verdict=verdict, first_attempt=why)
+    if done:
+        board = samples.task_board(samples.POLE, [replace(samples.row(who, samples.POLE, 1, 497.5), result=result)])
+    else:
+        failure = type(samples.failure(who, samples.POLE))(entry=who, result=result, attempts=1)
+        board = samples.task_board(samples.POLE, [], [failure])
+    page = render(samples.board(board), replace(CONTEXT, results=(result,)))[links.agent_page(who.login, who.agent)]
+
+    sentence = "This is the second attempt, because the first ended before the agent was shown anything:"
+    assert sentence in said(page)
+    assert "<b>slept" not in page
+    assert sentence not in said(of(who))
+
+
 def test_one_version_has_no_history():
     assert "History" not in said(of(samples.entry()))
 

@@ -171,6 +171,23 @@ def test_a_forfeit_tells_what_became_of_the_player():
     assert "first last" in shown(page)
 
 
+def test_a_second_attempt_at_a_duel_is_told_and_why(full):
+    one, other = games.players()[:2]
+    why = {"verdict": "internal_error", "message": "the engine <b>slept</b>", "wall_seconds": 1}
+    record = games.duel(one, other, games.TICTACTOE, first_attempt=why)
+    board = dataclasses.replace(
+        games.board(games.TICTACTOE, [one, other]),
+        crosstable={(one.name, other.name): Crossing(count=games.counted(record, 0), duel=record, side=0)},
+    )
+    page = render(games.of(board), samples.CONTEXT)["tasks/tictactoe/duels/alice+minimax--bob+mcts/index.html"]
+
+    assert "This is the second attempt, because the first failed on our side before a player was shown anything:" in shown(
+        page
+    )
+    assert "<b>slept" not in page
+    assert "second attempt" not in shown(full[DUEL])
+
+
 def test_a_duel_of_more_than_wins_tells_the_returns(full):
     assert re.search(r"wins, returns −?\d+ and −?\d+", shown(full[DUEL.replace("connect_four", "rock_paper_scissors")]))
     assert "returns" not in shown(full[DUEL.replace("connect_four", "tictactoe")])

@@ -9,6 +9,7 @@ import pytest
 
 from evaluator.host.image import WHEELS
 from scripts.bot.claims import shard_folders
+from scripts.bot.official import STEP_SECONDS
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow
 
 PRIVILEGED = ["report", "commands", "queue", "evaluate", "official", "reconcile", "site", "image"]
@@ -248,6 +249,17 @@ def test_the_official_run_is_a_matrix_whose_shards_stand_alone() -> None:
     assert strategy["fail-fast"] is False
     assert list(strategy["matrix"]) == ["shard"]
     assert "continue-on-error" not in jobs("official")["evaluate"]
+
+
+def test_a_shard_that_runs_out_of_time_hands_in_what_is_done() -> None:
+    """A step that runs out of time fails; a job that does is cancelled, and then nothing is uploaded."""
+    job = jobs("official")["evaluate"]
+    (play,) = [step for step in job["steps"] if "bot evaluate" in step.get("run", "")]
+    (upload,) = [step for step in job["steps"] if step["name"] == "Upload"]
+
+    assert play["timeout-minutes"] <= job["timeout-minutes"] - 20
+    assert 60 * play["timeout-minutes"] - 300 >= STEP_SECONDS
+    assert upload["if"] == "${{ !cancelled() }}"
 
 
 def test_the_next_round_begins_only_where_this_one_changed_what_is_wanted() -> None:

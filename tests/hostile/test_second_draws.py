@@ -1,0 +1,256 @@
+"""Agents that want to be played once more after they saw how their episodes begin.
+
+An oracle tells each of them which attempt it is in, which is more than a clock or a full page cache ever could. The cheats
+stall, burn or break things in the first attempt and play well in a second one, which therefore must not be.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.container import Engine, EngineError
+from evaluator.host.contest import hold
+from evaluator.host.evaluate import Evaluation, Order, evaluate
+from evaluator.host.folder import read_folder
+from evaluator.host.replay import Standing, verify
+from evaluator.host.sandbox import Cell, Sandbox
+from evaluator.host.worlds import open_world
+from evaluator.model.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.verdict import Verdict
+from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST
+from tests.hostile.arena import LIMITS, base, order, order_of, write_agent
+from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duel_order
+
+ATTEMPT = """
+import os, time
+
+def attempt():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "attempt")) as file:
+        return int(file.read())
+"""
+WELL = "return int(observation[2] + 0.02 * observation[3] > 0)"
+SLEEPS = f"""{ATTEMPT}
+class Agent:
+    def __init__(self):
+        self.seen = 0
+    def act(self, observation):
+        self.seen += 1
+        if attempt() == 1 and self.seen > 5:
+            time.sleep(1000)
+        {WELL}
+"""
+SLEEPS_IN_EVERY_LANE = f"""{ATTEMPT}
+class Agent:
+    def act_batch(self, observations):
+        if attempt() == 1:
+            time.sleep(1000)
+        return (observations[:, 2] > 0).astype(int)
+"""
+BURNS = f"""{ATTEMPT}
+import threading
+
+def burn():
+    while True:
+        pass
+
+class Agent:
+    def act(self, observation):
+        if attempt() == 1:
+            for _ in range(4):
+                threading.Thread(target=burn, daemon=True).start()
+            burn()
+        {WELL}
+"""
+FILLS_THE_MEMORY = f"""{ATTEMPT}
+class Agent:
+    def act(self, observation):
+        if attempt() == 1:
+            held = bytearray(60 << 20)
+            while True:
+                held[::4096] = bytes(len(held[::4096]))
+        {WELL}
+"""
+CHEATS = {
+    "sleeps": SLEEPS,
+    "sleeps in every lane": SLEEPS_IN_EVERY_LANE,
+    "burns": BURNS,
+    "fills its memory": FILLS_THE_MEMORY,
+}
+SLEEPS_AT_START = f"""{ATTEMPT}
+if attempt() == 1:
+    time.sleep(1000)
+
+class Agent:
+    def act(self, observation):
+        {WELL}
+"""
+HONEST = f"""
+class Agent:
+    def act(self, observation):
+        {WELL}
+"""
+STALLING_SCRIPT = f"""{ATTEMPT}
+import json
+import gymnasium
+
+lake = gymnasium.make("lake")
+lake.reset()
+while attempt() == 1:
+    pass
+over = False
+while not over:
+    _, _, terminated, truncated, _ = lake.step(2)
+    over = terminated or truncated
+print(json.dumps({{"score": 0}}))
+"""
+STALLING_PLAYER = FIRST_LEGAL.replace("        return", "        import time\n        time.sleep(1000)\n        return")
+SHORT = {"cpu_seconds": 3, "answer_seconds": 1, "start_seconds": 60}
+
+
+class Oracle:
+    """A sandbox that tells its agent which attempt this is."""
+
+    def __init__(self, chosen: Chosen, spoil: Callable[[Sandbox], None] = lambda sandbox: None) -> None:
+        self.chosen, self.spoil, self.attempts = chosen, spoil, 0
+
+    def __call__(self, cell: Cell) -> Sandbox:
+        self.attempts += 1
+        note = cell.folder / "attempt"
+        note.write_text(str(self.attempts))
+        note.chmod(0o644)
+        sandbox = self.chosen.opener(cell)
+        self.spoil(sandbox)
+        return sandbox
+
+
+@pytest.fixture(scope="module", params=["process", pytest.param("docker", marks=pytest.mark.docker)])
+def chosen(request: pytest.FixtureRequest) -> Chosen:
+    """Each sandbox; gVisor is Docker's with another runtime, and the rule does not look at either."""
+    if request.param == "docker":
+        request.getfixturevalue("engine")
+    return choose(request.param, base() if request.param == "docker" else "", lambda line: None)
+
+
+def play(wanted: Order, oracle: Oracle, progress: Callable[[int], None] = lambda done: None) -> Evaluation:
+    return evaluate(wanted, oracle.chosen.kind, oracle, lambda: datetime.now(UTC), progress)
+
+
+@pytest.mark.parametrize("source", CHEATS.values(), ids=CHEATS)
+def test_who_stalls_after_it_saw_an_observation_is_not_played_again(source: str, chosen: Chosen, tmp_path: Path) -> None:
+    oracle = Oracle(chosen)
+
+    result = play(order_of(write_agent(tmp_path / "a", source), limits=SHORT), oracle).result
+
+    assert (result.verdict, oracle.attempts) == (Verdict.TIMEOUT, 1), result.message
+    assert (result.returns, result.first_attempt) == ((), None)
+
+
+def test_a_script_that_stalls_after_it_saw_a_start_is_not_played_again(chosen: Chosen, tmp_path: Path) -> None:
+    folder = write_agent(tmp_path / "a", "", SCRIPT_MANIFEST.decode())
+    (folder / "submission.py").write_text(STALLING_SCRIPT)
+    task = Task.model_validate(
+        {"id": "lake", "env": "FrozenLake-v1", "reusable": True, "script": {"steps": 2000, "last": 10, "worst": -1}}
+    )
+    wanted = order(read_folder(folder, SubmissionLimits()), open_world(task), Limits(**{**LIMITS, **SHORT}))  # type: ignore[arg-type]
+    oracle = Oracle(chosen)
+
+    result = play(wanted, oracle).result
+
+    assert (result.verdict, oracle.attempts, result.first_attempt) == (Verdict.TIMEOUT, 1, None), result.message
+
+
+def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded(chosen: Chosen, tmp_path: Path) -> None:
+    oracle = Oracle(chosen)
+    wanted = order_of(write_agent(tmp_path / "a", SLEEPS_AT_START), limits={"start_seconds": 8})
+
+    evaluation = play(wanted, oracle)
+
+    result = evaluation.result
+    assert (result.verdict, oracle.attempts) == (Verdict.OK, 2), result.message
+    assert result.first_attempt is not None
+    assert (result.first_attempt.verdict, result.first_attempt.message) == (
+        Verdict.TIMEOUT, "the agent was not ready in time",
+    )  # fmt: skip
+    assert 8 <= result.first_attempt.wall_seconds < 60
+    assert result.returns == play(wanted, Oracle(chosen)).result.returns
+    found = verify("it", result.serialised(), evaluation.trace, wanted.world)
+    assert (found.standing, found.faults) == (Standing.VERIFIED, ())
+
+
+def test_a_failure_of_ours_in_the_middle_is_not_played_again_at_once(chosen: Chosen, tmp_path: Path) -> None:
+    """Who finds a way to make the evaluator fail has seen as much as who stalls."""
+
+    def stumble(done: int) -> None:
+        raise ZeroDivisionError("the referee stumbles")
+
+    oracle = Oracle(chosen)
+
+    result = play(order_of(write_agent(tmp_path / "a", HONEST)), oracle, stumble).result
+
+    assert (result.verdict, oracle.attempts, result.first_attempt) == (Verdict.INTERNAL_ERROR, 1, None)
+
+
+class Weary:
+    """An engine that does what it is asked, and says of one thing that it could not."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine, self.name = engine, name
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.engine, name)
+
+        def fail(*arguments: Any) -> None:
+            real(*arguments)
+            raise EngineError("could not remove the sandbox: tried to kill it, and it did not end")
+
+        return fail if name == self.name else real
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("name", ["remove", "usage"])
+@pytest.mark.parametrize(("source", "verdict"), [(HONEST, Verdict.OK), (SLEEPS, Verdict.TIMEOUT)], ids=["ok", "timeout"])
+def test_who_cannot_be_measured_or_removed_keeps_its_verdict(
+    name: str, source: str, verdict: Verdict, docker: Chosen, tmp_path: Path
+) -> None:
+    """A sandbox that makes the engine's clean-up fail would have its bad episodes forgotten."""
+
+    def spoil(sandbox: Any) -> None:
+        sandbox._engine = Weary(sandbox._engine, name)
+
+    oracle = Oracle(docker, spoil)
+
+    result = play(order_of(write_agent(tmp_path / "a", source), limits=SHORT), oracle).result
+
+    assert (result.verdict, oracle.attempts) == (verdict, 1), result.message
+
+
+def test_a_player_that_stalls_loses_and_gets_no_new_duel(chosen: Chosen) -> None:
+    task = Task.model_validate({
+        "id": "tictactoe", "game": "pettingzoo.classic.tictactoe_v3", "matches": 4,
+        "clock": {"move_seconds": 0.5, "bank_seconds": 0},
+    })  # fmt: skip
+    oracle = Oracle(chosen)
+
+    duel = hold(
+        duel_order(STALLING_PLAYER, RANDOM_PLAYER, task), chosen.kind, oracle, lambda: datetime.now(UTC), lambda done: None
+    )
+
+    assert (duel.verdict, duel.players[0].verdict, oracle.attempts) == (Verdict.OK, Verdict.TIMEOUT, 2)
+    assert {match.winner for match in duel.matches} == {1}
+    assert duel.first_attempt is None
+
+
+def test_a_duel_that_fails_after_a_position_was_shown_is_not_held_again_at_once(chosen: Chosen) -> None:
+    def stumble(done: int) -> None:
+        raise ZeroDivisionError("the referee stumbles")
+
+    task = Task.model_validate({"id": "tictactoe", "game": "pettingzoo.classic.tictactoe_v3", "matches": 4})
+    oracle = Oracle(chosen)
+
+    duel = hold(duel_order(FIRST_LEGAL, RANDOM_PLAYER, task), chosen.kind, oracle, lambda: datetime.now(UTC), stumble)
+
+    assert (duel.verdict, oracle.attempts, duel.first_attempt) == (Verdict.INTERNAL_ERROR, 2, None)

@@ -1,8 +1,8 @@
 """Seeds the generators that a whole process shares, once, so that an agent which draws from them can be played again.
 
-They are `random`'s, `numpy.random`'s and torch's own. Nothing is imported for the agent: what is there is seeded at once, the
-rest as soon as its module has run, whoever imports it. Nobody seeds them again when an episode begins: other live episodes draw
-from them, too.
+They are `random`'s, `numpy.random`'s and torch's own. Nothing is imported for the agent: what is there is seeded at once,
+the rest as soon as its module has run, whoever imports it. Nobody seeds them again when an episode begins: other live
+episodes draw from them, too.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ def seed_globals(seed: int, folder: str) -> None:
     for name in SEEDERS:
         if name in sys.modules:
             _seed(sys.modules[name], name, seed)
-    sys.meta_path.insert(0, _Finder(seed, os.path.join(folder, "")))
+    sys.meta_path.insert(0, _Finder(seed, folder.rstrip(os.sep) + os.sep))
 
 
 def _seed(module: ModuleType, name: str, seed: int) -> None:

@@ -58,7 +58,9 @@ class Agent:
         return random.choice([int(i) for i in observation["action_mask"].nonzero()[0]])
 """
 # Now this side answers first, now the other.
-UNEVEN = PLAYER.replace("        return", "        time.sleep(time.time_ns() % 4 / 2000)\n        return").replace("random", "time, random", 1)
+UNEVEN = PLAYER.replace("        return", "        time.sleep(time.time_ns() % 4 / 2000)\n        return").replace(
+    "random", "time, random", 1
+)
 SCRIPT = """
 import random
 import numpy
@@ -80,7 +82,7 @@ def actions(done: Evaluation) -> tuple[Leaf, ...]:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["one each", "one for all"])
 @pytest.mark.parametrize("name", CHOICES)
-def test_an_agent_that_draws_chooses_the_same_again(name: str, shared: bool) -> None:  # noqa: FBT001
+def test_an_agent_that_draws_chooses_the_same_again(name: str, shared: bool) -> None:
     source = agent(name, shared=shared)
 
     one, other = (evaluated(source, POLE) for _ in range(2))
@@ -119,7 +121,7 @@ def test_an_agent_of_its_own_seed_keeps_it() -> None:
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["one each", "one for all"])
-def test_a_player_that_draws_plays_the_same_matches_again(shared: bool) -> None:  # noqa: FBT001
+def test_a_player_that_draws_plays_the_same_matches_again(shared: bool) -> None:
     source = PLAYER.replace("class Agent:", "class Agent:\n    memoryless = True") if shared else PLAYER
 
     duels = [duelled(source, UNEVEN, TICTACTOE) for _ in range(3)]
@@ -169,7 +171,11 @@ def test_an_adapted_agent_draws_the_same_again() -> None:
     box = process()
     one, other = (
         evaluate(
-            order(folder(source, manifest), POLE), box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda n: None
+            order(folder(source, manifest), POLE),
+            box.kind,
+            box.opener,
+            lambda: datetime(2026, 1, 2, tzinfo=UTC),
+            lambda n: None,
         )
         for _ in range(2)
     )

@@ -42,7 +42,7 @@ NOT_REPEATABLE = {
     "uuid": DRAWS.format(imports="import uuid", choice="uuid.uuid4().int"),
     "own-entropy": DRAWS.format(imports="import numpy\nOWN = numpy.random.default_rng()", choice="OWN.integers(2)"),
     "address": DRAWS.format(
-        imports="import zlib\nMARK = object()", choice="zlib.crc32(f'{id(MARK)} {observation}'.encode())"
+        imports="import hashlib\nMARK = object()", choice="hashlib.sha256(f'{id(MARK)} {observation}'.encode()).digest()[0]"
     ),
 }
 SCRIPT = """

@@ -2,15 +2,16 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import Finding, Standing, parse_result, parse_trace
 from evaluator.host.sealed import open_result, open_trace
-from evaluator.model.challenge import Lanes, Task
 from evaluator.model.duel import Duel, End, Player
 from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.verdict import Verdict, is_retryable
 from leaderboard.versions import homes
 from scripts.board import Found
 from scripts.console import say
@@ -22,6 +23,59 @@ Who = Callable[[Result | Player], Found | None]
 """The agent here that is the version which was recorded, in whichever folder of its login."""
 Course = tuple[End, int | None, list[int]]
 """One match."""
+Played = tuple[Result, bytes | None]
+"""A result and its trace, neither of them sealed."""
+Record = TypeVar("Record", Played, Duel)
+
+# What is said before the differences.
+TWICE = "played twice more it did the same both times, and not what is recorded"
+UNSTEADY = (
+    "the record fits, but the agent acts otherwise when it is played again; usual reasons: threads, the clock, os.urandom, "
+    "secrets or uuid, a generator of its own without a seed, the order of a set of objects"
+)
+LATE = "the record fits, but a time limit was reached, and how fast a machine is differs each time"
+ELSEWHERE = "the record fits, but was made with other packages, another base image or another processor than are here"
+
+
+class _NotPlayedError(Exception):
+    """It could not be played again, which is our failure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Again(Generic[Record]):
+    """How a record's agents are played again."""
+
+    play: Callable[[], Record]
+    """Plays them.
+
+    Raises:
+        _NotPlayedError: it failed on our side.
+    """
+    differences: Callable[[Record, Record], list[str]]
+    """What the second of two performances has otherwise, each in one sentence."""
+    is_late: Callable[[Record], bool]
+    """Whether a time limit decided anything."""
+    ground: Callable[[Record], tuple[str, str]]
+    """What an agent's choices may rest on: runtime digest and platform."""
+
+
+def judged(recorded: Record, again: _Again[Record]) -> tuple[Standing, list[str]]:
+    """What playing again says of a record whose replay fits.
+
+    Only agents that repeat themselves can refute: where the second performance differs from the record, a third must be like
+    the second, all three on the same ground, and none decided by a clock.
+    """
+    second = again.play()
+    found: list[str] = again.differences(recorded, second)
+    if not found:
+        return Standing.VERIFIED, []
+    if again.ground(recorded) != again.ground(second):
+        return Standing.NOT_REPEATABLE, [ELSEWHERE, *found]
+    if again.is_late(recorded) or again.is_late(second):
+        return Standing.NOT_REPEATABLE, [LATE, *found]
+    if again.differences(second, again.play()):
+        return Standing.NOT_REPEATABLE, [UNSTEADY, *found]
+    return Standing.REFUTED, [TWICE, *found]
 
 
 def rerun(bench: Bench, findings: list[Finding], *, quiet: bool) -> list[Finding]:
@@ -35,93 +89,119 @@ def rerun(bench: Bench, findings: list[Finding], *, quiet: bool) -> list[Finding
 
     hall = Hall(bench=bench)
     duels = {str(path) for path in bench.board.store.duel_files()}
-    renewed = []
-    for finding in findings:
-        faults: list[str] | None = []
-        if finding.standing is Standing.VERIFIED:
-            path = Path(finding.path)
-            is_duel = finding.path in duels
-            again = _duel(hall, path, who, quiet=quiet) if is_duel else _result(bench, path, who, quiet=quiet)
-            faults = None if again is None else list(again)
-        if faults is None:
-            say(f"{finding.path}: who made it is not here in that version; only the record was replayed")
-        elif faults:
-            finding = dataclasses.replace(finding, standing=Standing.REFUTED, faults=(*finding.faults, *faults))
-        renewed.append(finding)
-    return renewed
+    return [
+        _renewed(finding, hall, who, is_duel=finding.path in duels, quiet=quiet)
+        if finding.standing is Standing.VERIFIED
+        else finding
+        for finding in findings
+    ]
 
 
-def _result(bench: Bench, path: Path, who: Who, *, quiet: bool) -> Iterator[str] | None:
-    """What differs when an agent is evaluated again; None where it cannot be."""
+def _renewed(finding: Finding, hall: Hall, who: Who, *, is_duel: bool, quiet: bool) -> Finding:
+    path = Path(finding.path)
+    try:
+        found = _duel(hall, path, who, quiet=quiet) if is_duel else _result(hall.bench, path, who, quiet=quiet)
+    except _NotPlayedError as error:
+        say(f"{finding.path}: could not be played again ({error}); only the record was replayed")
+        return finding
+    if found is None:
+        say(f"{finding.path}: who made it is not here in that version; only the record was replayed")
+        return finding
+    standing, faults = found
+    return dataclasses.replace(finding, standing=standing, faults=(*finding.faults, *faults))
+
+
+def _result(bench: Bench, path: Path, who: Who, *, quiet: bool) -> tuple[Standing, list[str]] | None:
+    """What evaluating an agent again says; None where it cannot be."""
     recorded = parse_result(path.read_bytes())
     agent = who(recorded)
     task = bench.board.challenge.task(recorded.task)
     if agent is None or task is None:
         return None
+    if recorded.verdict is Verdict.INTERNAL_ERROR:
+        return Standing.VERIFIED, []
     # Of a sealed season only what was revealed comes this far: the rest is not verified, and nothing else is played again.
     secret = bench.board.seasons.secret_of(recorded.season, recorded.beacon)
     order = dataclasses.replace(bench.order(agent, task, recorded.beacon), secret=secret)
-    result, trace = bench.run(order, quiet=quiet)
-    plain = open_result(recorded, secret) if secret else recorded
+    place = bench.board.store.trace_of(path)
+    trace = place.read_bytes() if recorded.verdict is Verdict.OK else None
+    if secret:
+        trace = trace and open_trace(trace, recorded, secret)
+        recorded = open_result(recorded, secret)
 
-    def before() -> bytes:
-        content = bench.board.store.trace_of(path).read_bytes()
-        return open_trace(content, recorded, secret) if secret else content
+    def play() -> Played:
+        result, trace = bench.run(order, quiet=quiet)
+        if result.verdict is Verdict.INTERNAL_ERROR:
+            raise _NotPlayedError(result.message)
+        return result, trace
 
-    return _differences(plain, result, trace, before)
+    again = _Again[Played](
+        play=play,
+        differences=lambda one, other: list(_differences(one, other)),
+        is_late=lambda played: is_retryable(played[0].verdict),
+        ground=lambda played: (played[0].runtime_digest, played[0].platform),
+    )
+    return judged((recorded, trace), again)
 
 
-def _differences(recorded: Result, result: Result, trace: bytes | None, before: Callable[[], bytes]) -> Iterator[str]:
+def _differences(before: Played, now: Played) -> Iterator[str]:
+    (recorded, old), (result, new) = before, now
     if result.verdict != recorded.verdict:
         yield f"played again it ends with {result.verdict}, not {recorded.verdict}"
     elif result.returns != recorded.returns:
         first = next(i for i, pair in enumerate(zip(result.returns, recorded.returns, strict=True)) if pair[0] != pair[1])
         yield f"played again, episode {first} returns {result.returns[first]!r}, not {recorded.returns[first]!r}"
-    elif trace is not None and parse_trace(trace).actions != parse_trace(before()).actions:
+    elif old is not None and new is not None and parse_trace(new).actions != parse_trace(old).actions:
         yield "played again, it chooses other actions with the same returns"
 
 
-def _duel(hall: Hall, path: Path, who: Who, *, quiet: bool) -> Iterator[str] | None:
-    """What differs when a duel is held again; None where it cannot be."""
+def _duel(hall: Hall, path: Path, who: Who, *, quiet: bool) -> tuple[Standing, list[str]] | None:
+    """What holding a duel again says; None where it cannot be."""
     recorded = parse_duel(path.read_bytes())
     one, other = map(who, recorded.players)
     task = hall.bench.board.challenge.task(recorded.task)
     if one is None or other is None or task is None:
         return None
     if recorded.verdict is not Verdict.OK:
-        return iter(())
+        return Standing.VERIFIED, []
 
-    def hold(task: Task) -> Duel:
+    def hold() -> Duel:
         order = hall.order(one, other, task, recorded.beacon)
         with bar(title(order), task.matches, quiet=quiet) as done:
             return hall.hold(order, done)
 
-    return _other_matches(recorded, task, hold)
+    return judged_duel(recorded, hold)
 
 
-def _other_matches(recorded: Duel, task: Task, hold: Callable[[Task], Duel]) -> Iterator[str]:
-    """The matches that take another course than the recorded one, in whichever order the players are asked.
+def judged_duel(recorded: Duel, hold: Callable[[], Duel]) -> tuple[Standing, list[str]]:
+    """What holding a duel again says of it."""
 
-    One instance that plays all matches of a duel and draws from one generator chooses by the order in which it is asked,
-    and that is the machine's. So where something differs, a third duel is held match by match: what differs between the
-    two new ones says nothing of who made the recorded one.
-    """
-    again = hold(task)
-    if again.verdict is Verdict.OK and (parted := _parted(recorded, again)):
-        again = hold(task.model_copy(update={"lanes": Lanes(shared=1, separate=1)}))
-        if again.verdict is Verdict.OK:
-            now = _courses(again)
-            yield from (
-                f"held again, match {i + 1} takes another course" for i, course in parted.items() if now[i] == course
-            )
-    if again.verdict is not Verdict.OK:
-        yield f"held again, the duel fails on our side: {again.message}"
+    def play() -> Duel:
+        duel = hold()
+        if duel.verdict is not Verdict.OK:
+            raise _NotPlayedError(duel.message)
+        return duel
+
+    return judged(
+        recorded,
+        _Again[Duel](
+            play=play,
+            differences=_other_matches,
+            is_late=_is_late,
+            ground=lambda duel: (duel.runtime_digest, duel.platform),
+        ),
+    )
 
 
-def _parted(recorded: Duel, again: Duel) -> dict[int, Course]:
-    """The new courses of matches that differ. A move that came late says something of the machine only."""
-    pairs = enumerate(zip(_courses(recorded), _courses(again), strict=True))
-    return {index: now for index, (before, now) in pairs if before != now and End.LATE not in (before[0], now[0])}
+def _other_matches(before: Duel, now: Duel) -> list[str]:
+    """The matches that take another course."""
+    pairs = enumerate(zip(_courses(before), _courses(now), strict=True))
+    return [f"held again, match {index} takes another course" for index, (one, other) in pairs if one != other]
+
+
+def _is_late(duel: Duel) -> bool:
+    is_late = any(match.end is End.LATE for match in duel.matches)
+    return is_late or any(is_retryable(player.verdict) for player in duel.players)
 
 
 def _courses(duel: Duel) -> list[Course]:

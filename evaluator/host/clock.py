@@ -60,7 +60,7 @@ class SideClock:
 
     def stop(self, matches: Sequence[Match]) -> tuple[int, list[Match]]:
         """The answer is taken: what each position is charged in milliseconds, and for whom it came too late."""
-        seconds = (self._now() if self._answered is None else self._answered) - self._begun
+        seconds = self._seconds()
         self.thinking += seconds
         share = seconds / self._count
         beyond = share - self._move
@@ -73,5 +73,9 @@ class SideClock:
         return round(share * 1000), late
 
     def abandon(self) -> None:
-        """No answer is waited for any more."""
-        self.thinking += self._now() - self._begun
+        """The frame that is out is of no use any more, whether its answer is here or not."""
+        self.thinking += self._seconds()
+
+    def _seconds(self) -> float:
+        """What the frame took, until its answer was here or until now."""
+        return (self._now() if self._answered is None else self._answered) - self._begun

@@ -39,6 +39,7 @@ class Standing(enum.StrEnum):
     REFUTED = "refuted"
     STALE = "stale"
     SEALED = "sealed"
+    NOT_REPEATABLE = "not_repeatable"
 
 
 @dataclass(frozen=True, kw_only=True)

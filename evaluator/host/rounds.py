@@ -1,4 +1,8 @@
-"""The rounds of a duel: whose answer is there is stepped, while the other side thinks about the other matches."""
+"""The rounds of a duel: one side's answer is stepped while the other side thinks about the other matches.
+
+Answers are taken in the order of the questions, however fast they come: a side's frames follow from the moves alone, and a
+player that draws from one generator for all matches makes the same moves when it is played again.
+"""
 
 import select
 import time
@@ -55,6 +59,7 @@ class Rounds:
         self._wall = limits.wall_seconds
         self._due: list[list[LiveMatch]] = [[], []]
         self._questions: list[Question | None] = [None, None]
+        self._asked: list[int] = []
         self._early: dict[int, memoryview] = {}
         self._count = int(table.game.action_space.n)
         paths = [leaf.path for leaf in table.encoder.leaves]
@@ -75,8 +80,8 @@ class Rounds:
             for side in BOTH:
                 if self._due[side] and self._questions[side] is None:
                     self._ask(side)
-            for side, body in self._wait(BOTH):
-                self._take(side, body)
+            if (answer := self._wait(BOTH)) is not None:
+                self._take(*answer)
         if self._table.live:
             self._see_who_is_left()
         for side in BOTH:
@@ -99,21 +104,29 @@ class Rounds:
         for raw in leaves:
             parts += raw, wire.padding(len(raw))
         self._questions[side] = Question(matches, leaves)
+        self._asked.append(side)
         self._lines[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
         self._clocks[side].start(matches)
 
-    def _wait(self, sides: Iterable[int], until: float = float("inf")) -> list[tuple[int, memoryview]]:
-        """The answers that are there, as soon as one is; none when a clock, or a side's end, changed something."""
+    def _wait(self, sides: Sequence[int], until: float = float("inf")) -> tuple[int, memoryview] | None:
+        """The answer to the earliest question; None when a clock, or a side's end, changed something."""
         while True:
             for side in sides:
                 self._look(side)
-            answers = [(side, self._early.pop(side)) for side in sides if side in self._early]
-            if answers or any(self.troubles[side] for side in sides) or self._clocks_fell(sides):
-                return answers
+            first = next((side for side in self._asked if side in sides), None)
+            if first in self._early:
+                self._asked.remove(first)
+                return first, self._early.pop(first)
+            if any(self.troubles[side] for side in sides) or self._clocks_fell(sides):
+                return None
             now = time.monotonic()
             if now > until:
-                return []
-            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in BOTH if self._questions[side])) - now)
+                return None
+            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in BOTH if self._runs(side))) - now)
+
+    def _runs(self, side: int) -> bool:
+        """Whether its clock does: it is asked, and its answer is not there."""
+        return self._questions[side] is not None and side not in self._early
 
     def _look(self, side: int) -> None:
         """Whether an answer is there; from now on its clock stands, even if it is not taken yet."""
@@ -139,7 +152,7 @@ class Rounds:
     def _clocks_fell(self, sides: Iterable[int]) -> bool:
         """End the matches whose time has run out while their answer was waited for."""
         now = time.monotonic()
-        fallen = [side for side in sides if self._questions[side] is not None and self._clocks[side].deadline <= now]
+        fallen = [side for side in sides if self._runs(side) and self._clocks[side].deadline <= now]
         for side in fallen:
             self._fell(side)
         return bool(fallen)

@@ -17,6 +17,7 @@ import numpy as np
 from evaluator import wire
 from evaluator.sandbox import agent as agents
 from evaluator.sandbox.moves import Moves
+from evaluator.sandbox.seeding import seed_globals
 from evaluator.sandbox.spaces import BadActionError, Reader, Writer
 
 
@@ -156,6 +157,7 @@ def serve(stream: Stream, folder: Path, entry: str, adapter: str | None) -> None
     """From the handshake to CLOSE."""
     _, body = stream.receive()
     hello = json.loads(bytes(body))
+    seed_globals(hello["seed"], str(folder))
     if hello["mode"] == "serve":
         from evaluator.sandbox import script  # imports gymnasium, which agents need not wait for
 

@@ -289,3 +289,22 @@ def test_torch_has_one_dialect_when_pinned(docker: Chosen, monkeypatch: pytest.M
 
     assert len(pinned) == 1
     assert len(free) > 1 or "avx2" not in Path("/proc/cpuinfo").read_text()
+
+
+# Draws from torch's own generator, without seeding it; it is imported by its submodule, and late.
+TORCH_DRAWS = """
+class Agent:
+    def act(self, observation):
+        import torch.nn
+        return int(torch.rand(1).item() > 0.5)
+"""
+
+
+def test_an_agent_that_draws_from_torch_chooses_the_same_again(container: Chosen, with_torch: None) -> None:
+    found = folder(TORCH_DRAWS, b"name: Test\nalgorithm: none\nextras: [torch]\n")
+    one, other = (played(container, found) for _ in range(2))
+
+    assert [each.result.verdict for each in (one, other)] == [Verdict.OK] * 2, (one.result.message, one.result.log_tail)
+    assert one.trace is not None
+    assert (one.result.returns, one.trace) == (other.result.returns, other.trace)
+    assert len(set(one.result.lengths)) > 1

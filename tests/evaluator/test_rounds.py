@@ -65,14 +65,16 @@ def played(
     scripts: tuple[Script, Script],
     task: Task,
     limits: Limits | None = None,
+    lanes: int | None = None,
 ) -> tuple[Rounds, Table]:
     game = open_game(task)
-    table = Uneven(game, tickets(game), task.matches)
+    lanes = lanes or task.matches
+    table = Uneven(game, tickets(game), lanes)
     for (_, end), script in zip(pairs, scripts, strict=True):
         threading.Thread(target=serve, args=(end, script), daemon=True).start()
     lines = [Line(SocketStream(ours)) for ours, _ in pairs]
     rounds = Rounds(table, lines, limits or Limits(), lambda done: None)
-    rounds.play(task.matches)
+    rounds.play(lanes)
     return rounds, table
 
 
@@ -140,3 +142,31 @@ def test_many_matches_in_a_frame_are_stepped_while_the_other_side_answers(
     assert {(match.end, len(match.moves), match.winner) for match in table.done.values()} == {(End.PLAYED, 6, None)}
     assert rounds.troubles == [None, None]
     assert rounds.moves == [360, 360]
+
+
+def test_frames_follow_from_the_moves_whoever_is_faster() -> None:
+    task = Task(id="t", game="pettingzoo.classic.tictactoe_v3", opening=4, matches=30)
+    seen = []
+    for slow in (None, 0, 1):
+        asked: list[list[int]] = [[], []]
+        scripts = [_noting(counts, 0.002 * (side == slow)) for side, counts in enumerate(asked)]
+        pairs = [socket.socketpair() for _ in range(2)]
+        _, table = played(pairs, (scripts[0], scripts[1]), task, lanes=7)
+        seen.append((asked, [table.done[i].moves for i in range(30)]))
+        for pair in pairs:
+            for end in pair:
+                end.close()
+
+    assert seen[0] == seen[1] == seen[2]
+    assert len(set(seen[0][0][0])) > 2
+
+
+def _noting(counts: list[int], seconds: float) -> Script:
+    """Says how many positions each frame has, and tries the fields in turn."""
+
+    def answer(number: int, count: int) -> list[int]:
+        counts.append(count)
+        time.sleep(seconds)
+        return [(number + row) % 9 for row in range(count)]
+
+    return answer

@@ -1,13 +1,24 @@
-"""Playing again accuses nobody of what the machine decides, and finds what no player would have done."""
+"""Playing again refutes what a player that repeats itself would not have done, and accuses nobody else."""
 
-from dataclasses import dataclass
+import dataclasses
+import json
+from pathlib import Path
 
+import pytest
+
+from evaluator.host.process import ProcessSandbox
+from evaluator.host.replay import Standing
+from evaluator.host.sandbox import Cell
 from evaluator.model.challenge import Lanes, Task
-from evaluator.model.duel import Duel
-from scripts.rerunning import _other_matches
+from evaluator.model.duel import Duel, sealed_duel
+from scripts.board import open_board
+from scripts.evaluating import open_bench
+from scripts.rerunning import ELSEWHERE, LATE, TWICE, UNSTEADY, judged_duel, rerun
+from scripts.verifying import verify_files
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
+from tests.scripts.boards import game_board, run, submit
 
-TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6, opening=0)
+TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6, opening=0, lanes=Lanes(shared=2, separate=2))
 ONE_GENERATOR = """
 import numpy
 
@@ -18,44 +29,178 @@ class Agent:
     def act(self, observation):
         return int(self.generator.choice(numpy.flatnonzero(observation["action_mask"])))
 """
+ENTROPY = ONE_GENERATOR.replace("default_rng(1)", "default_rng()")
+LEFT = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"
+DRAWS = "{imports}\nclass Agent:\n    def act(self, observation):\n        return int({choice}) % 2\n"
+REPEATABLE = {
+    "random": DRAWS.format(imports="import random", choice="random.choice([0, 1])"),
+    "numpy": DRAWS.format(imports="import numpy", choice="numpy.random.randint(2)"),
+}
+NOT_REPEATABLE = {
+    "clock": DRAWS.format(imports="import time", choice="time.time_ns() // 1024"),
+    "urandom": DRAWS.format(imports="import os", choice="os.urandom(1)[0]"),
+    "uuid": DRAWS.format(imports="import uuid", choice="uuid.uuid4().int"),
+    "own-entropy": DRAWS.format(imports="import numpy\nOWN = numpy.random.default_rng()", choice="OWN.integers(2)"),
+    "address": DRAWS.format(
+        imports="import hashlib\nMARK = object()", choice="hashlib.sha256(f'{id(MARK)} {observation}'.encode()).digest()[0]"
+    ),
+}
+SCRIPT = """
+import random, sys
+import gymnasium as gym
+
+env = gym.make(sys.argv[1])
+while True:
+    over = False
+    env.reset()
+    while not over:
+        _, _, terminated, truncated, _ = env.step({choice})
+        over = terminated or truncated
+"""
+SCRIPTS = """
+  - id: scripted
+    env: CartPole-v1
+    script: {steps: 800, last: 5, worst: 0}
+"""
+IN_PROCESS = ("--sandbox", "process")
 
 
-@dataclass
 class Replayer:
-    """Holds the duel of two players as often as it is asked, with the lanes that it is asked for."""
+    """Holds the duel of two players, counting how often."""
 
-    one: str
-    other: str
+    def __init__(self, one: str, other: str) -> None:
+        self.players = one, other
+        self.held = 0
 
-    def __post_init__(self) -> None:
-        self.lanes: list[int] = []
-
-    def __call__(self, task: Task) -> Duel:
-        self.lanes.append(task.lanes.shared)
-        return duelled(self.one, self.other, task)
+    def __call__(self) -> Duel:
+        self.held += 1
+        return duelled(*self.players, TASK)
 
 
 def test_the_same_matches_need_one_more_duel() -> None:
     recorded = duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK)
     replayer = Replayer(RANDOM_PLAYER, FIRST_LEGAL)
 
-    assert list(_other_matches(recorded, TASK, replayer)) == []
-    assert replayer.lanes == [TASK.lanes.shared]
+    assert judged_duel(recorded, replayer) == (Standing.VERIFIED, [])
+    assert replayer.held == 1
 
 
-def test_other_moves_than_the_players_own_are_found() -> None:
+def test_other_moves_than_the_players_own_refute() -> None:
     recorded = duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK)
 
-    faults = list(_other_matches(recorded, TASK, Replayer(RANDOM_PLAYER, FIRST_LEGAL)))
+    standing, faults = judged_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
+    assert (standing, faults[0]) == (Standing.REFUTED, TWICE)
     assert "held again, match 1 takes another course" in faults
 
 
-def test_who_chooses_by_the_order_of_questions_is_not_accused() -> None:
-    recorded = duelled(ONE_GENERATOR, FIRST_LEGAL, TASK.model_copy(update={"lanes": Lanes(shared=2, separate=2)}))
-    replayer = Replayer(ONE_GENERATOR, FIRST_LEGAL)
+def test_who_draws_for_all_matches_from_one_generator_repeats_itself() -> None:
+    recorded = duelled(ONE_GENERATOR, FIRST_LEGAL, TASK)
 
-    faults = list(_other_matches(recorded, TASK, replayer))
+    assert judged_duel(recorded, Replayer(ONE_GENERATOR, FIRST_LEGAL)) == (Standing.VERIFIED, [])
 
-    assert replayer.lanes == [TASK.lanes.shared, 1]
-    assert len(faults) < 3
+
+def test_who_draws_from_the_machine_is_not_accused() -> None:
+    recorded = duelled(ENTROPY, FIRST_LEGAL, TASK)
+    replayer = Replayer(ENTROPY, FIRST_LEGAL)
+
+    standing, faults = judged_duel(recorded, replayer)
+
+    assert (standing, faults[0], replayer.held) == (Standing.NOT_REPEATABLE, UNSTEADY, 2)
+
+
+@pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}])
+def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str]) -> None:
+    recorded = sealed_duel({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
+
+    standing, faults = judged_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
+
+    assert (standing, faults[0]) == (Standing.NOT_REPEATABLE, ELSEWHERE)
+
+
+def test_who_was_late_then_is_not_accused() -> None:
+    document = duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document()
+    late = {**document["matches"][0], "end": "late", "winner": 1, "offenders": [0]}
+    recorded = sealed_duel({**document, "matches": [late, *document["matches"][1:]]})
+
+    standing, faults = judged_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
+
+    assert (standing, faults) == (Standing.NOT_REPEATABLE, [LATE, "held again, match 0 takes another course"])
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    game_board(tmp_path)
+    challenge = tmp_path / "challenge.yml"
+    challenge.write_text(challenge.read_text().replace("episodes: 2", "episodes: 8") + SCRIPTS)
+    return tmp_path
+
+
+def script(board: Path, name: str, choice: str) -> None:
+    folder = board / submit(board, name, "", "[scripted]")
+    (folder / "agent.py").write_text(SCRIPT.format(choice=choice))
+    (folder / "submission.yml").write_text(
+        f"name: {name}\nalgorithm: none\nkind: script\nentry: agent.py\ntasks: [scripted]\n"
+    )
+
+
+def standings(board: Path, *words: str) -> tuple[int, dict[str, tuple[str, str]], str]:
+    """The exit code, each agent's standing with its first fault, and what people read."""
+    code, out, err = run(board, "verify", *words, "--json")
+    return code, {Path(one["path"]).parts[-2]: (one["standing"], *one["faults"][:1]) for one in json.loads(out)}, err
+
+
+def test_agents_scripts_and_players_that_draw_are_verified_by_playing_again(board: Path) -> None:
+    for name, source in REPEATABLE.items():
+        run(board, "evaluate", submit(board, name, source, "[CartPole-v1]"), *IN_PROCESS)
+    script(board, "scripted", "random.randint(0, 1)")
+    assert run(board, "evaluate", "submissions/alice/scripted", *IN_PROCESS)[0] == 0
+    player = "import random\n" + LEFT.replace("return 0", "return random.choice(observation['action_mask'].nonzero()[0])")
+    run(board, "duel", "example_agents/random", submit(board, "player", player), "--game", "tictactoe", *IN_PROCESS)
+
+    code, found, _ = standings(board, "--rerun", *IN_PROCESS)
+
+    assert (code, len(found), set(found.values())) == (0, 4, {("verified",)})
+
+
+def test_agents_that_cannot_repeat_themselves_are_told_so_and_not_accused(board: Path) -> None:
+    for name, source in NOT_REPEATABLE.items():
+        run(board, "evaluate", submit(board, name, source, "[CartPole-v1]"), *IN_PROCESS)
+    script(board, "scripted", "random.SystemRandom().randint(0, 1)")
+    run(board, "evaluate", "submissions/alice/scripted", *IN_PROCESS)
+
+    assert set(standings(board)[1].values()) == {("verified",)}
+    code, found, _ = standings(board, "--rerun", *IN_PROCESS)
+    _, _, err = run(board, "verify", "--rerun", *IN_PROCESS)
+
+    assert (code, len(found), set(found.values())) == (0, 6, {("not_repeatable", UNSTEADY)})
+    assert "0 verified, 6 not_repeatable; " in err
+
+
+def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(board: Path) -> None:
+    """What another one did on its seeds: everything but who chose the actions fits."""
+    here = open_board(board)
+    left, random = (here.find(board / submit(board, name, source, "[CartPole-v1]")) for name, source in
+                    (("left", LEFT), ("random", REPEATABLE["random"])))  # fmt: skip
+    bench, task = open_bench(here, "process"), here.challenge.task("CartPole-v1")
+    assert task is not None
+    order = bench.order(left, task)
+    disguised = dataclasses.replace(left.folder, blobs=random.folder.blobs)
+    here.store.write(*bench.run(dataclasses.replace(order, folder=disguised), quiet=True))
+
+    assert standings(board)[:2] == (0, {"left": ("verified",)})
+    assert standings(board, "--rerun", *IN_PROCESS)[:2] == (1, {"left": ("refuted", TWICE)})
+
+
+def test_an_agent_that_cannot_be_played_here_is_not_accused(board: Path) -> None:
+    run(board, "evaluate", submit(board, "left", LEFT, "[CartPole-v1]"), *IN_PROCESS)
+    here = open_board(board)
+    bench = open_bench(here, "process")
+
+    def broken(cell: Cell) -> ProcessSandbox:
+        raise OSError("no room")
+
+    broken_bench = dataclasses.replace(bench, chosen=dataclasses.replace(bench.chosen, opener=broken))
+    findings = verify_files(here.challenge, here.store, here.store.files(), quiet=True)
+
+    assert rerun(broken_bench, findings, quiet=True) == findings

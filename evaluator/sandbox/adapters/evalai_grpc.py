@@ -56,6 +56,7 @@ class Desk:
         self._acting: Call | None = None
         self._over = False
         self._spaces: dict[str, Any] = {}
+        self._seed = 0
         self._output = Output()
         self._server = self._serve()
 
@@ -71,9 +72,12 @@ class Desk:
         server.start()
         return server
 
-    def meet(self, spaces: dict[str, Any]) -> None:
-        """The spaces of the task, which agents may ask for."""
-        self._spaces = spaces
+    def meet(self, spaces: dict[str, Any], seed: int) -> None:
+        """The spaces of the task, which agents may ask for, and the seed of the episode that begins.
+
+        A process that is started in this episode draws from generators of that seed; one that lives already draws on.
+        """
+        self._spaces, self._seed = spaces, seed
         if self._process is None:
             self._start()
 
@@ -81,10 +85,10 @@ class Desk:
         runner = Path(__file__).with_name("evalai_runner.py")
         here = self._path.parent
         search = os.pathsep.join(map(str, [here, here / "utils", *filter(None, sys.path)]))
+        command = [sys.executable, "-u", str(runner), str(self._seed), str(self._path)]
         self._process = subprocess.Popen(
-            [sys.executable, "-u", str(runner), str(self._path)], cwd=here, env={**os.environ, "PYTHONPATH": search},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            command, cwd=here, env={**os.environ, "PYTHONPATH": search}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         assert self._process.stdout is not None
         self._output.follow(self._process.stdout)
 
@@ -195,10 +199,10 @@ def of_file(path: Path) -> type:
 
         lanes = 1
 
-        def __init__(self, observation_space: Any, action_space: Any) -> None:
+        def __init__(self, observation_space: Any, action_space: Any, seed: int) -> None:
             self._starts = True
             self._space = action_space
-            desk.meet({"observation_space": _told(observation_space), "action_space": _told(action_space)})
+            desk.meet({"observation_space": _told(observation_space), "action_space": _told(action_space)}, seed)
 
         def act(self, observation: Any) -> Any:
             """What the process sends."""

@@ -1,0 +1,75 @@
+"""Agents that draw from common generators, in real containers: the same choices again, over either kind of channel."""
+
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+from evaluator.host.choose import Chosen, choose
+from evaluator.host.evaluate import Evaluation, evaluate
+from evaluator.host.image_files import default_base
+from evaluator.host.replay import Standing, parse_trace, verify
+from evaluator.host.worlds import open_world
+from evaluator.model.challenge import Limits
+from evaluator.model.verdict import Verdict
+from tests.evaluator import foreign
+from tests.evaluator.scripts import script
+from tests.evaluator.test_randomness import AGENT, CHOICES, PLAYER, POLE, SCRIPT, TICTACTOE, UNEVEN, actions, agent
+from tests.rooms import duelled, evaluated, folder, order
+
+pytestmark = pytest.mark.docker
+URANDOM = AGENT.format(imports="import os", choice="os.urandom(1)[0] % 2", kind="")
+# The platform's template, a process for each episode, at random.
+EVALAI = foreign.EVALAI.replace("import time", "import time, random", 1).replace(
+    'int(base["feedback"][0][2] > 0)', "random.choice([0, 1])"
+)
+PATIENT = Limits(answer_seconds=60, start_seconds=300)
+
+
+@pytest.fixture(params=["docker", "standard streams", "gvisor"])
+def box(request: pytest.FixtureRequest, docker: Chosen) -> Chosen:
+    """Both container sandboxes, and both kinds of channel."""
+    if request.param == "standard streams":
+        return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
+    found: Chosen = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_an_agent_that_draws_chooses_the_same_again(box: Chosen, name: str) -> None:
+    one, other = (evaluated(agent(name), POLE, box) for _ in range(2))
+
+    assert actions(one) == actions(other)
+
+
+def test_a_player_and_a_script_that_draw_do_the_same_again(box: Chosen) -> None:
+    duels = [duelled(PLAYER, UNEVEN, TICTACTOE, box) for _ in range(2)]
+    scripts = [script(SCRIPT, chosen=box) for _ in range(2)]
+
+    assert [duel.verdict for duel in duels] == [Verdict.OK] * 2
+    assert duels[0].match_moves() == duels[1].match_moves()
+    assert actions(scripts[0]) == actions(scripts[1])
+
+
+def test_entropy_of_the_machine_stays_its_own_and_the_record_fits(box: Chosen) -> None:
+    one, other = (evaluated(URANDOM, POLE, box) for _ in range(2))
+
+    assert actions(one) != actions(other)
+    found = verify("x", one.result.serialised(), one.trace, open_world(POLE))
+    assert found.standing is Standing.VERIFIED
+
+
+def test_every_process_of_an_agent_of_evalai_draws_by_its_own_episodes_seed(docker: Chosen) -> None:
+    found = folder(EVALAI, foreign.manifest("evalai-grpc"))
+
+    def played() -> Evaluation:
+        wanted = order(found, POLE.model_copy(update={"episodes": 4}), limits=PATIENT)
+        return evaluate(wanted, docker.kind, docker.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
+
+    one, other = played(), played()
+
+    assert actions(one) == actions(other)
+    trace = parse_trace(one.trace or b"")
+    chosen = trace.actions[0].array(trace.steps()).tolist()
+    begins = [sum(episode.length for episode in trace.episodes[:index]) for index in range(4)]
+    assert len({tuple(chosen[begin : begin + 8]) for begin in begins}) == 4

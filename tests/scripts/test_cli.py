@@ -71,6 +71,19 @@ def test_a_new_agent_passes_check_and_evaluate_at_once(board: Path) -> None:
     assert {(r["class"], r["beacon"], r["login"]) for r in results} == {("local", "preview", "alice")}
 
 
+def test_a_second_attempt_is_told_and_why(board: Path) -> None:
+    (board / "challenge.yml").write_text(CHALLENGE.replace("start_seconds: 30", "start_seconds: 10"))
+    mark = str(board / "was-here")
+    slow = f"import os, time\nif not os.path.exists({mark!r}):\n    os.mkdir({mark!r})\n    time.sleep(1000)\n"
+    folder = str(agent(board, "slow", slow + SHORT))
+
+    code, _, err = run(board, "evaluate", folder, "--sandbox", "process")
+
+    why = "second attempt, because the first ended before the agent was shown anything: the agent was not ready in time"
+    assert code == 0, err
+    assert f"CartPole-v1: {why}" in " ".join(err.split())
+
+
 def test_evaluating_twice_plays_once_and_again_gives_the_same(board: Path) -> None:
     words = ("evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "process")
     assert run(board, *words)[0] == 0

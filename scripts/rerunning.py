@@ -11,7 +11,7 @@ from evaluator.host.replay import Finding, Standing, parse_result, parse_trace
 from evaluator.host.sealed import open_result, open_trace
 from evaluator.model.duel import Duel, End, Player
 from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict, is_retryable
+from evaluator.model.verdict import Verdict
 from leaderboard.versions import homes
 from scripts.board import Found
 from scripts.console import say
@@ -30,11 +30,15 @@ Record = TypeVar("Record", Played, Duel)
 # What is said before the differences.
 TWICE = "played twice more it did the same both times, and not what is recorded"
 UNSTEADY = (
-    "the record fits, but the agent acts otherwise when it is played again; usual reasons: threads, the clock, os.urandom, "
+    "the record fits, but its agent acts otherwise when it is played again; usual reasons: threads, the clock, os.urandom, "
     "secrets or uuid, a generator of its own without a seed, the order of a set of objects"
 )
-LATE = "the record fits, but a time limit was reached, and how fast a machine is differs each time"
-ELSEWHERE = "the record fits, but was made with other packages, another base image or another processor than are here"
+AT_A_LIMIT = "the record fits, but a limit of time or memory was reached, and machines differ there"
+ELSEWHERE = (
+    "the record fits, but was made by other rules, with other packages, another base image or another processor than here"
+)
+# What a machine has its part in.
+LIMITS = (Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY)
 
 
 class _NotPlayedError(Exception):
@@ -53,8 +57,8 @@ class _Again(Generic[Record]):
     """
     differences: Callable[[Record, Record], list[str]]
     """What the second of two performances has otherwise, each in one sentence."""
-    is_late: Callable[[Record], bool]
-    """Whether a time limit decided anything."""
+    at_a_limit: Callable[[Record], bool]
+    """Whether a limit of time or memory decided anything."""
     ground: Callable[[Record], tuple[str, str]]
     """What an agent's choices may rest on: runtime digest and platform."""
 
@@ -63,7 +67,7 @@ def judged(recorded: Record, again: _Again[Record]) -> tuple[Standing, list[str]
     """What playing again says of a record whose replay fits.
 
     Only agents that repeat themselves can refute: where the second performance differs from the record, a third must be like
-    the second, all three on the same ground, and none decided by a clock.
+    the second, all three on the same ground, and none decided by a limit that machines have a part in.
     """
     second = again.play()
     found: list[str] = again.differences(recorded, second)
@@ -71,8 +75,8 @@ def judged(recorded: Record, again: _Again[Record]) -> tuple[Standing, list[str]
         return Standing.VERIFIED, []
     if again.ground(recorded) != again.ground(second):
         return Standing.NOT_REPEATABLE, [ELSEWHERE, *found]
-    if again.is_late(recorded) or again.is_late(second):
-        return Standing.NOT_REPEATABLE, [LATE, *found]
+    if again.at_a_limit(recorded) or again.at_a_limit(second):
+        return Standing.NOT_REPEATABLE, [AT_A_LIMIT, *found]
     if again.differences(second, again.play()):
         return Standing.NOT_REPEATABLE, [UNSTEADY, *found]
     return Standing.REFUTED, [TWICE, *found]
@@ -138,7 +142,7 @@ def _result(bench: Bench, path: Path, who: Who, *, quiet: bool) -> tuple[Standin
     again = _Again[Played](
         play=play,
         differences=lambda one, other: list(_differences(one, other)),
-        is_late=lambda played: is_retryable(played[0].verdict),
+        at_a_limit=lambda played: played[0].verdict in LIMITS,
         ground=lambda played: (played[0].runtime_digest, played[0].platform),
     )
     return judged((recorded, trace), again)
@@ -187,7 +191,7 @@ def judged_duel(recorded: Duel, hold: Callable[[], Duel]) -> tuple[Standing, lis
         _Again[Duel](
             play=play,
             differences=_other_matches,
-            is_late=_is_late,
+            at_a_limit=_at_a_limit,
             ground=lambda duel: (duel.runtime_digest, duel.platform),
         ),
     )
@@ -199,9 +203,9 @@ def _other_matches(before: Duel, now: Duel) -> list[str]:
     return [f"held again, match {index} takes another course" for index, (one, other) in pairs if one != other]
 
 
-def _is_late(duel: Duel) -> bool:
+def _at_a_limit(duel: Duel) -> bool:
     is_late = any(match.end is End.LATE for match in duel.matches)
-    return is_late or any(is_retryable(player.verdict) for player in duel.players)
+    return is_late or any(player.verdict in LIMITS for player in duel.players)
 
 
 def _courses(duel: Duel) -> list[Course]:

@@ -13,7 +13,7 @@ from evaluator.model.challenge import Lanes, Task
 from evaluator.model.duel import Duel, sealed_duel
 from scripts.board import open_board
 from scripts.evaluating import open_bench
-from scripts.rerunning import ELSEWHERE, LATE, TWICE, UNSTEADY, judged_duel, rerun
+from scripts.rerunning import AT_A_LIMIT, ELSEWHERE, TWICE, UNSTEADY, judged_duel, rerun
 from scripts.verifying import verify_files
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.boards import game_board, run, submit
@@ -125,7 +125,7 @@ def test_who_was_late_then_is_not_accused() -> None:
 
     standing, faults = judged_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
 
-    assert (standing, faults) == (Standing.NOT_REPEATABLE, [LATE, "held again, match 0 takes another course"])
+    assert (standing, faults) == (Standing.NOT_REPEATABLE, [AT_A_LIMIT, "held again, match 0 takes another course"])
 
 
 @pytest.fixture

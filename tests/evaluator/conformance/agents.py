@@ -103,6 +103,35 @@ class Agent:
 """
 )
 OTHER = PLAYER.replace("SALT", "PEPPER")
+# Draw from the generators that a process shares, which are seeded once.
+DRAWING = """
+import random
+import numpy as np
+
+class Agent:
+    def act(self, observation):
+        return (random.randrange(2) + int(np.random.randint(2))) % 2
+"""
+DRAWING_PLAYER = """
+import random
+import numpy as np
+
+class Agent:
+    def act(self, observation):
+        return random.choice(np.flatnonzero(observation["action_mask"]).tolist())
+"""
+DRAWING_SCRIPT = """
+import random, sys
+import gymnasium as gym
+
+env = gym.make(sys.argv[1])
+while True:
+    env.reset()
+    over = False
+    while not over:
+        _, _, terminated, truncated, _ = env.step(random.randrange(4))
+        over = terminated or truncated
+"""
 ILLEGAL = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"
 SINGLE = (
     COMMON

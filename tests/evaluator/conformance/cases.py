@@ -94,6 +94,7 @@ CASES = {
         task={"id": "CartPole-v1", "episodes": 2}, agent=agents.PREDICT,
         manifest=MANIFEST + b"adapter: predict\nentry: agent.py\n",
     ),
+    "an agent that draws from common generators": _solo("CartPole-v1", 60, agents.DRAWING, episodes=5),
     "an agent that crashes": _solo("CartPole-v1", 20, agents.CRASHING),
     "an action outside the space": _solo("CartPole-v1", 20, agents.OUTSIDE),
     "a script, one environment, some episodes left": _script(
@@ -101,6 +102,12 @@ CASES = {
     ),
     "a script, a vector of environments": _script(
         agents.VECTOR, env="Taxi-v4", max_episode_steps=30, script={"steps": 600, "last": 8, "worst": -300}
+    ),
+    "a script that draws from common generators": _script(
+        agents.DRAWING_SCRIPT, env="FrozenLake-v1", max_episode_steps=20, script={"steps": 300, "last": 5, "worst": -1}
+    ),
+    "tic-tac-toe, players that draw from common generators": _game(
+        "drawn", "pettingzoo.classic.tictactoe_v3", agent=agents.DRAWING_PLAYER, other=agents.DRAWING_PLAYER + "\n# other\n"
     ),
     "tic-tac-toe": Case(
         task={"id": "tictactoe", "game": "pettingzoo.classic.tictactoe_v3", "matches": 6, "clock": PATIENT},

@@ -188,7 +188,7 @@ def times(name, counter=pathlib.Path(__file__).parent):
 ONE = "def test_{number}():\n    assert times('{number}') <= 0\n"
 
 
-def tested(place: Path, *fails: int) -> subprocess.CompletedProcess[str]:
+def run_on(place: Path, *fails: int) -> subprocess.CompletedProcess[str]:
     """`.ci/test` where each test fails so often."""
     (place / "Makefile").write_text(MAKEFILE.format(python=sys.executable, cache="-o cache_dir=.pytest_cache"))
     (place / "test_it.py").write_text(TESTS.format(tests="\n".join(ONE.format(number=n) for n in range(len(fails)))))
@@ -212,7 +212,7 @@ def tested(place: Path, *fails: int) -> subprocess.CompletedProcess[str]:
 def test_only_what_fails_twice_fails_the_run_and_many_failures_do_at_once(
     tmp_path: Path, fails: tuple[int, ...], code: int, said: str
 ) -> None:
-    done = tested(tmp_path, *fails)
+    done = run_on(tmp_path, *fails)
 
     assert (min(done.returncode, 1), said in done.stdout) == (code, True), done.stdout + done.stderr
     assert ("Running what failed again" in done.stdout) == (said not in ("2 passed", "Failed: 6 tests", "Failed: 0 tests"))

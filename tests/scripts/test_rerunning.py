@@ -60,6 +60,7 @@ while True:
 SCRIPTS = """
   - id: scripted
     env: CartPole-v1
+    max_episode_steps: 100
     script: {steps: 800, last: 5, worst: 0}
 """
 IN_PROCESS = ("--sandbox", "process")

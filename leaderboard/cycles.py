@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from leaderboard.davidson import Floats
 from leaderboard.estimate import ENDS
+from leaderboard.quantiles import normal
 
 
 class Circle(NamedTuple):
@@ -61,7 +61,7 @@ def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.b
 
 def _wilson(wins: Floats) -> Floats:
     """The lower end of Wilson's interval of each share of the decided matches; 0 where none were decided."""
-    z = float(special.ndtri(ENDS[1]))
+    z = normal(ENDS[1])
     decided = wins + wins.T
     among = np.maximum(decided, 1)
     share = wins / among

@@ -69,4 +69,7 @@ def _expanded(z: float, freedom: int) -> float:
         (((3 * square + 19) * square + 17) * square - 15) / 384,
         ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) / 92160,
     )
-    return z + sum(z * order / freedom**power for power, order in enumerate(orders, start=1))
+    correction = 0.0
+    for order in reversed(orders):
+        correction = (correction + order) / freedom
+    return z * (1 + correction)

@@ -1,14 +1,15 @@
 """Work in a second process where there is a second processor: a fork, to which nothing has to be sent."""
 
-import multiprocessing
 import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from evaluator import stops
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 Value = TypeVar("Value")
 
@@ -29,6 +30,9 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
     if len(os.sched_getaffinity(0)) < 2:
         yield work
         return
+    # Small boards need no second process, and their commands are to start fast.
+    import multiprocessing
+
     ours, theirs = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_work, args=(work, theirs), daemon=True)
     with warnings.catch_warnings():
@@ -46,7 +50,7 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
         process.join()
 
 
-def _work(work: Callable[[], Value], answer: Connection) -> None:
+def _work(work: Callable[[], Value], answer: "Connection") -> None:
     # Who stops the command stops both; what the first one says then is enough.
     stops.by_default()
     try:
@@ -56,7 +60,7 @@ def _work(work: Callable[[], Value], answer: Connection) -> None:
     answer.send(found)
 
 
-def _value(answer: Connection) -> object:
+def _value(answer: "Connection") -> object:
     try:
         value, error = answer.recv()
     except EOFError:

@@ -1,10 +1,9 @@
 """Who can be compared with whom: whether the likelihood of the ratings has a maximum."""
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
-from leaderboard.davidson import Floats, Indices, Matches
+from leaderboard.davidson import Indices, Matches
+from leaderboard.graphs import Table, is_below_zero_somewhere, strong_parts
 
 
 def core_of(matches: Matches, players: int, anchor: int) -> Indices:
@@ -14,7 +13,8 @@ def core_of(matches: Matches, players: int, anchor: int) -> Indices:
     """
     won = matches.wins_a + matches.draws > 0
     lost = matches.wins_b + matches.draws > 0
-    part, size = _parts(_graph(matches, players, np.where(won, 1.0, 0.0), np.where(lost, 1.0, 0.0)))
+    part = strong_parts(_table(matches, players, won, lost))
+    size = np.bincount(part)
     inner = matches.where(part[matches.a] == part[matches.b])
     played = np.bincount(part[inner.a], inner.total, len(size))
     member = int(np.lexsort((np.arange(players), -played[part], np.arange(players) != anchor, -size[part]))[0])
@@ -35,27 +35,19 @@ def bounds_draws(matches: Matches, players: int) -> bool:
     won, lost = matches.wins_a > 0, matches.wins_b > 0
     if (won & lost).any():
         return True
-    _, size = _parts(_graph(matches, players, np.where(won, 1.0, 0.0), np.where(lost, 1.0, 0.0)))
-    if size.max() > 1:
+    if strong_parts(_table(matches, players, won, lost)).max() < players - 1:
         return True
-    drawn = np.where(matches.draws > 0, 1.0, 0.0)
-    lengths = _graph(matches, players, np.where(won, -1.0, drawn), np.where(lost, -1.0, drawn))
-    try:
-        csgraph.bellman_ford(lengths, indices=int(matches.a[0]))
-    except csgraph.NegativeCycleError:
-        return True
-    return False
+    drawn = np.flatnonzero(matches.draws > 0)
+    begin = np.concatenate([matches.a[won], matches.b[lost], matches.a[drawn], matches.b[drawn]])
+    end = np.concatenate([matches.b[won], matches.a[lost], matches.b[drawn], matches.a[drawn]])
+    beaten = len(begin) - 2 * len(drawn)
+    length = np.repeat([-1, 1], [beaten, 2 * len(drawn)])
+    return is_below_zero_somewhere(begin, end, length, players)
 
 
-def _graph(matches: Matches, players: int, there: Floats, back: Floats) -> sparse.csr_array:
-    """An edge from a to b of length `there` and one from b to a of length `back`; 0 is none."""
-    begin, end = np.append(matches.a, matches.b), np.append(matches.b, matches.a)
-    graph = sparse.csr_array((np.append(there, back), (begin, end)), shape=(players, players))
-    graph.eliminate_zeros()
-    return graph
-
-
-def _parts(graph: sparse.csr_array) -> tuple[Indices, Indices]:
-    """Strongly connected parts: the part of each player, and the size of each part."""
-    _, part = csgraph.connected_components(graph, directed=True, connection="strong")
-    return part.astype(np.intp), np.bincount(part)
+def _table(matches: Matches, players: int, there: Table, back: Table) -> Table:
+    """The edges from a to b where `there` says so, and from b to a where `back` does."""
+    table = np.zeros((players, players), dtype=np.bool_)
+    table[matches.a[there], matches.b[there]] = True
+    table[matches.b[back], matches.a[back]] = True
+    return table

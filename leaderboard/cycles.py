@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from leaderboard.davidson import Floats
 from leaderboard.estimate import ENDS
+from leaderboard.graphs import bits, members
+from leaderboard.quantiles import normal
 
 
 class Circle(NamedTuple):
@@ -40,18 +41,13 @@ def find_cycle(wins: Floats, draws: Floats | None = None) -> Circle:
     """
     met = wins + wins.T + (0 if draws is None else draws + draws.T) > 0
     np.fill_diagonal(met, val=False)
-    triads = _closed(_bits(met), _bits(met), met) // 6
+    triads = _closed(bits(met), bits(met), met) // 6
     ahead = wins > wins.T
-    circular = _closed(_bits(ahead), _bits(ahead.T), ahead) // 3
+    circular = _closed(bits(ahead), bits(ahead.T), ahead) // 3
     strength = _wilson(wins)
     players = _triangle(strength) or _shortest(strength > 0.5)
     first = players.index(min(players)) if players else 0
     return Circle((*players[first:], *players[:first]), circular / triads if triads else 0.0, triads)
-
-
-def _bits(table: npt.NDArray[np.bool_]) -> list[int]:
-    """Each row as an integer, whose bit j is column j: sets of players, of which Python intersects millions a second."""
-    return [int.from_bytes(row.tobytes(), "little") for row in np.packbits(table, axis=1, bitorder="little")]
 
 
 def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.bool_]) -> int:
@@ -61,7 +57,7 @@ def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.b
 
 def _wilson(wins: Floats) -> Floats:
     """The lower end of Wilson's interval of each share of the decided matches; 0 where none were decided."""
-    z = float(special.ndtri(ENDS[1]))
+    z = normal(ENDS[1])
     decided = wins + wins.T
     among = np.maximum(decided, 1)
     share = wins / among
@@ -81,7 +77,7 @@ def _triangle(strength: Floats) -> tuple[int, ...]:
     for i, j in edges[order].tolist():
         closing = after[j] & before[i]
         if closing:
-            third = max(_members(closing), key=lambda k: (min(strength[j, k], strength[k, i]), -k))
+            third = max(members(closing), key=lambda k: (min(strength[j, k], strength[k, i]), -k))
             return i, j, third
         after[i] |= 1 << j
         before[j] |= 1 << i
@@ -90,13 +86,13 @@ def _triangle(strength: Floats) -> tuple[int, ...]:
 
 def _shortest(leads: npt.NDArray[np.bool_]) -> tuple[int, ...]:
     """The shortest cycle; the first of them by where it begins. Nothing where there is none."""
-    after = _bits(leads)
+    after = bits(leads)
     best: tuple[int, ...] = ()
     for start in range(len(after)):
         layers, seen = [1 << start], 1 << start
         while layers[-1] and not (best and len(layers) >= len(best)):
             reached = 0
-            for player in _members(layers[-1]):
+            for player in members(layers[-1]):
                 reached |= after[player]
             if reached >> start & 1:
                 best = _back(layers, after, start)
@@ -110,15 +106,5 @@ def _back(layers: Sequence[int], after: Sequence[int], start: int) -> tuple[int,
     """A way through the layers that ends where it began."""
     way = [start]
     for layer in reversed(layers[1:]):
-        way.append(next(player for player in _members(layer) if after[player] >> way[-1] & 1))
+        way.append(next(player for player in members(layer) if after[player] >> way[-1] & 1))
     return (start, *reversed(way[1:]))
-
-
-def _members(bits: int) -> list[int]:
-    """The players of a set, ascending."""
-    found = []
-    while bits:
-        least = bits & -bits
-        found.append(least.bit_length() - 1)
-        bits ^= least
-    return found

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -24,6 +23,8 @@ FAR = 8.0
 # Newton's steps shrink quadratically; after one this short only roundings are left.
 DONE = 1e-9
 STEPS = 1000
+# A matrix of fewer rows is inverted whole.
+SMALL = 64
 
 
 class Matches(NamedTuple):
@@ -139,7 +140,7 @@ def maximise(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
     before = np.inf
     for _ in range(STEPS):
         step = np.zeros_like(point)
-        step[free] = linalg.cho_solve(_factor(likelihood, point, free), likelihood.gradient(point)[free])
+        step[free] = _solved(_factor(likelihood, point, free), likelihood.gradient(point)[free])
         reach = likelihood.reach(step)
         fraction = min(1.0, FAR / max(reach, FAR))
         while fraction * reach > SAFE and likelihood.gradient(point + fraction * step) @ step < 0:
@@ -153,14 +154,12 @@ def maximise(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
 
 def covariance(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
     """The inverse of the information about the free parameters; of loose strengths only differences have a meaning."""
-    factor, _ = _factor(likelihood, point, free)
-    lower: Floats = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)[0]
-    lower = np.tril(lower)
-    return lower + np.tril(lower, -1).T
+    inverse = _inverse(_factor(likelihood, point, free))
+    return np.asarray(inverse.T @ inverse, np.float64)
 
 
-def _factor(likelihood: Likelihood, point: Floats, free: Indices) -> tuple[Floats, bool]:
-    """Cholesky's factor of the information.
+def _factor(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
+    """Cholesky's factor of the information, a lower triangle.
 
     Without priors a common shift of the strengths changes nothing; a term that holds their sum takes that freedom.
     """
@@ -173,10 +172,28 @@ def _factor(likelihood: Likelihood, point: Floats, free: Indices) -> tuple[Float
     ridge = 0.0
     while True:
         try:
-            factor: tuple[Floats, bool] = linalg.cho_factor(
-                table + ridge * np.eye(len(free)) if ridge else table, lower=True
-            )
-            return factor
-        except linalg.LinAlgError:
+            return np.asarray(np.linalg.cholesky(table + ridge * np.eye(len(free)) if ridge else table), np.float64)
+        except np.linalg.LinAlgError:
             # Strengths so far apart that a curvature is lost to rounding.
             ridge = max(10 * ridge, 1e-14 * typical, np.finfo(np.float64).tiny)
+
+
+def _solved(factor: Floats, values: Floats) -> Floats:
+    """What `factor @ factor.T` turns into the values: forth and back through the triangle."""
+    found = values.copy()
+    for i in range(len(found)):
+        found[i] = (found[i] - factor[i, :i] @ found[:i]) / factor[i, i]
+    for i in reversed(range(len(found))):
+        found[i] = (found[i] - factor[i + 1 :, i] @ found[i + 1 :]) / factor[i, i]
+    return found
+
+
+def _inverse(factor: Floats) -> Floats:
+    """The inverse of a lower triangle, from those of its halves: a fourth of what numpy takes, which knows no triangles."""
+    half = len(factor) // 2
+    if len(factor) < SMALL:
+        return np.tril(np.linalg.inv(factor))
+    inverse = np.zeros_like(factor)
+    inverse[:half, :half], inverse[half:, half:] = _inverse(factor[:half, :half]), _inverse(factor[half:, half:])
+    inverse[half:, :half] = -inverse[half:, half:] @ (factor[half:, :half] @ inverse[:half, :half])
+    return inverse

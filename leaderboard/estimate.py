@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from evaluator.model.challenge import Task
 from evaluator.model.metric import GROUPS, Metric
 from evaluator.model.result import Result
 from leaderboard.metrics import MISSING, episode_values, is_any_sealed, ranking, single, single_error, worth, yardstick
+from leaderboard.quantiles import student
 from leaderboard.resampling import Array, Bounds, Indices, Scored, Scoring, by_length, resampled_scores, sample, trimmed
 from leaderboard.standings import Estimate
 
@@ -123,8 +123,9 @@ def oriented(found: Estimates, metric: Metric) -> Estimates:
 
 def critical(size: Array) -> Array:
     """Student's t at 97.5 %, with one degree of freedom less than there are values; 1.98 for a hundred."""
-    quantile: Array = special.stdtrit(np.maximum(size - 1, 1), ENDS[1])
-    return quantile
+    different, which = np.unique(np.maximum(size - 1, 1), return_inverse=True)
+    quantiles = np.array([student(int(freedom), ENDS[1]) for freedom in different.tolist()])
+    return quantiles[which.reshape(np.shape(size))]
 
 
 def intervals(measured: Estimates) -> list[Estimate]:

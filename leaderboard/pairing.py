@@ -44,7 +44,7 @@ def pairings(
     if len(players) <= task.opponents + 1:
         pairs = itertools.combinations(players, 2)
         return [*validations, *(pair for pair in pairs if not one_side.are_one(pair[0].name, pair[1].name))]
-    # Only now are ratings needed, and scipy with them.
+    # Only now are ratings needed.
     from leaderboard.opponents import Known, chosen
 
     return [*validations, *chosen(task, Known(players, own, last, one_side, homes(entries)), baselines)]

@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from leaderboard.connected import bounds_draws, core_of
 from leaderboard.davidson import Floats, Indices, Likelihood, Matches, covariance, maximise
 from leaderboard.estimate import ENDS
+from leaderboard.quantiles import normal
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
 ELO = 400 / np.log(10)
 # Ratings that differ by less share a place.
 EQUAL = 1e-9
 # Half a 95 % interval, in standard errors.
-MARGIN = float(special.ndtri(ENDS[1]))
+MARGIN = normal(ENDS[1])
 # Pairs are compared in blocks of this many rows, which stay in the processor's cache.
 ROWS = 64
 

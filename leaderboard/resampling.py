@@ -76,7 +76,7 @@ def trimmed(size: int, scoring: Scoring) -> int:
 def by_length(returns: Sequence[Sequence[float]]) -> Iterator[Indices]:
     """The indices of results with equally many episodes, one array for each length."""
     lengths = np.array([len(one) for one in returns], dtype=np.intp)
-    for length in np.unique(lengths):
+    for length in sorted(set(lengths.tolist())):
         yield np.flatnonzero(lengths == length)
 
 
@@ -112,9 +112,14 @@ def counts(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
     table = np.empty((size, RESAMPLES))
     for begin in range(0, RESAMPLES, SLAB):
         copies = random.multinomial(size, np.full(size, 1 / size), size=SLAB)
-        kept_up_to = np.clip(np.cumsum(copies, axis=1), cut, size - cut)
-        table[:, begin : begin + SLAB] = np.diff(kept_up_to, axis=1, prepend=cut).T
+        table[:, begin : begin + SLAB] = (_kept(copies, cut) if cut else copies).T
     return table
+
+
+def _kept(copies: npt.NDArray[np.int64], cut: int) -> npt.NDArray[np.int64]:
+    """How many copies of each value are left when so many of the least and of the greatest are cut from each resample."""
+    up_to = np.clip(np.cumsum(copies, axis=1), cut, copies.shape[1] - cut)
+    return np.diff(up_to, axis=1, prepend=cut).astype(np.int64, copy=False)
 
 
 def resampled_scores(returns: Sequence[Sequence[float]], task: Scored) -> Iterator[tuple[Indices, Array]]:

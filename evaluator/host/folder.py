@@ -5,13 +5,16 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evaluator.host.load import LoadError, parse_submission
-from evaluator.host.sandbox import OwnImage
 from evaluator.model.challenge import SubmissionLimits
 from evaluator.model.names import SEGMENT
 from evaluator.model.reference import parse_reference
 from evaluator.model.submission import MANIFEST_NAME, OF_MODELS, Blob, Kind, Submission, submission_digest
+
+if TYPE_CHECKING:
+    from evaluator.host.sandbox import OwnImage
 
 # Git LFS's specification: a pointer's first line, today's and the one before it, and what it is always smaller than.
 _POINTERS = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
@@ -36,10 +39,13 @@ class Folder:
     """How large an image it may name."""
 
     @property
-    def image(self) -> OwnImage | None:
+    def image(self) -> "OwnImage | None":
         """The image it names, if it does."""
         if self.submission.kind is not Kind.IMAGE:
             return None
+        # Most boards are ranked without a sandbox.
+        from evaluator.host.sandbox import OwnImage
+
         return OwnImage(reference=parse_reference(self.submission.entry), image_mib=self.image_mib)
 
 

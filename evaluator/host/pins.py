@@ -4,11 +4,8 @@ An environment's floats depend on which CPU features a library picks at start. A
 before main, so the process that steps environments is started anew with them set.
 """
 
-import hashlib
 import importlib.util
-import json
 import os
-import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,7 +35,7 @@ def _numpy() -> Any:
 
 def _expected_pins() -> dict[str, str]:
     """The same without importing numpy, where the installed one is that of the lock."""
-    numpy, dispatch = importlib.util.find_spec("numpy"), _DISPATCH.get(platform.machine())
+    numpy, dispatch = importlib.util.find_spec("numpy"), _DISPATCH.get(os.uname().machine)
     if numpy is None or numpy.origin is None or dispatch is None:
         return pinned_environment()
     packages = Path(numpy.origin).parents[1]
@@ -63,6 +60,10 @@ def _pins(dispatch: str) -> dict[str, str]:
 
 def pins_digest() -> str:
     """SHA-256 over the variables, for the record."""
+    # Not in the process that is only to be started anew.
+    import hashlib
+    import json
+
     return hashlib.sha256(json.dumps(pinned_environment(), sort_keys=True).encode()).hexdigest()
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from leaderboard.connected import bounds_draws, core_of
-from leaderboard.davidson import Likelihood, Matches, chances
+from leaderboard.davidson import Likelihood, Matches, chances, covariance
 from leaderboard.ratings import ELO, Pairing, rate
 
 FOUR = [Pairing(0, 1, 2, 3, 0), Pairing(0, 3, 1, 4, 0), Pairing(1, 2, 5, 3, 0), Pairing(2, 3, 1, 3, 0)]
@@ -104,6 +104,20 @@ def test_covariance_is_the_inverse_of_the_information_with_the_anchor_held():
     assert found.covariance[np.ix_([0, 2, 3], [0, 2, 3])] == pytest.approx(inverse[:3, :3])
     assert found.covariance[1].tolist() == [0] * 4
     assert (found.high - found.elo)[0] == pytest.approx(1.959964 * ELO * math.sqrt(inverse[0, 0]))
+
+
+@pytest.mark.parametrize("players", [2, 63, 64, 150])
+def test_the_covariance_of_any_number_of_players_is_the_inverse_of_the_information(players):
+    random = np.random.default_rng(players)
+    theta = random.normal(size=players)
+    pairings = simulated(players, 20, theta, 0.5, random)
+    likelihood = Likelihood(matches=matches_of(pairings), priors=np.eye(1, players)[0], decided=1)
+    point, free = np.append(theta, 0.1), np.arange(players + 1)
+
+    found = covariance(likelihood, point, free)
+
+    assert found == pytest.approx(np.linalg.inv(likelihood.information(point)), rel=1e-9, abs=1e-12)
+    assert (found == found.T).all()
 
 
 def test_uncertainty_of_the_core_is_carried_over():

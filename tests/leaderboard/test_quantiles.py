@@ -1,0 +1,31 @@
+"""Quantiles against those of scipy, which has its own way to each."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from leaderboard.quantiles import MANY, normal, student
+
+CHANCES = [0.001, 0.025, 0.3, 0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9995]
+FREEDOMS = [*range(1, 130), 199, 200, 400, MANY - 1, MANY, MANY + 1, 999, 1000, 2000, 9999, 10_000, 10**6, 10**9]
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_the_normal_quantile_is_that_of_scipy(chance):
+    assert normal(chance) == pytest.approx(special.ndtri(chance), rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_students_quantile_is_that_of_scipy(chance):
+    own = np.array([student(freedom, chance) for freedom in FREEDOMS])
+
+    assert own == pytest.approx(special.stdtrit(FREEDOMS, chance), rel=1e-12, abs=1e-15)
+
+
+def test_students_quantile_of_every_size_up_to_the_expansion_at_the_boards_confidence():
+    freedoms = np.arange(1, 3 * MANY)
+
+    own = np.array([student(int(freedom), 0.975) for freedom in freedoms])
+
+    assert own == pytest.approx(special.stdtrit(freedoms, 0.975), rel=1e-12)
+    assert (np.diff(own) < 0).all()

@@ -311,7 +311,7 @@ def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
 
 
 def test_an_agent_without_a_value_to_rank_by_takes_nobody_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its job ended with what it did, and with all that others did there: nothing was on record, and all were played anew."""
+    """Its job ended with what it did, and with all that others did there: all of it was played anew."""
     for name, value in pinned_environment().items():
         monkeypatch.setenv(name, value)
     metric = b"metrics: [{name: speed, kind: steps_to_threshold, threshold: 2, direction: lower}], script: {steps"

@@ -58,7 +58,7 @@ def test_failures_of_ours_and_what_was_not_played_cost_nothing(verdict: str) -> 
 
 
 def test_who_ran_and_broke_the_contract_then_pays() -> None:
-    """A script that prints no score when it earned too little, or an agent that says that it is invalid, saw its episodes."""
+    """A script that prints no score when it earned too little, or an agent that calls itself invalid, saw its episodes."""
     used = result(entry("ann", version="1"), on=A, at=MORNING, verdict="invalid", image_digest="sha256:" + "1" * 64)
 
     assert len(held(rules(Quota(per_day=1)), [entry("ann", version="2")], [used])[1]) == 2

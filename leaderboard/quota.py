@@ -20,7 +20,6 @@ from leaderboard.owners import persons
 from leaderboard.plan import DuelItem, Item
 from leaderboard.teams import is_asked, teams
 
-
 Version = tuple[str, str]
 """Owner without capitals, and the digest of the version."""
 

@@ -20,9 +20,6 @@ from leaderboard.owners import persons
 from leaderboard.plan import DuelItem, Item
 from leaderboard.teams import is_asked, teams
 
-# Our failures and what was never played cost nothing.
-FREE = (Verdict.INTERNAL_ERROR, Verdict.INVALID)
-
 Version = tuple[str, str]
 """Owner without capitals, and the digest of the version."""
 
@@ -137,12 +134,25 @@ def counted(challenge: Challenge, results: Iterable[Result], duels: Iterable[Due
     """Every record that counts; a version that plays many matches, or many tasks, is one version all the same."""
     records: list[Result | Duel] = [*results, *duels]
     for record in records:
-        if record.klass is not Class.OFFICIAL or record.season != challenge.season or record.verdict in FREE:
+        if record.klass is not Class.OFFICIAL or record.season != challenge.season:
+            continue
+        if record.verdict is Verdict.INTERNAL_ERROR:
             continue
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         for player in record.players if isinstance(record, Duel) else (record,):
-            if player.verdict not in FREE:
+            if not _is_free(player):
                 yield Counted(player, record.task, at)
+
+
+def _is_free(side: Result | Player) -> bool:
+    """Our failures and what never ran cost nothing.
+
+    Whoever ran can break the contract on purpose, when it has seen what it earns, and be `invalid`: that is no way to draw
+    once more for nothing.
+    """
+    if side.verdict is not Verdict.INVALID:
+        return side.verdict is Verdict.INTERNAL_ERROR
+    return not side.cost.steps if isinstance(side, Player) else side.image_digest is None
 
 
 class Accounts:

@@ -83,7 +83,13 @@ def evaluate(
         if first is not None or not is_tried_again(run.verdict, shown):
             break
         first = first_attempt(run.verdict, run.message, run.wall_seconds)
-    return _write_down(order, dataclasses.replace(run, first=first), now())
+    run = dataclasses.replace(run, first=first)
+
+    def failed(message: str) -> Evaluation:
+        return _write_down(order, _Run(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind, first=first), now())
+
+    # What cannot be recorded, such as a return that is no number, must not take other agents' results with it.
+    return shielded(lambda: _write_down(order, run, now()), failed)
 
 
 def _attempt(order: Order, kind: SandboxKind, opener: Opener, watched: _Watched) -> _Run:

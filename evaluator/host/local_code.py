@@ -35,7 +35,7 @@ FIRST_EXTRAS = {
     "chess": ("chess==1.11.2",),
 }
 _ENTRY = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
-_IMPORTERS = ("import_module", "__import__")
+_IMPORTERS = ("import_module", "__import__", "run_module")
 _INSTALLED = ("site-packages", "dist-packages")
 # Packages that are imported by another name than they are installed by.
 _DISTRIBUTIONS = {"pil": "pillow", "yaml": "pyyaml"}
@@ -191,6 +191,7 @@ def _imports(source: bytes, package: str) -> Iterator[str]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return
+    importers = _importers(tree)
     for node in ast.walk(tree):
         match node:
             case ast.Import():
@@ -200,9 +201,25 @@ def _imports(source: bytes, package: str) -> Iterator[str]:
                 yield from (f"{base}.{alias.name}" for alias in node.names)
             case ast.Constant(value=str()):
                 yield from _entries(node.value)
-            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=[ast.Constant(value=str(named)), *_]):
-                if called in _IMPORTERS and (base := _base(named, package)):
-                    yield base
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in importers:
+                yield from filter(None, (_base(named, package) for named in _texts_given(node)))
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
+                # What `from package import *` imports of a package, modules in it included.
+                yield from (
+                    f"{package}.{one.value}" for one in names if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                )
+
+
+def _importers(tree: ast.AST) -> set[str]:
+    """The functions that import what they are given as a text, by the names that they have in a source."""
+    aliases = (alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names)
+    return {*_IMPORTERS, *(alias.asname for alias in aliases if alias.name in _IMPORTERS and alias.asname)}
+
+
+def _texts_given(call: ast.Call) -> Iterator[str]:
+    """The texts that a call is given first, or as `name`."""
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("name", "mod_name"))]
+    yield from (one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
 def _base(named: str, package: str) -> str:

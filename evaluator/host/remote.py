@@ -203,7 +203,8 @@ class Desk:
         _expect(body, actions_at + wire.body_size(self._decoder.leaves, count))
         places, resets = self._named(count, bytes(body[:actions_at]))
         try:
-            actions, arrays = self._decoder.decode(body[actions_at:], count)
+            # A copy: the next frame is read into the same buffer, and an environment may keep its action.
+            actions, arrays = self._decoder.decode(memoryview(bytearray(body[actions_at:])), count)
         except IllegalActionError as error:
             raise FaultError(Verdict.PROTOCOL_ERROR, f"step: {error}") from error
         if self._is_over(count - len(resets)) or (resets and not self._may_begin()):

@@ -271,10 +271,10 @@ def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]
     if not steps:  # a script that only ever looked
         return arrays
     try:
-        settled = decoder.settle(arrays)
+        is_settled = decoder.is_settled(arrays)
     except IllegalActionError as error:
         raise ValueError(f"step {error.row}: {error}") from error
-    if not all(np.array_equal(a, b) for a, b in zip(arrays, settled, strict=True)):
+    if not is_settled:
         raise ValueError("actions are outside the space or off the task's grid")
     return arrays
 

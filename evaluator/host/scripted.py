@@ -116,7 +116,8 @@ class _Ending:
         )  # fmt: skip
 
     def _verdict(self, claim: float | None, unclaimed: str | None) -> tuple[Verdict, str]:
-        over = self.outcome.served.exhausted
+        # Before its first episode nothing is over, though it may ask for more steps at once than there are.
+        over = self.outcome.served.exhausted and bool(self.outcome.served.episodes)
         if self.fault is not None and not (over and self.fault.verdict is Verdict.CRASHED):
             return self.fault.verdict, str(self.fault)
         if over:  # whatever the script makes of it: all that it may play is played

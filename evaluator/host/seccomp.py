@@ -14,7 +14,7 @@ from typing import Any
 
 _FILES = """
     access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
-    fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fstat fstatfs
+    fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr flock fstat fstatfs
     fsync ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
     lseek lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev
     pwritev2 read readahead readlink readlinkat readv rename renameat renameat2 rmdir sendfile splice stat statfs statx
@@ -50,6 +50,9 @@ _ALLOWED = tuple(sorted(f"{_FILES} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCKETS}"
 
 # Every flag of clone that makes a namespace, NEWTIME left out since its bit is part of the signal number.
 _NEW_NAMESPACES = 0x7E020000
+# Of fcntl's commands those with this bit: F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW. Other locks are shown in the lists of
+# their own process namespace alone, the ones of open files in /proc/locks of every container, with two numbers of choice.
+_OPEN_FILE_LOCKS = 0x20
 # What terminals and files are asked for: TCGETS, TCSETS and the two that wait, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, FIONREAD,
 # FIONBIO, FIONCLEX, FIOCLEX.
 _IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
@@ -87,6 +90,7 @@ def profile(*, loopback: bool, is_gvisor: bool = False) -> str:
             *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in _IOCTLS),
             *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in _PRCTLS),
             *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in _PERSONALITIES),
+            _rule(("fcntl",), (1, _OPEN_FILE_LOCKS, "SCMP_CMP_MASKED_EQ", 0)),
             _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
             # It hides its flags in memory, where no filter reads; libraries take clone where there is none. Named, since
             # Docker 20.10 does not know defaultErrnoRet and would say EPERM.

@@ -143,6 +143,22 @@ class ActionDecoder:
         """
         return [self._checked(part, array) for part, array in zip(self._parts, arrays, strict=True)]
 
+    def is_settled(self, arrays: list[Array]) -> bool:
+        """Whether stacked leaves can have come out of `settle`. What was clipped is at a bound, which may be off the grid.
+
+        Raises:
+            IllegalActionError: one of them is not in the action space.
+        """
+        return all(
+            bool(((array == now) | self._is_clipped(part, array)).all())
+            for part, array, now in zip(self._parts, arrays, self.settle(arrays), strict=True)
+        )
+
+    def _is_clipped(self, space: spaces.Space[Any], array: Array) -> Any:
+        if self._clip and isinstance(space, spaces.Box) and array.dtype.kind == "f":
+            return (array == space.low) | (array == space.high)
+        return False
+
     def actions(self, arrays: list[Array]) -> list[Any]:
         """Stacked leaves as a list of actions."""
         if isinstance(self._space, spaces.Discrete):

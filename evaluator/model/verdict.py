@@ -24,7 +24,7 @@ def in_plain_words(verdict: Verdict) -> str:
         case Verdict.OK:
             return "Every episode was played to its end."
         case Verdict.INVALID:
-            return "The submission does not keep the contract, so it was not played."
+            return "The submission does not keep the contract."
         case Verdict.TIMEOUT:
             return "The agent used up its time."
         case Verdict.OUT_OF_MEMORY:

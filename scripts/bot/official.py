@@ -14,11 +14,11 @@ from evaluator.host.attempts import ATTEMPTS
 from evaluator.host.contest import WALL_FACTOR, WALL_SPARE, Contender
 from evaluator.host.evaluate import Order
 from evaluator.model.base import Frozen
-from evaluator.model.challenge import Limits
+from evaluator.model.challenge import Challenge, Limits
 from evaluator.model.duel import Duel
 from evaluator.model.names import Digest
 from evaluator.model.preview import Sha
-from evaluator.model.result import Class
+from evaluator.model.result import Class, Result, sealed
 from evaluator.model.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.plan import DuelItem, Item, shown
@@ -196,9 +196,20 @@ def _played(official: Official, bench: Bench, work: Work, item: Wish, store: Sto
     order = _order(official, bench, work, item)
     result, trace = bench.run(order, quiet=order.secret is not None)
     if order.secret:
-        result, trace = sealed_with(work.challenge, order.secret, result, trace)
+        result, trace = _sealed(work.challenge, order, result, trace)
     store.write(result, trace)
     return f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_why(result.verdict, result.message)}"
+
+
+def _sealed(challenge: Challenge, order: Order, result: Result, trace: bytes | None) -> tuple[Result, bytes | None]:
+    """The same, sealed. What has no score to show is a failure of ours, and takes no other's result with it."""
+    assert order.secret is not None
+    try:
+        return sealed_with(challenge, order.secret, result, trace)
+    except CommandError as error:
+        kept = {name: value for name, value in result.document().items() if name not in ("returns", "lengths", "script")}
+        failed = {**kept, "verdict": Verdict.INTERNAL_ERROR, "message": str(error), "metrics": {}, "trace_sha256": None}
+        return sealed_with(challenge, order.secret, sealed({**failed, "seeds": order.seeds()}), None)
 
 
 def _why(verdict: Verdict, message: str) -> str:

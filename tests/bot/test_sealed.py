@@ -310,6 +310,28 @@ def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
     assert len(checked.accepted) == 4
 
 
+def test_an_agent_without_a_value_to_rank_by_takes_nobody_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its job ended with what it did, and with all that others did there: all of it was played anew."""
+    for name, value in pinned_environment().items():
+        monkeypatch.setenv(name, value)
+    metric = b"metrics: [{name: speed, kind: steps_to_threshold, threshold: 2, direction: lower}], script: {steps"
+    clone = make_board(tmp_path / "board", {"challenge.yml": CHALLENGE.replace(b"script: {steps", metric)})
+    clone.commit({**agent_files("zoe"), **SCRIPT_FILES})
+    clone.push()
+    git(clone.path, "reset", "-q", "--hard")
+    begun = plan_sealed(clone, tmp_path / "in")
+
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    checked = begun.check()
+
+    assert checked.refused == ()
+    assert {record.login: record.verdict for record in checked.accepted} == {
+        "erin": Verdict.INTERNAL_ERROR, "zoe": Verdict.OK,
+    }  # fmt: skip
+    assert all(isinstance(record, Result) and record.sealed for record in checked.accepted)
+
+
 def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
     table = rank.compute(board, official=False)

@@ -186,3 +186,22 @@ def test_a_copied_challenge_keeps_the_code_of_its_tasks(here: Path) -> None:
 
     assert task.digest() == challenge.tasks[0].digest() != Task(id="t", env="world:Some-v0").digest()
     assert Challenge(title="U", season="s", tasks=(task,)).tasks[0].code == task.code
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import importlib\nimportlib.import_module(name='rewards')\n",
+        "from importlib import import_module as load\nload('rewards')\n",
+        "import runpy\nrunpy.run_module(mod_name='rewards')\n",
+        "from shaping import *\n",
+    ],
+    ids=["keyword", "alias", "runpy", "star"],
+)
+def test_a_module_that_is_named_in_plain_text_counts_however_it_is_imported(here: Path, source: str) -> None:
+    write(here, mine=source, rewards="SCALE = 1\n", shaping__init="__all__ = ['rewards']\n", shaping__rewards="SCALE = 1\n")
+    task = Task(id="t", env="mine:Mine-v0")
+    before = code_of(task)
+    write(here, rewards="SCALE = 2\n", shaping__rewards="SCALE = 2\n")
+
+    assert code_of(task) != before

@@ -57,6 +57,13 @@ def test_failures_of_ours_and_what_was_not_played_cost_nothing(verdict: str) -> 
     assert held(rules(Quota(per_day=1)), [entry("ann", version="2")], [free])[1] == []
 
 
+def test_who_ran_and_broke_the_contract_then_pays() -> None:
+    """A script that prints no score when it earned too little, or an agent that calls itself invalid, saw its episodes."""
+    used = result(entry("ann", version="1"), on=A, at=MORNING, verdict="invalid", image_digest="sha256:" + "1" * 64)
+
+    assert len(held(rules(Quota(per_day=1)), [entry("ann", version="2")], [used])[1]) == 2
+
+
 def test_a_crash_counts_and_so_does_what_no_longer_stands_on_main() -> None:
     crash = result(entry("ann", agent="gone", version="1"), on=A, at=MORNING)
 

@@ -1,0 +1,160 @@
+"""Ways to have one's own evaluation count as a failure of ours: it is played anew then, and no quota knows of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+from evaluator import wire
+from evaluator.host.evaluate import Evaluation
+from evaluator.host.remote import Desk, Offer
+from evaluator.host.replay import Standing, replay_episode, verify
+from evaluator.host.spaces import ActionDecoder, describe
+from evaluator.host.worlds import open_world
+from evaluator.model.challenge import Task
+from evaluator.model.script import ScriptRules
+from evaluator.model.verdict import Verdict
+from evaluator.sandbox.remote import Link, RemoteEnv
+from evaluator.sandbox.remote_vector import RemoteVectorEnv
+from tests.evaluator.scripts import script
+from tests.evaluator.test_remote import Wire
+from tests.rooms import evaluated
+
+
+class Open(gymnasium.Env[Any, Any]):
+    """Pays what it is given, which may be anything, and keeps the action for the next step."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float64)
+        self.action_space = spaces.Box(-np.inf, np.inf, (1,), np.float64)
+        self._last: Any = np.zeros(1)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._last = np.zeros(1)
+        return np.zeros(1), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        before, self._last = float(self._last[0]), action
+        return np.array([before]), float(action[0]) - before, False, False, {}
+
+
+gymnasium.register("Open-v0", Open)
+OPEN = Task.model_validate({"id": "open", "env": "Open-v0", "episodes": 2, "max_episode_steps": 3})
+GREEDY = """
+import numpy
+class Agent:
+    def act(self, observation):
+        return numpy.array([{action}])
+"""
+
+
+def checked(task: Task, evaluation: Evaluation) -> None:
+    """The record is one that publish would take."""
+    found = verify("it", evaluation.result.serialised(), evaluation.trace, open_world(task))
+    assert (evaluation.result.verdict, found.standing, found.faults) == (Verdict.OK, Standing.VERIFIED, ())
+
+
+@pytest.mark.parametrize("action", [5.0, 1e30, -2.0, -1e30, 0.44])
+def test_an_action_that_is_clipped_to_a_bound_off_the_grid_is_no_failure_of_ours(action: float) -> None:
+    """Whoever did not like its episodes could send one, and be played three times."""
+    task = Task.model_validate({"id": "Pendulum-v1", "episodes": 2, "max_episode_steps": 5, "grid": 0.9})
+
+    checked(task, evaluated(GREEDY.format(action=action).replace("])", "], 'f4')"), task))
+
+
+def test_an_action_between_grid_and_bounds_was_played_by_nobody() -> None:
+    decoder = ActionDecoder(spaces.Box(-2, 2, (1,), np.float32), clip=True, grid=0.9)
+    strict = ActionDecoder(spaces.Box(-2, 2, (1,), np.float32), clip=False, grid=0.9)
+
+    def at(*values: float) -> list[Any]:
+        return [np.array(values, np.float32).reshape(-1, 1)]
+
+    assert decoder.is_settled(at(2.0, -2.0, 0.9, -1.8))
+    assert not decoder.is_settled(at(1.9))
+    assert not decoder.is_settled(at(2.1))
+    assert not strict.is_settled(at(2.0))
+
+
+def test_a_return_that_is_no_number_ends_that_evaluation_alone() -> None:
+    """It ended the whole job, with everybody's results in it, and left no record."""
+    result = evaluated(GREEDY.format(action="1e308 if observation[0] <= 0 else -1e308"), OPEN).result
+
+    assert result.verdict is Verdict.INTERNAL_ERROR
+    assert "number" in result.message
+
+
+def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() -> None:
+    """It ended the whole job, too: a run that was over before its first episode has no trace."""
+    task = Task.model_validate(
+        {"id": "lake", "env": "FrozenLake-v1", "reusable": True, "script": {"steps": 500, "last": 2, "worst": -1}}
+    )
+    source = """
+    import gc, struct
+    from evaluator import wire
+    from evaluator.sandbox.remote import Link
+    gym.make("lake")
+    link = next(one for one in gc.get_objects() if isinstance(one, Link))
+    def ask(op, body):
+        link._stream.send(wire.frame(op, body))
+        return link._stream.receive()
+    count = 600
+    _, made = ask(wire.Op.MAKE, wire.COUNT.pack(count, 0))
+    first = wire.COUNT.unpack_from(made)[1]
+    handles = struct.pack(f"<{count}I", *range(first, first + count))
+    head = wire.COUNT.pack(count, 0) + handles + bytes(wire.padded(count))
+    ask(wire.Op.STEP, head + bytes(8 * count))
+    print(json.dumps({"score": 1.0}))
+    """
+
+    result = script(source, task).result
+
+    assert (result.verdict, result.returns) == (Verdict.INVALID, ()), result.message
+
+
+def single(link: Link, act: Callable[[int], Any]) -> None:
+    env = RemoteEnv(link)
+    env.reset()
+    for step in range(3):
+        env.step(act(step))
+
+
+def vector(link: Link, act: Callable[[int], Any]) -> None:
+    envs = RemoteVectorEnv(link, 2, AutoresetMode.NEXT_STEP)
+    envs.reset()
+    for step in range(3):
+        envs.step(np.stack([act(step), act(step)]))
+
+
+class Reused(Wire):
+    """The referee reads each frame into the same buffer, as it does."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.buffer = bytearray(1 << 16)
+
+    def send(self, data: bytes) -> None:
+        size, op = wire.HEADER.unpack_from(data)
+        self.buffer[: len(data)] = data
+        self.answer = self.desk.answer(op, memoryview(self.buffer)[wire.HEADER.size : wire.HEADER.size + size])
+
+
+@pytest.mark.parametrize("play", [single, vector])
+def test_an_environment_that_keeps_a_scripts_action_keeps_that_action(play: Callable[..., None]) -> None:
+    """It met the next frame's bytes in it, so that no replay gave the same rewards."""
+    task = OPEN.model_copy(update={"script": ScriptRules(steps=100, last=2, worst=0)})
+    world = open_world(task)
+    desk = Desk(Offer(world=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}"))
+    hello = {
+        "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),
+        "max_episode_steps": 3, "env_id": "Open-v0", "task_id": "open", "kwargs": {},
+    }  # fmt: skip
+    play(Link(Reused(desk), hello), lambda step: np.array([1.0 + step]))
+
+    for told in desk.finish():
+        now = replay_episode(world, f"{told.index:032x}", list(told.actions))
+        assert (told.total, told.checksum) == (now.total, now.checksum)

@@ -63,8 +63,8 @@ class Where:
     """The protocol, the packages that measure, the base image."""
     beacon: str
     """Where no commit tells."""
-    beacons: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Login and agent to the commit the seeds come from."""
+    beacons: Mapping[tuple[tuple[str, str], str], str] = field(default_factory=dict)
+    """Login and agent, and the task's id, to the commit the seeds come from."""
     order: Mapping[str, int] = field(default_factory=dict)
     """Each beacon's place in main's history, the later the greater; not needed where there is one beacon."""
 
@@ -75,17 +75,17 @@ class Where:
         """What measures these agents: all that measures everybody, and the locks of their extras."""
         return with_extras(self.runtime_digest, needed_by(entry.submission for entry in entries), self.locks)
 
-    def beacon_of(self, entry: Entry) -> str:
-        """Where an entry's seeds come from."""
-        return self.beacons.get((entry.login, entry.agent), self.beacon)
+    def beacon_of(self, entry: Entry, task_id: str) -> str:
+        """Where an entry's seeds on a task come from."""
+        return self.beacons.get(((entry.login, entry.agent), task_id), self.beacon)
 
-    def later(self, first: Entry, second: Entry) -> str:
+    def later(self, first: Entry, second: Entry, task_id: str) -> str:
         """Where the seeds of a duel come from: whoever came first could not foresee it.
 
         Raises:
             KeyError: the beacons differ, and `order` does not say which is the later one.
         """
-        ours, theirs = self.beacon_of(first), self.beacon_of(second)
+        ours, theirs = self.beacon_of(first, task_id), self.beacon_of(second, task_id)
         return ours if ours == theirs else max(ours, theirs, key=lambda beacon: self.order[beacon])
 
 
@@ -138,7 +138,7 @@ def _evaluations(
                 task_digest=task.digest(),
                 runtime_digest=where.runtime_of(entry),
                 season=challenge.season,
-                beacon=where.beacon_of(entry),
+                beacon=where.beacon_of(entry, task.id),
             )
             if (task.id, *entry.name, wanted.key()) not in done:
                 items.append(Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason([entry], task.id, wanted)))
@@ -159,7 +159,7 @@ def _duels(
             task_digest=digest,
             runtime_digest=where.runtime_of(*pair),
             season=challenge.season,
-            beacon=where.later(*pair),
+            beacon=where.later(*pair, task.id),
         )
         if (pair[0].name, pair[1].name, wanted.key()) not in done:
             reason = seen.reason(pair, task.id, wanted)

@@ -58,10 +58,17 @@ class Past:
         faults = [fault for side, held in zip(sides, states, strict=True) for fault in _missing(side, held)]
         if faults:
             return Derived(faults=tuple(dict.fromkeys(faults)))
-        beacon = self._latest([held[0] for held in states])
+        entered = [[state for state in held if self._history.enters(state, record.task)] for held in states]
+        if not all(entered):
+            words = f"no folder on main ever entered that version for {record.task}"
+            return Derived(faults=(words,))
+        beacon = self._latest([held[0] for held in entered])
         faults += self._of_commit(record, beacon)
         if faults or secret_hash(record.beacon) is not None or record.beacon == beacon:
             return Derived(faults=tuple(faults))
+        if record.beacon == self._latest([held[0] for held in states]):
+            words = f"its seeds come from the commit that brought the version; the task was entered with {beacon[:12]}"
+            return Derived(stale=words)
         in_folder = (next(state for state in held if _is_of(side, state)) for side, held in zip(sides, states, strict=True))
         if record.beacon == self._latest(list(in_folder)):
             words = f"its seeds come from the commit that brought the folder; the version was there since {beacon[:12]}"

@@ -92,10 +92,10 @@ def gathered(official: Official, work: Work, items: Iterable[Wish]) -> Facts:
 
 def _commits(work: Work, item: Wish) -> set[str]:
     """Examples are the host's: in a duel their commit matters only where the seeds come from it."""
+    seeds = {item.wanted.beacon} if SHA.fullmatch(item.wanted.beacon) else set()
     if isinstance(item, Item):
-        return {work.beacon(item.entry).sha}
-    entered = {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL}
-    return entered | ({item.wanted.beacon} if SHA.fullmatch(item.wanted.beacon) else set())
+        return {work.beacon(item.entry).sha} | seeds
+    return {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL} | seeds
 
 
 def told(facts: Facts, work: Work, item: Wish, found: Record) -> Record:

@@ -1,9 +1,10 @@
-"""The beacon: the oldest first-parent commit of main at which any folder of a login held a version.
+"""The beacon: the oldest first-parent commit of main at which any folder of a login entered a version for a task.
 
-Nobody can foresee its id, and no other folder of the same login draws another one for the same bytes.
+Nobody can foresee its id, and no other folder of the same login draws another one for the same bytes. A task that is named
+later has a later beacon: else one could merge many versions, try their seeds for it at home, and name it in the best.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -29,8 +30,18 @@ class Beacon:
     """Whether GitHub signed it; None while nobody asked."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Origins:
+    """Where the seeds of what stands on main come from."""
+
+    versions: dict[Name, Beacon]
+    """The commit that brought each folder's version."""
+    tasks: dict[tuple[Name, str], Beacon]
+    """For each folder and task the commit that entered the version for the task."""
+
+
 def beacon(repository: Repository, main_sha: str, login: str, agent: str, digest: str) -> Beacon:
-    """The beacon of one version.
+    """The commit that brought one version.
 
     Raises:
         CommandError: the clone is shallow, or the version does not stand on main.
@@ -40,19 +51,29 @@ def beacon(repository: Repository, main_sha: str, login: str, agent: str, digest
     return _beacon(oldest) if oldest else _missing(folder_of((login, agent)), digest)
 
 
-def beacons(repository: Repository, main_sha: str, digests: Mapping[Name, str]) -> dict[Name, Beacon]:
+def origins(
+    repository: Repository, main_sha: str, digests: Mapping[Name, str], tasks: Mapping[Name, Collection[str]]
+) -> Origins:
     """The beacons of the versions that stand on main now, with one walk through history.
+
+    Args:
+        repository: a clone with all of main's history.
+        main_sha: the commit of main.
+        digests: the version that each folder holds.
+        tasks: the ids of the tasks that each folder enters.
 
     Raises:
         CommandError: the clone is shallow, or a version does not stand on main.
     """
     _refuse_shallow(repository)
+    history = History(repository, main_sha)
     # What a folder holds now has its digest, so hardly a file needs to be read.
-    oldest = History(repository, main_sha).first(digests.keys())
-    return {
+    oldest = history.first(digests.keys())
+    versions = {
         name: _beacon(oldest[name]) if name in oldest else _missing(folder_of(name), digest)
         for name, digest in digests.items()
     }
+    return Origins(versions=versions, tasks={where: _beacon(state) for where, state in history.entered(tasks).items()})
 
 
 def _refuse_shallow(repository: Repository) -> None:

@@ -5,12 +5,12 @@ tree. File contents are read only where two states differ in the manifest alone,
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.host.load import LoadError, parse_submission
 from evaluator.model import canonical
-from evaluator.model.submission import MANIFEST_NAME, Blob, submission_digest
+from evaluator.model.submission import MANIFEST_NAME, Blob, Submission, submission_digest
 from leaderboard.field import LOCAL
 from scripts.bot.git import REGULAR, Repository, checked
 
@@ -76,7 +76,8 @@ class History:
         self._now: dict[Name, Content | None] = {}
         self._files: dict[Content, tuple[File, ...]] = {}
         self._digests: dict[Content, str | None] = {}
-        self._identities: dict[str, str | None] = {}
+        self._manifests: dict[str, Submission | None] = {}
+        self._identities: dict[str, str] = {}
         folders: dict[Name, dict[str, File]] = {}
         for sha, committed_at, changes in _commits(repository, main_sha):
             for name in _applied(folders, changes):
@@ -95,13 +96,38 @@ class History:
         Versions are alike if their files are equal and their manifests differ in words only. Folders that hold none now are
         left out.
         """
-        alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
-        self._read_identities({one.manifest for same in alike.values() if len(same) > 1 for one in same})
-        found = {}
-        for name, same in alike.items():
-            now = self._now[name]
-            found[name] = next(state for state in self.of(name[0]) if state.content in same and self._is_same(state, now))
+        return {name: next(states) for name, states in self._held(names).items()}
+
+    def entered(self, tasks: Mapping[Name, Collection[str]]) -> dict[tuple[Name, str], State]:
+        """For each folder and each task that it enters now the oldest state in which its version entered that task.
+
+        Which tasks are entered is no part of a version, so a task may be named long after the version came.
+        """
+        found: dict[tuple[Name, str], State] = {}
+        for name, states in self._held(tasks).items():
+            open_tasks = set(tasks[name])
+            for state in states:
+                entered = {task for task in open_tasks if self.enters(state, task)}
+                found |= {(name, task): state for task in entered}
+                if not (open_tasks := open_tasks - entered):
+                    break
         return found
+
+    def enters(self, state: State, task_id: str) -> bool:
+        """Whether a folder's manifest named a task then."""
+        self._read_manifests([state.content.manifest])
+        submission = self._manifests[state.content.manifest]
+        return submission is not None and submission.enters(task_id)
+
+    def _held(self, names: Collection[Name]) -> dict[Name, Iterator[State]]:
+        """For each folder the states, in any folder of its login, of the version that it holds now, the oldest first."""
+        alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
+        self._read_manifests({one.manifest for same in alike.values() if len(same) > 1 for one in same})
+        return {name: self._those(name, same) for name, same in alike.items()}
+
+    def _those(self, name: Name, same: set[Content]) -> Iterator[State]:
+        now = self._now[name]
+        return (state for state in self.of(name[0]) if state.content in same and self._is_same(state, now))
 
     def _same_files(self, now: Content, login: str) -> set[Content]:
         return {state.content for state in self.of(login) if state.content.rest == now.rest}
@@ -109,8 +135,8 @@ class History:
     def _is_same(self, state: State, now: Content | None) -> bool:
         if now is None or state.content == now:
             return True
-        identity = self._identities[now.manifest]
-        return identity is not None and self._identities[state.content.manifest] == identity
+        identity = self._identities.get(now.manifest)
+        return identity is not None and self._identities.get(state.content.manifest) == identity
 
     def digests(self, names: Iterable[Name]) -> dict[Name, str | None]:
         """The digests of what folders hold now; None where that is no version."""
@@ -137,13 +163,16 @@ class History:
         self._files.setdefault(content, kept)
         return content
 
-    def _read_identities(self, manifests: Iterable[str]) -> None:
-        oids = sorted(set(manifests) - self._identities.keys())
+    def _read_manifests(self, manifests: Iterable[str]) -> None:
+        oids = sorted(set(manifests) - self._manifests.keys())
         for oid, text in zip(oids, self._repository.read(oids) if oids else (), strict=True):
             try:
-                self._identities[oid] = canonical.digest(parse_submission(text).identity())
+                submission = parse_submission(text)
             except LoadError:
-                self._identities[oid] = None
+                self._manifests[oid] = None
+                continue
+            self._manifests[oid] = submission
+            self._identities[oid] = canonical.digest(submission.identity())
 
     def _read_digests(self, contents: Iterable[Content]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))

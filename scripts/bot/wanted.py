@@ -21,7 +21,7 @@ from leaderboard.quota import Held
 from leaderboard.shards import Capacity, Packing, expected_bytes, expected_seconds, pack
 from leaderboard.teams import is_asked
 from scripts.board import LOCAL
-from scripts.bot.beacon import Beacon, Name, beacons, order
+from scripts.bot.beacon import Beacon, Name, order, origins
 from scripts.bot.branches import read_recorded
 from scripts.bot.commits import Ask, CommitFacts, known_facts
 from scripts.bot.entries import read_entries
@@ -88,7 +88,7 @@ class Work:
     items: tuple[Wish, ...]
     """All that is wanted and not recorded."""
     beacons: dict[Name, Beacon]
-    """Where each entry's seeds come from."""
+    """The commit that brought each entry's version."""
     packing: Packing
     """Which shard plays what."""
     held: tuple[Held, ...] = ()
@@ -105,7 +105,7 @@ class Work:
         return tuple(self.items[index] for index in self.packing.shards[number])
 
     def beacon(self, entry: Entry) -> Beacon:
-        """Where an entry's seeds come from."""
+        """The commit that brought an entry's version."""
         return self.beacons[entry.login, entry.agent]
 
     def task(self, item: Wish) -> Task:
@@ -145,8 +145,14 @@ def read_work(official: Official, sha: str, results_sha: str) -> Work:
     for line in faults:
         say(harmless(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
-    found = beacons(clone, sha, {(entry.login, entry.agent): entry.digest for entry in wanted})
-    shas = {} if challenge.sealed_beacon else {name: item.sha for name, item in found.items()}
+    origin = origins(
+        clone,
+        sha,
+        {(entry.login, entry.agent): entry.digest for entry in wanted},
+        {(one.login, one.agent): [task.id for task in challenge.tasks if one.submission.plays(task)] for one in wanted},
+    )
+    found = origin.versions
+    shas = {} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()}
     beacon = challenge.sealed_beacon or "none"
     where = Where(
         runtime_digest=official.runtime_digest, beacon=beacon, beacons=shas, order=order(clone, sha), locks=lock_digests()

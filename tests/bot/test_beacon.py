@@ -6,13 +6,18 @@ from typing import Any
 import pytest
 
 from evaluator.model.challenge import Challenge
-from scripts.bot.beacon import Beacon, arrived, beacon, beacons, verify
+from scripts.bot.beacon import Beacon, Name, arrived, beacon, origins, verify
 from scripts.bot.entries import read_entries
 from scripts.bot.git import Repository
 from scripts.console import CommandError
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
+
+
+def beacons(repository: Repository, main_sha: str, digests: dict[Name, str]) -> dict[Name, Beacon]:
+    """The commits that brought versions."""
+    return origins(repository, main_sha, digests, {}).versions
 
 
 @pytest.fixture
@@ -47,6 +52,35 @@ def test_another_version_has_another_beacon_and_going_back_the_first_again(board
     board.commit(agent_files("alice"))
 
     assert found(board) == first
+
+
+def of_tasks(board: Clone, agent: str, *tasks: str) -> dict[str, str]:
+    """The commit that the seeds of each task come from."""
+    name = ("alice", agent)
+    entry = next(one for one in read_entries(board.repository, board.head, RULES)[0] if (one.login, one.agent) == name)
+    found = origins(board.repository, board.head, {name: entry.digest}, {name: tasks})
+    return {task: item.sha for (_, task), item in found.tasks.items()}
+
+
+def test_a_task_that_is_named_later_has_seeds_of_a_later_commit(board: Clone) -> None:
+    """Else one could merge many versions, try each one's seeds for the task at home, and name it in the best."""
+    first = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1]\n"))
+    second = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1, Acrobot-v1]\n"))
+    board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [Acrobot-v1]\n"))
+    last = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: all\n"))
+
+    assert found(board) == first
+    assert of_tasks(board, "a", "CartPole-v1", "Acrobot-v1", "Taxi-v4") == {
+        "CartPole-v1": first, "Acrobot-v1": second, "Taxi-v4": last,
+    }  # fmt: skip
+
+
+def test_another_folder_that_named_the_task_before_keeps_its_seeds(board: Clone) -> None:
+    first = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [Acrobot-v1]\n"))
+    gone: dict[str, bytes | None] = dict.fromkeys(agent_files("alice"))
+    board.commit({**gone, **agent_files("alice", "b", manifest=MANIFEST + b"tasks: all\n")})
+
+    assert of_tasks(board, "b", "Acrobot-v1") == {"Acrobot-v1": first}
 
 
 def test_other_words_in_the_manifest_keep_the_beacon(board: Clone) -> None:

@@ -479,6 +479,32 @@ def test_seeds_by_the_folder_as_the_rule_was_before_are_stale_and_not_refuted(tm
     assert fault.startswith("its seeds come from the commit that brought the folder")
 
 
+def test_seeds_of_a_task_that_is_named_later_cannot_be_those_that_were_known(setting: Setting) -> None:
+    """Many versions are merged for one task; with each one's seeds known, the best of them would be named for another."""
+    clone = setting.clone
+    source = ANGLE_RULE.encode() + b"# one of many\n"
+    task = parse_challenge(RULES).tasks[0]
+
+    def entered(tasks: bytes) -> str:
+        return clone.commit(agent_files("alice", "many", source, MANIFEST + b"tasks: [" + tasks + b"]\n"))
+
+    def judged(beacon: str) -> tuple[Standing, str]:
+        box = process()
+        own = {**official(clone, "alice", "many"), "beacon": beacon}
+        one = evaluate(
+            order(folder(clone, "alice", "many"), task, agent="many", **own), box.kind, box.opener, now, lambda n: None
+        )
+        record = sealed({**one.result.document(), "sandbox": "docker"})
+        return standing(parse_challenge(RULES), clone.path, record, one.trace)
+
+    first = entered(b"twin")
+    assert judged(first) == (Standing.REFUTED, f"no folder on main ever entered that version for {task.id}")
+    second = entered(b"twin, CartPole-v1")
+    assert judged(second) == (Standing.VERIFIED, "")
+    found, fault = judged(first)
+    assert (found, fault.partition(";")[0]) == (Standing.STALE, "its seeds come from the commit that brought the version")
+
+
 def test_limits_that_were_changed_since_leave_an_official_record_verified(setting: Setting, tmp_path: Path) -> None:
     newer = setting.challenge.model_copy(update={"limits": Limits(memory_mib=1000)})
 

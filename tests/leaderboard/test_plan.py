@@ -153,10 +153,9 @@ def test_each_change_of_a_duel_is_named() -> None:
 
 
 def test_the_seeds_of_a_duel_come_from_the_later_beacon() -> None:
-    where = dataclasses.replace(
-        WHERE, beacons={("alice", "agent"): "aaa", ("bob", "agent"): "bbb", ("carol", "agent"): "aaa"},
-        order={"aaa": 2, "bbb": 1},
-    )  # fmt: skip
+    of = {"alice": "aaa", "bob": "bbb", "carol": "aaa"}
+    beacons = {((login, "agent"), "game"): beacon for login, beacon in of.items()}
+    where = dataclasses.replace(WHERE, beacons=beacons, order={"aaa": 2, "bbb": 1})
     duels = play([ALICE, BOB, CAROL], [], where=where)
 
     validations = duels_of(plan(GAMES, [ALICE, BOB], [], where, []))
@@ -173,10 +172,10 @@ def test_the_seeds_of_a_duel_come_from_the_later_beacon() -> None:
 
 
 def test_where_two_beacons_have_no_order_nothing_is_guessed() -> None:
-    where = Where(runtime_digest="0" * 64, beacon="aaa", beacons={("bob", "agent"): "bbb"})
+    where = Where(runtime_digest="0" * 64, beacon="aaa", beacons={(("bob", "agent"), "game"): "bbb"})
 
     with pytest.raises(KeyError):
-        where.later(ALICE, BOB)
+        where.later(ALICE, BOB, "game")
 
 
 def test_a_duel_that_failed_on_our_side_is_tried_again_a_few_times() -> None:

@@ -63,9 +63,7 @@ def test_another_word_in_the_sandbox_makes_no_result_stale_but_another_image(cop
     assert tag(BASE) != image
 
 
-@pytest.mark.parametrize(
-    "name", ["mkdocs-material", "pygithub", "rich", "typing-extensions", "jinja2", "scipy", "cloudpickle"]
-)
+@pytest.mark.parametrize("name", ["mkdocs-material", "pygithub", "rich", "typing-extensions", "jinja2", "cloudpickle"])
 def test_another_version_of_what_does_not_measure_makes_no_result_stale(copy: Path, name: str) -> None:
     edit(copy / "requirements/runtime.txt", f"\n{name}==", f"\n{name}==99.")
 
@@ -124,4 +122,6 @@ def test_the_packages_that_measure_are_few_and_the_named_others_exist() -> None:
     names = {line.partition("==")[0] for line in locks.measuring(text)}
 
     assert names == {"box2d", "box2d-py", "gymnasium", "numpy", "pettingzoo", "pygame-ce", "swig"}
-    assert {line.partition("==")[0] for line in locks.pins(text)} >= locks.NOT_MEASURING
+    # scipy measured nothing while it was there, and the names of protocol 1 are made with that.
+    named = {line.partition("==")[0] for line in locks.pins(text)}
+    assert named | {"scipy"} >= locks.NOT_MEASURING

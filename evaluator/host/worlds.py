@@ -15,7 +15,6 @@ from evaluator.host.faults import WorldError as WorldError
 from evaluator.host.seeds import environment_seed
 from evaluator.host.spaces import ActionDecoder, ObservationEncoder
 from evaluator.model.challenge import Task
-from evaluator.model.script import ScriptRules
 
 # A host's own metric: episodes (see `evaluator.host.own`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]
@@ -78,8 +77,7 @@ def open_world(task: Task) -> World:
     own_functions(task)
     spec = _spec(task)
     time_limit = task.max_episode_steps or spec.max_episode_steps
-    if task.script is not None:
-        _check_budget(task.id, task.script, time_limit)
+    _check_budget(task, time_limit)
     bare = copy.deepcopy(spec)
     bare.max_episode_steps, bare.order_enforce, bare.disable_env_checker = None, False, True
     with foreign(f"the environment {task.env_id} of task {task.id} cannot be made"):
@@ -96,16 +94,33 @@ def open_world(task: Task) -> World:
     return world
 
 
-def _check_budget(task_id: str, rules: ScriptRules, time_limit: int | None) -> None:
+class BudgetError(WorldError):
+    """A task for scripts leaves no steps to train with."""
+
+
+def check_budget(task: Task) -> None:
+    """Whether a task for scripts has a time limit and leaves steps to train with; its environment is not made.
+
+    Raises:
+        BudgetError: it has not, or does not.
+        WorldError: there is no such environment here.
+    """
+    if task.script is not None:
+        _check_budget(task, task.max_episode_steps or _spec(task).max_episode_steps)
+
+
+def _check_budget(task: Task, time_limit: int | None) -> None:
+    if task.script is None:
+        return
     if time_limit is None:
-        raise WorldError(
-            f"task {task_id} has script rules, and its environment has no time limit: set max_episode_steps, "
+        raise BudgetError(
+            f"task {task.id} has script rules, and its environment has no time limit: set max_episode_steps, "
             "so that the episodes that count can be played within the budget"
         )
     try:
-        rules.training_steps(time_limit)
+        task.script.training_steps(time_limit)
     except ValueError as error:
-        raise WorldError(f"task {task_id}: {error}") from error
+        raise BudgetError(f"task {task.id}: {error}") from error
 
 
 def own_functions(task: Task) -> dict[str, OwnFunction]:

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evaluator.host.load import LoadError
+from evaluator.model.challenge import Challenge
 from evaluator.model.names import ENDING_RULE, is_named_like_a_file
 from evaluator.model.submission import OF_MODELS, Kind
 from scripts.admitting import closed_lines, refuse_people
@@ -45,7 +47,7 @@ def run(
     """Check folders, or the challenge and every agent of the board."""
     board = open_board(Path.cwd())
     known = list(board.challenge.tasks)
-    faults: list[str] = []
+    faults: list[str] = [] if folders else list(_budget_faults(board.challenge))
     notes: list[str] = []
     checked = folders or board.folders
     idle = 0
@@ -73,6 +75,21 @@ def run(
     if faults and not as_json:
         raise CommandError(SUBMISSION_AT_FAULT, *faults)
     return SUBMISSION_AT_FAULT if faults else OK
+
+
+def _budget_faults(challenge: Challenge) -> Iterator[str]:
+    """Tasks for scripts that leave nothing to train with; only their environments know how long an episode may be."""
+    scripted = [task for task in challenge.tasks if task.script is not None]
+    if scripted:
+        from evaluator.host.worlds import BudgetError, WorldError, check_budget  # imports gymnasium
+
+        for task in scripted:
+            try:
+                check_budget(task)
+            except BudgetError as error:
+                yield f"challenge.yml: {error}"
+            except WorldError:
+                continue  # an environment that is not installed here is told where it is played
 
 
 def check_source(found: Found) -> None:

@@ -145,6 +145,17 @@ def test_a_script_keeps_to_the_budget_of_its_task(board: Path) -> None:
     assert set(record.get("unfinished", [])) <= {record["counts_from"] - 1}
 
 
+def test_check_tells_a_host_of_a_budget_that_leaves_nothing_to_train_with(board: Path) -> None:
+    few = CHALLENGE.replace("script: {steps: 4000, last: 5, worst: -2000}", "script: {steps: 1000, last: 5, worst: -2000}")
+    (board / "challenge.yml").write_text(few)
+
+    code, _, err = run(board, "check")
+
+    assert code == 1
+    assert err.startswith("challenge.yml: task swing: script: 5 episodes of at most 200 steps may take 1,000 steps, and")
+    assert err.count("\n") == 1
+
+
 def test_a_script_runs_at_home_without_the_board_too(tmp_path: Path) -> None:
     shutil.copy(TEMPLATES / "script" / "submission.py", tmp_path)
     few = {**os.environ, "PULLRANK_TRAINING_STEPS": "500", "PULLRANK_EVALUATION_EPISODES": "2"}

@@ -15,7 +15,6 @@ from evaluator.model import canonical
 from evaluator.model.duel import Duel
 from evaluator.model.result import Result, is_place
 from leaderboard.beside import beside
-from leaderboard.heap import growing
 from leaderboard.parcel import packed, unpacked
 from leaderboard.share import Share
 
@@ -77,7 +76,7 @@ class Store:
         pieces = READERS if len(owners) >= MANY else 1
         root = str(self.results)
         first, *parts = [Share(piece, pieces).of(owners) for piece in range(pieces)]
-        with growing(), ExitStack() as stack:
+        with ExitStack() as stack:
             others = [
                 stack.enter_context(beside(partial(_parcel, part, root, keep, late))) for late, part in enumerate(parts)
             ]

@@ -16,7 +16,6 @@ from leaderboard.anonymity import Shown, as_shown, hidden
 from leaderboard.api import site as documents
 from leaderboard.beside import beside
 from leaderboard.departed import departed
-from leaderboard.heap import growing, settled
 from leaderboard.history import History
 from leaderboard.markdown import escape
 from leaderboard.pages import PageContext, render
@@ -26,20 +25,18 @@ from leaderboard.standings import Standings
 from scripts.board import Board
 from scripts.bot.pulls import pulls
 from scripts.cards import card_pictures
-from scripts.commands.rank import compute
 from scripts.console import OUR_FAULT, CommandError
 from scripts.episodes import drawn, pictures
 from scripts.frames import frames
 from scripts.progress import people
+from scripts.repository.recorded_standings import compute
 
 PAGE = "index.html"
 
 
 def build(board: Board, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is whole."""
-    with growing():
-        table, context = gather(board, official=official)
-    settled()
+    table, context = gather(board, official=official)
     with people().status("Building the site …"):
         return make(table, context, board.root)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from evaluator.host.sandbox import Usage
+from evaluator.host.usage import Usage
 from evaluator.model.challenge import Limits
 
 _MIB = 1 << 20

@@ -25,9 +25,8 @@ from evaluator.host.answers import Stored, build_failure, complaints, digest_of,
 from evaluator.host.owner import Owner as Owner
 from evaluator.host.owner import is_orphan
 from evaluator.host.owner import this_process as this_process
-from evaluator.host.sandbox import Usage
 from evaluator.host.seccomp import profile
-from evaluator.host.usage import peak_from_cgroup, read_usage
+from evaluator.host.usage import Usage
 from evaluator.model.challenge import Limits
 
 LABEL = "org.pullrank.owner"
@@ -320,3 +319,18 @@ def _translated(doing: str) -> Iterator[None]:
 def _short(error: BaseException) -> str:
     text = " ".join(str(getattr(error, "explanation", None) or error).split())
     return text[:300]
+
+
+def read_usage(payload: dict[str, Any]) -> Usage:
+    """Usage from the engine's statistics: cgroup v1 tells the peak (`max_usage`), v2 does not."""
+    cpu = payload.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage")
+    peak = payload.get("memory_stats", {}).get("max_usage")
+    return Usage(cpu_seconds=cpu / 1e9 if cpu else None, peak_memory_bytes=int(peak) if peak else None)
+
+
+def peak_from_cgroup(root: Path, container: str) -> int | None:
+    """`memory.peak` of a cgroup v2 container, under either cgroup driver; None where it cannot be read."""
+    for place in (f"system.slice/docker-{container}.scope", f"docker/{container}"):
+        with contextlib.suppress(OSError, ValueError):
+            return int((root / place / "memory.peak").read_text())
+    return None

@@ -24,9 +24,10 @@ from evaluator.host.folder import Folder, stage
 from evaluator.host.games import Game, openings
 from evaluator.host.pins import pinned_environment
 from evaluator.host.runtime import versions, with_extras
-from evaluator.host.sandbox import Cell, Opener, Sandbox, Usage, exit_fault
+from evaluator.host.sandbox import Cell, Opener, Sandbox, exit_fault
 from evaluator.host.seeds import opening_seeds, player_seeds
 from evaluator.host.table import MatchTicket, PlayedMatch
+from evaluator.host.usage import Usage
 from evaluator.model import duel as duels
 from evaluator.model.challenge import Limits
 from evaluator.model.duel import Duel, Match, Player, WantedDuel, sealed_duel, side_order

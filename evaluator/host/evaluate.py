@@ -25,9 +25,10 @@ from evaluator.host.record import Played
 from evaluator.host.referee import Match, Tally, play
 from evaluator.host.remote import Offer
 from evaluator.host.runtime import versions
-from evaluator.host.sandbox import Cell, Opener, Sandbox, Usage
+from evaluator.host.sandbox import Cell, Opener, Sandbox
 from evaluator.host.scripted import Performance, perform
 from evaluator.host.serve import Service
+from evaluator.host.usage import Usage
 from evaluator.model import result as results
 from evaluator.model.result import LOG_TAIL, Cost, FirstAttempt, Provenance, Result, SandboxKind, sealed
 from evaluator.model.submission import Kind

@@ -18,7 +18,8 @@ from evaluator.host.channel import SocketStream, Stream, listen
 from evaluator.host.container import Engine, EngineError
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.log import BoundedLog
-from evaluator.host.sandbox import Cell, ExitError, OwnImage, Usage, exit_fault
+from evaluator.host.sandbox import Cell, ExitError, OwnImage, exit_fault
+from evaluator.host.usage import Usage
 from evaluator.host.watch import Watchdog
 from evaluator.model.result import SandboxKind
 from evaluator.model.verdict import Verdict

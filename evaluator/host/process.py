@@ -20,7 +20,8 @@ from evaluator.host.channel import SocketStream, Stream, listen
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.image_files import sandbox_sources
 from evaluator.host.log import BoundedLog
-from evaluator.host.sandbox import Cell, Usage, exit_fault
+from evaluator.host.sandbox import Cell, exit_fault
+from evaluator.host.usage import Usage
 from evaluator.host.watch import Watchdog
 from evaluator.model.challenge import Limits
 from evaluator.model.result import SandboxKind

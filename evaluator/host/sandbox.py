@@ -7,20 +7,11 @@ from typing import Protocol
 
 from evaluator.host.channel import Stream
 from evaluator.host.faults import FaultError
+from evaluator.host.usage import Usage
 from evaluator.model.challenge import Limits
 from evaluator.model.reference import Reference
 from evaluator.model.result import SandboxKind
 from evaluator.model.verdict import Verdict
-
-
-@dataclass(frozen=True, kw_only=True)
-class Usage:
-    """What a sandbox used so far."""
-
-    cpu_seconds: float | None = None
-    """Processor seconds; None where they cannot be had."""
-    peak_memory_bytes: int | None = None
-    """Largest memory; None where it cannot be had."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,9 @@ from typing import Any
 from evaluator.host.channel import clean
 from evaluator.host.faults import FaultError
 from evaluator.host.ledger import Told
-from evaluator.host.sandbox import ExitError, Sandbox, Usage
+from evaluator.host.sandbox import ExitError, Sandbox
 from evaluator.host.serve import Outcome, Service, serve
+from evaluator.host.usage import Usage
 from evaluator.model.script import Counted, ScriptRecord, ScriptRules
 from evaluator.model.verdict import Verdict
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from evaluator.host.answers import EngineError
-from evaluator.host.sandbox import Usage
+from evaluator.host.usage import Usage
 from evaluator.model.challenge import Limits
 
 PERIOD = 1.0

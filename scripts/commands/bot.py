@@ -36,9 +36,9 @@ from scripts.bot.season_settings import TEAMS_VARIABLE
 from scripts.bot.trees import fetch_head
 from scripts.bot.verified import DISPATCH, as_pull_event
 from scripts.bot.wanted import Official, open_official
-from scripts.commands.rank import compute
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.evaluating import open_bench
+from scripts.repository.recorded_standings import compute
 from scripts.seasons.secrets import refuse_secret, season_secret, waiting
 
 run = typer.Typer(help="What the workflows on GitHub call.", no_args_is_help=True)

@@ -10,13 +10,13 @@ from evaluator.host.replay import Finding, Standing
 from evaluator.model.result import Result
 from evaluator.model.verdict import Verdict
 from scripts.board import Board, Found, open_board
-from scripts.commands.rank import compute
 from scripts.commands.tournament import failures, summary
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
 from scripts.dueling import Hall
 from scripts.entering import entered
 from scripts.evaluating import Bench, evaluate_or_recall, open_bench
+from scripts.repository.recorded_standings import compute
 from scripts.site import build
 from scripts.tables import standings_tables
 from scripts.touring import Tour, players, tour

@@ -14,8 +14,8 @@ from leaderboard.store import write_atomically
 from scripts import site
 from scripts.board import Board
 from scripts.bot.branches import traces_branch
-from scripts.commands.rank import compute
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.repository.recorded_standings import compute
 from scripts.seasons.archive import Archive, files_under, write_archive
 from scripts.seasons.citing import Citation
 from scripts.seasons.record import NAME, Closing

@@ -12,8 +12,8 @@ from scripts.bot import episodes as keeping
 from scripts.bot.branches import traces_branch
 from scripts.bot.git import GitError
 from scripts.commands import bot, recorded
-from scripts.commands.rank import compute
 from scripts.episodes import Wanted, place, wanted
+from scripts.repository.recorded_standings import compute
 from tests.bot.repos import Clone, agent_files, git, make_board
 from tests.rooms import evaluated
 

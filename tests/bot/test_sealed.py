@@ -33,8 +33,9 @@ from scripts.bot import official, publish
 from scripts.bot.artifact import ArtifactError, read_artifact
 from scripts.bot.branches import RESULTS, export_results, newest_results
 from scripts.bot.wanted import read_work
-from scripts.commands import bot, rank
+from scripts.commands import bot
 from scripts.console import CommandError
+from scripts.repository.recorded_standings import compute
 from scripts.seasons.record import Revealed, Seasons
 from scripts.seasons.secrets import PACE_SECONDS, waiting
 from scripts.seasons.sharing import keep
@@ -334,7 +335,7 @@ def test_an_agent_without_a_value_to_rank_by_takes_nobody_with_it(tmp_path: Path
 
 def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
-    table = rank.compute(board, official=False)
+    table = compute(board, official=False)
     task = table.tasks[0]
     pages = html.unescape("".join(render(table, PageContext(generated_at="now")).values()))
 
@@ -364,7 +365,7 @@ def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, 
 def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=True)
     found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
-    table = rank.compute(board, official=False)
+    table = compute(board, official=False)
     task = table.tasks[0]
     pages = html.unescape("".join(render(table, PageContext(generated_at="now")).values()))
 

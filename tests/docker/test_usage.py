@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.cgroup import Group
 from evaluator.host.container import Engine, peak_from_cgroup, read_usage
-from evaluator.host.sandbox import Usage
+from evaluator.host.usage import Usage
 from tests.hostile.arena import base
 
 PAYLOADS = Path(__file__).parent / "payloads"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.jail import Jail, Walls
-from evaluator.host.sandbox import Cell, SandboxKind, Usage
+from evaluator.host.sandbox import Cell, SandboxKind
+from evaluator.host.usage import Usage
 from evaluator.host.watch import Watchdog
 from evaluator.model.challenge import Limits
 from evaluator.model.verdict import Verdict

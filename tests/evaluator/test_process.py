@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.host.cgroup import Group
 from evaluator.host.choose import choose
-from evaluator.host.sandbox import Usage
+from evaluator.host.usage import Usage
 from evaluator.model.challenge import Limits, Task
 from evaluator.model.verdict import Verdict
 from tests.rooms import ANGLE_RULE, evaluated

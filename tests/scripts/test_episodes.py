@@ -16,8 +16,8 @@ from PIL import Image
 from evaluator.model.result import Result
 from leaderboard.episodes import Episodes
 from scripts.board import open_board
-from scripts.commands.rank import compute
 from scripts.episodes import Wanted, drawn, files, missing, pictures, place, put, reel, render, wanted
+from scripts.repository.recorded_standings import compute
 from scripts.sprites import AIM, sheet, small, written
 from tests.rooms import evaluated
 

@@ -24,6 +24,7 @@ from evaluator.model.preview import Preview
 from evaluator.model.result import Result, SandboxKind, sealed
 from evaluator.model.verdict import Verdict
 from leaderboard import comment
+from leaderboard.api.documents import document
 from leaderboard.comment_states import CommentContext
 from leaderboard.pages import PageContext, render
 from leaderboard.store import Store
@@ -343,7 +344,7 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
     assert all(row.estimate.low != row.estimate.low and row.rank_high == len(task.rows) for row in task.rows)
     assert "This season is sealed." in pages
     assert ":MARK:" not in pages
-    json.dumps(rank.document(table), allow_nan=False)
+    json.dumps(document(table), allow_nan=False)
 
 
 @pytest.fixture

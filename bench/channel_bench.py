@@ -19,7 +19,7 @@ from evaluator.host.replay import replay_episode
 from evaluator.host.sandbox import Cell
 from evaluator.host.seeds import agent_seeds, environment_seed, episode_seeds
 from evaluator.host.worlds import World, open_world
-from evaluator.model.challenge import Lanes, Limits, Task
+from evaluator.model.config.challenge import Lanes, Limits, Task
 
 EPISODES = 100
 DIGEST = "0" * 64

@@ -23,8 +23,8 @@ from evaluator.host.pins import pinned_environment
 from evaluator.host.sandbox import Cell, Sandbox
 from evaluator.host.seeds import opening_seeds, player_seeds
 from evaluator.host.table import MatchTicket
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.duel import End
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.records.duel_record import End
 
 MATCHES = 1000
 BARE_GAMES = 300

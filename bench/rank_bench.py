@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.challenge import Anchor, Challenge, Limits, Task
-from evaluator.model.result import Class, Cost, Provenance, Result, SandboxKind
-from evaluator.model.submission import Submission
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Anchor, Challenge, Limits, Task
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind
+from evaluator.model.records.verdict import Verdict
 from leaderboard.board import standings
 from leaderboard.standings import Entry
 

@@ -18,8 +18,8 @@ from evaluator.host.sandbox import Cell
 from evaluator.host.seeds import episode_seeds
 from evaluator.host.serve import Service, serve
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.script import ScriptRules
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.training_script import ScriptRules
 
 GRPC = "grpcio==1.76.0"
 ONE_STEPS, MANY_STEPS, CALLS = 30_000, 300_000, 10_000

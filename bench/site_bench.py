@@ -30,8 +30,8 @@ from bench import rank_bench
 from evaluator.host.folder import read_folder
 from evaluator.host.load import read_challenge
 from evaluator.host.pins import pinned_environment
-from evaluator.model.challenge import Challenge
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.result import Result
 
 ROOT = Path(__file__).parents[1]
 SIZES = (100, 1_000, 10_000)

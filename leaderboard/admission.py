@@ -6,9 +6,9 @@ A pure function of the rules, of what stands on main, of what is recorded, and o
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.entry import Entry
 from leaderboard.field import Name
 from leaderboard.gate import Gate, phase_refusal

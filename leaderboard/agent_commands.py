@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
-from evaluator.model.result import Class
+from evaluator.model.records.result import Class
 from leaderboard import links
 from leaderboard.api import text
 from leaderboard.context import PageContext

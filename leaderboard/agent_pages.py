@@ -6,10 +6,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evaluator.model.challenge import Task
-from evaluator.model.names import safe_path_segment
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard import agent_figures, episodes, figures, game_figures, links, words
 from leaderboard.agent_commands import badges, commands
 from leaderboard.agent_past import by_agent, past

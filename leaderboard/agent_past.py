@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.estimate import values
 from leaderboard.field import Name, is_official
 from leaderboard.metrics import known, ranking

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard import agent_figures
 from leaderboard.agent_figures import Spread
 from leaderboard.figures import Scale

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Class, Result, SandboxKind
-from evaluator.model.sealing import secret_hash
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Class, Result, SandboxKind
+from evaluator.model.sealed_fields import secret_hash
 from leaderboard import format, links
 from leaderboard.profiles import Profile
 from leaderboard.words import line, linked

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel, Player
-from evaluator.model.moderation import Moderation
-from evaluator.model.phase import moment
-from evaluator.model.result import Provenance, Result
-from evaluator.model.submission import Submission
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.phase import moment
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.duel_record import Duel, Player
+from evaluator.model.records.result import Provenance, Result
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL
 from leaderboard.owners import sides

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evaluator.model.duel import Side
+from evaluator.model.records.duel_record import Side
 from leaderboard.drawing import REFUSED, Cell, Kind, Look, Mark, Symbol, line_symbols, lines
 
 _PLACES = ("top left", "left", "bottom left", "top", "centre", "bottom", "top right", "right", "bottom right")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from evaluator.model.duel import Side
+from evaluator.model.records.duel_record import Side
 from leaderboard.drawing import DIRECTIONS, Cell, Kind, Look, Mark, Symbol, boxed, line_symbols
 
 _PIECES = _CELLS = 16

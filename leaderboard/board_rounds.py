@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from evaluator.model.duel import Side
+from evaluator.model.records.duel_record import Side
 from leaderboard.drawing import Kind, Look, Mark, Symbol
 
 _CHOICES = ("rock", "paper", "scissors")

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
 from leaderboard.board_lines import CONNECT_FOUR, TICTACTOE
 from leaderboard.board_quarto import QUARTO
 from leaderboard.board_rounds import rounds_of

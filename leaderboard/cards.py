@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from evaluator.model.names import safe_path_segment
+from evaluator.model.identifiers import safe_path_segment
 from leaderboard import format
 from leaderboard.entry import Entry
 from leaderboard.game_standings import GameBoard

@@ -10,8 +10,8 @@ from typing import Any, assert_never
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluator.model.names import AGENT, LOGIN
-from evaluator.model.verdict import Verdict
+from evaluator.model.identifiers import AGENT, LOGIN
+from evaluator.model.records.verdict import Verdict
 from leaderboard import comment_games as games
 from leaderboard import comment_headlines, format, links, markdown
 from leaderboard import comment_words as words

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 from leaderboard import comment_games
 from leaderboard.comment_states import AgentPreview, GamePreview, Official, Previewed, TaskPreview
 from leaderboard.comment_words import score, task_name

@@ -3,9 +3,9 @@
 import hashlib
 from typing import Any, NamedTuple
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result, sealed
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.verdict import Verdict
 from leaderboard.comment_states import (
     AgentPreview,
     Broken,

@@ -3,8 +3,8 @@
 import enum
 from dataclasses import dataclass
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
 from leaderboard.game_standings import Count, Rating
 from leaderboard.standings import Estimate
 

@@ -6,10 +6,10 @@ from typing import assert_never
 
 from markupsafe import Markup
 
-from evaluator.model.challenge import Task
-from evaluator.model.names import AGENT, LOGIN, TASK, safe_path_segment
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict, in_plain_words, is_retryable
+from evaluator.model.config.challenge import Task
+from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
 from leaderboard.comment_states import AgentPreview, GamePreview, OverallPreview, TaskPreview
 from leaderboard.format import number, ranks, seconds, size, span
 from leaderboard.markdown import cell, code, visible

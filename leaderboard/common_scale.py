@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard.resampling import Array
 
 # A normalised score counts no less and no more than this.

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
 from leaderboard.departed import Departed
 from leaderboard.episodes import Episodes
 from leaderboard.replays import AllFrames

@@ -6,8 +6,8 @@ A script may play many episodes side by side; they are taken one after the other
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from evaluator.model.result import Result
-from evaluator.model.script import ScriptRules
+from evaluator.model.config.training_script import ScriptRules
+from evaluator.model.records.result import Result
 
 
 @dataclass(frozen=True, kw_only=True)

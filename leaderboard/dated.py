@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 from leaderboard.anonymity import hidden, is_anonymous
 from leaderboard.home import season_end
 from leaderboard.phases import shown

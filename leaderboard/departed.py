@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from evaluator.model.moderation import Exclusion, Moderation
-from evaluator.model.result import Class, Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.moderation import Exclusion, Moderation
+from evaluator.model.records.result import Class, Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.standings import Entry
 from leaderboard.versions import homes
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from evaluator.model.duel import Side
+from evaluator.model.records.duel_record import Side
 from leaderboard.markdown import escape
 
 

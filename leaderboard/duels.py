@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, End, Match, Player
-from evaluator.model.verdict import Verdict, in_plain_words
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, End, Match, Player
+from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.entry import Entry
 from leaderboard.field import is_official
 from leaderboard.game_standings import Count

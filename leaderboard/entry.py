@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from evaluator.model.moderation import Verified
-from evaluator.model.submission import Submission
+from evaluator.model.config.moderation import Verified
+from evaluator.model.config.submission import Submission
 
 
 @dataclass(frozen=True, kw_only=True)

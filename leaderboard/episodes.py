@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
 from leaderboard import format
 from leaderboard.metrics import worth_of_return
 from leaderboard.standings import Row, Standings, TaskBoard

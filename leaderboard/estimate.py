@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluator.model.challenge import Task
-from evaluator.model.metric import GROUPS, Metric
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.metric import GROUPS, Metric
+from evaluator.model.records.result import Result
 from leaderboard.metrics import MISSING, episode_values, is_any_sealed, ranking, single, single_error, worth, yardstick
 from leaderboard.quantiles import student
 from leaderboard.resampling import Array, Bounds, Indices, Scored, Scoring, by_length, resampled_scores, sample, trimmed

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from evaluator.model.duel import Duel
-from evaluator.model.moderation import Exclusion, Moderation
-from evaluator.model.result import PREVIEW_BEACON, RANKING, Class, Result
+from evaluator.model.config.moderation import Exclusion, Moderation
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Class, Result
 from leaderboard.entry import Entry
 
 # The owner of the example agents: only those named as baselines are part of an official board.

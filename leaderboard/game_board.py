@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
-from evaluator.model.moderation import Moderation
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.records.duel_record import Duel
 from leaderboard.cycles import find_cycle
 from leaderboard.duels import Judged, Meeting, Version, counting, judged, newest, version_of
 from leaderboard.entry import Entry

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evaluator.model.duel import Duel
+from evaluator.model.records.duel_record import Duel
 from leaderboard import format, game_figures, links
 from leaderboard.boards import moves_of, position_text
 from leaderboard.game_standings import Count, Crossing, GameBoard, GameRow, Name

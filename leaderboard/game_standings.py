@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
-from evaluator.model.moderation import Exclusion
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.moderation import Exclusion
+from evaluator.model.records.duel_record import Duel
 from leaderboard.entry import Entry
 
 Name = tuple[str, str]

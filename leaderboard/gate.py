@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from evaluator.model.phase import Phase
+from evaluator.model.config.phase import Phase
 from leaderboard.entry import Entry
 from leaderboard.field import Name
 from leaderboard.phases import stamp

@@ -13,9 +13,9 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple, TypeVar
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.estimate import values
 from leaderboard.field import Name, is_official
 from leaderboard.game_standings import GameBoard, Moment

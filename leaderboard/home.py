@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel, End, Side
-from evaluator.model.phase import moment
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.phase import moment
+from evaluator.model.records.duel_record import Duel, End, Side
 from leaderboard import cards, episodes, history, machine
 from leaderboard.api.text import segment
 from leaderboard.boards import kind_of, moves_of

@@ -4,8 +4,8 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from evaluator.model.result import Cost, Provenance, Result
-from evaluator.model.sealing import secret_hash
+from evaluator.model.records.result import Cost, Provenance, Result
+from evaluator.model.sealed_fields import secret_hash
 
 Value = TypeVar("Value")
 # One set for all of them: each one of its own would be as large as the returns.

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evaluator.model.challenge import Task
-from evaluator.model.moderation import Exclusion, Verified
-from evaluator.model.result import Class, Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.moderation import Exclusion, Verified
+from evaluator.model.records.result import Class, Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.context import PageContext
 from leaderboard.departed import Departed
 from leaderboard.entry import Entry

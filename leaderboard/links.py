@@ -2,8 +2,8 @@
 
 from urllib.parse import quote, urlsplit
 
-from evaluator.model.duel import Duel, sides
-from evaluator.model.names import safe_path_segment
+from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.records.duel_record import Duel, sides
 from leaderboard.standings import Entry, Excluded, Withdrawn
 
 HOME = "index.md"

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.standings import Standings
 
 # A player that broke a rule against itself: it has no verdict of a result.

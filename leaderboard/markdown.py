@@ -14,7 +14,7 @@ import re
 
 from markupsafe import Markup
 
-from evaluator.model.names import INVISIBLE
+from evaluator.model.identifiers import INVISIBLE
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # The same form as `evaluator.model.names.Url`: these values may come from a record that no model has looked at.

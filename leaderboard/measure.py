@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluator.model.challenge import Task
-from evaluator.model.metric import GROUPS
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.metric import GROUPS
+from evaluator.model.records.result import Result
 from leaderboard.beside import beside
 from leaderboard.common_scale import Scale, scale_of
 from leaderboard.estimate import Estimates, deviation, ends, estimates, measured, standard_error

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.model.challenge import Task
-from evaluator.model.metric import Direction, Metric
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.metric import Direction, Metric
+from evaluator.model.records.result import Result
 from leaderboard import curves
 from leaderboard.format import plain
 from leaderboard.resampling import Bounds, Scoring

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
 from leaderboard.davidson import Floats, Indices, chances
 from leaderboard.duels import Meeting, Pair, version_of
 from leaderboard.entry import Entry

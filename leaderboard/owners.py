@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evaluator.model.duel import Duel, Player
-from evaluator.model.result import Result
+from evaluator.model.records.duel_record import Duel, Player
+from evaluator.model.records.result import Result
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL, Name
 from leaderboard.teams import teams

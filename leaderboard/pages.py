@@ -9,10 +9,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluator.model.challenge import Task
-from evaluator.model.names import safe_path_segment
-from evaluator.model.sealing import secret_hash
-from evaluator.model.verdict import in_plain_words
+from evaluator.model.config.challenge import Task
+from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.records.verdict import in_plain_words
+from evaluator.model.sealed_fields import secret_hash
 from leaderboard import (
     comment_page,
     figures,

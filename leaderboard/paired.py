@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
-from evaluator.model.sealing import secret_hash
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
+from evaluator.model.sealed_fields import secret_hash
 from leaderboard.estimate import critical
 from leaderboard.metrics import episode_values, ranking, worth, yardstick
 from leaderboard.resampling import Array, Scoring, trimmed

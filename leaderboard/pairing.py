@@ -11,8 +11,8 @@ Once rated, it takes those whose duel says most by the ratings at that moment. A
 import itertools
 from collections.abc import Iterable, Sequence
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
 from leaderboard.duels import counting, judged, newest
 from leaderboard.entry import Entry
 from leaderboard.owners import sides

@@ -9,9 +9,9 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evaluator.model.challenge import Limits
-from evaluator.model.result import Class, Cost, Provenance, Result, SandboxKind
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind
+from evaluator.model.records.verdict import Verdict
 from leaderboard.lean import COST, FIELDS, ORIGIN
 
 _NAMES, _COST, _ORIGIN = (tuple(model.model_fields) for model in (Result, Cost, Provenance))

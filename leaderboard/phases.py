@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.phase import Phase, moment
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.phase import Phase, moment
 
 
 @dataclass(frozen=True, kw_only=True)

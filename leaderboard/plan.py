@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel, WantedDuel
-from evaluator.model.extras import with_extras
-from evaluator.model.result import Result, Wanted
-from evaluator.model.submission import needed_by
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.submission import needed_by, with_extras
+from evaluator.model.records.duel_record import Duel, WantedDuel
+from evaluator.model.records.result import Result, Wanted
+from evaluator.model.records.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.field import Name
 from leaderboard.pairing import pairings

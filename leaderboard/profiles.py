@@ -4,8 +4,8 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
 from leaderboard.game_pages import Met, met
 from leaderboard.game_standings import GameBoard, GameFailure, GameRow
 from leaderboard.share import WHOLE, Share

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel, Player
-from evaluator.model.phase import Phase, Quota
-from evaluator.model.result import Class, Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.phase import Phase, Quota
+from evaluator.model.records.duel_record import Duel, Player
+from evaluator.model.records.result import Class, Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.owners import persons
 from leaderboard.plan import DuelItem, Item

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard.duels import Meeting, Pair, Version
 from leaderboard.field import LOCAL
 from leaderboard.ratings import Pairing, Ratings, rate

@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, End, Match, Side
-from evaluator.model.verdict import Verdict, in_plain_words
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, End, Match, Side
+from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import action_word, kind_of, milliseconds_of, moves_of
 from leaderboard.drawing import Kind, Mark, final, packed, shared_ground
 from leaderboard.format import plain

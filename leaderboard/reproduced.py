@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.field import is_official
 
 

@@ -17,7 +17,7 @@ from typing import Literal, Protocol, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -56,7 +56,7 @@ QUARTER = 0.25
 
 def stream(*content: str | int) -> np.random.Generator:
     """A random generator that is a function of `content` alone (SHA-256 over its canonical JSON)."""
-    return np.random.Generator(np.random.PCG64(int(canonical.digest(list(content)), 16)))
+    return np.random.Generator(np.random.PCG64(int(canonical_json.digest(list(content)), 16)))
 
 
 def trimmed(size: int, scoring: Scoring) -> int:

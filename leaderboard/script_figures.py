@@ -2,8 +2,8 @@
 
 from markupsafe import Markup
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
 from leaderboard.curves import curve
 from leaderboard.format import number, span
 from leaderboard.markdown import escape

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.field import Name
 from leaderboard.plan import DuelItem, Item
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.moderation import Exclusion
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.moderation import Exclusion
+from evaluator.model.records.result import Result
 from leaderboard.entry import Entry as Entry
 from leaderboard.game_standings import GameBoard
 

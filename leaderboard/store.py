@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from evaluator.model import canonical
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result, is_place
+from evaluator.model import canonical_json
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result, is_place
 from leaderboard.beside import beside
 from leaderboard.parcel import packed, unpacked
 from leaderboard.share import Share
@@ -197,7 +197,7 @@ def _result(content: bytes) -> Result:
         found = None
     if found is not None and _has_each_key_once(content, found):
         return found
-    return Result.model_validate(canonical.parse_strict(content))
+    return Result.model_validate(canonical_json.parse_strict(content))
 
 
 def _has_each_key_once(content: bytes, found: Result) -> bool:
@@ -221,7 +221,7 @@ def _holds_a_number(content: bytes) -> bool:
 
 
 def _duel(content: bytes) -> Duel:
-    duel = Duel.model_validate(canonical.parse_strict(content))
+    duel = Duel.model_validate(canonical_json.parse_strict(content))
     if sum(match.plies for match in duel.matches) > PLIES:
         raise ValueError("more moves than a duel can have")
     if any(leaf and (leaf.shape or leaf.dtype not in INTEGERS) for leaf in (duel.moves, duel.milliseconds)):

@@ -2,10 +2,9 @@
 
 import json
 
-from evaluator.model.challenge import Task
-from evaluator.model.extras import EXTRAS
-from evaluator.model.names import INVISIBLE, LOGIN, NEW_AGENT
-from evaluator.model.submission import ADAPTERS, OF_MODELS, Kind
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_MODELS, Kind
+from evaluator.model.identifiers import INVISIBLE, LOGIN, NEW_AGENT
 from leaderboard.context import PageContext
 from leaderboard.standings import Standings
 

@@ -5,7 +5,7 @@ from urllib.parse import quote, urlsplit
 
 from markupsafe import Markup
 
-from evaluator.model.names import safe_path_segment
+from evaluator.model.identifiers import safe_path_segment
 from leaderboard import history_figures
 from leaderboard.figures import Scale
 from leaderboard.format import day, number

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from evaluator.model.names import LOGIN
-from evaluator.model.people import CustomField, People
-from evaluator.model.submission import Submission
+from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.submission import Submission
+from evaluator.model.identifiers import LOGIN
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL, Name
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 from leaderboard.anonymity import called
 from leaderboard.comment_states import AgentPreview, GamePreview, TaskPreview
 

@@ -7,8 +7,8 @@ somebody new, and a second folder with the same bytes counts for nothing.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evaluator.model.duel import Player
-from evaluator.model.result import Result
+from evaluator.model.records.duel_record import Player
+from evaluator.model.records.result import Result
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL, Name
 from leaderboard.standings import Standings, entries_of

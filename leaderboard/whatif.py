@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
-from evaluator.model.preview import Agent, Preview
-from evaluator.model.result import Class, Result, SandboxKind
-from evaluator.model.submission import Kind, Submission
-from evaluator.model.verdict import Verdict, is_retryable
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.submission import Kind, Submission
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.result import Class, Result, SandboxKind
+from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard import veil, whatif_games
 from leaderboard.anonymity import hidden
 from leaderboard.board import standings

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
-from evaluator.model.preview import Agent
-from evaluator.model.result import Class, SandboxKind
-from evaluator.model.verdict import Verdict, in_plain_words
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Agent
+from evaluator.model.records.result import Class, SandboxKind
+from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import moves_of, position_text
 from leaderboard.comment_states import GamePreview, Meeting
 from leaderboard.duels import tally, validation_fault

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from evaluator.host.load import MAX_BYTES, LoadError, parse_yaml
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.submission import MANIFEST_NAME
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.entry import Entry
 from leaderboard.gate import Gate, phase_refusal
 from leaderboard.teams import faults

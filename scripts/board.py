@@ -10,12 +10,12 @@ from pathlib import Path
 from evaluator.host.folder import Folder, read_folder
 from evaluator.host.image_files import default_base
 from evaluator.host.load import LoadError, parse_moderation, read_challenge
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
-from evaluator.model.moderation import Moderation
-from evaluator.model.names import AGENT, LOGIN
-from evaluator.model.result import PREVIEW_BEACON as PREVIEW_BEACON
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.identifiers import AGENT, LOGIN
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
+from evaluator.model.records.result import Result
 from leaderboard.entry import Entry
 from leaderboard.field import LOCAL as LOCAL
 from leaderboard.field import Name

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from evaluator.host.labels import limit_fault
 from evaluator.host.load import LoadError, parse_challenge
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel, Player
-from evaluator.model.result import Class, Result
-from evaluator.model.sealing import secret_hash
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel, Player
+from evaluator.model.records.result import Class, Result
+from evaluator.model.sealed_fields import secret_hash
 from scripts.bot.git import GitError, Repository
 from scripts.bot.history import History, State, folder_of
 

@@ -10,10 +10,10 @@ from evaluator.host.games import Game, open_game
 from evaluator.host.load import LoadError
 from evaluator.host.rematch import parse_duel
 from evaluator.host.worlds import WorldError
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, duel_path
-from evaluator.model.result import Class
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, duel_path
+from evaluator.model.records.result import Class
+from evaluator.model.records.verdict import Verdict
 from leaderboard.duels import refusal, validation_fault
 from leaderboard.store import RESULT, Store
 from scripts.board import PREVIEW_BEACON, Board, Found

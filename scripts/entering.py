@@ -1,7 +1,7 @@
 """Which tasks an agent enters, and whether it came with the repository."""
 
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from scripts.board import LOCAL, Found
 from scripts.bot.beacon import EXAMPLES
 

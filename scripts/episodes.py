@@ -21,11 +21,11 @@ from evaluator.host.sealed import open_result, open_trace
 from evaluator.host.secret import Secret
 from evaluator.host.watching import Bounds, Recorded, watch, with_rendering
 from evaluator.host.worlds import World, WorldError, open_world
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.challenge import Task
-from evaluator.model.names import Digest
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Task
+from evaluator.model.identifiers import Digest
+from evaluator.model.records.result import Result
 from leaderboard.episodes import FOLDER, Episode, Episodes, chosen, shown
 from leaderboard.standings import Standings
 from leaderboard.store import write_atomically
@@ -158,7 +158,7 @@ def _list(key: str) -> str:
 def reel(folder: Path, key: str) -> Reel | None:
     """What is kept of a result; None where that is nothing, or damaged."""
     try:
-        found = Reel.model_validate(canonical.parse_strict((folder / _list(key)).read_bytes()))
+        found = Reel.model_validate(canonical_json.parse_strict((folder / _list(key)).read_bytes()))
         pictures = [(kept, (folder / _file(key, kept.which)).read_bytes()) for kept in found.episodes]
     except (OSError, ValueError):
         return None
@@ -230,7 +230,7 @@ def _rendered(given: tuple[Wanted, Path]) -> str:
         found = _reel(one, folder, time.monotonic)
     except (WorldError, ValueError, OSError) as error:
         found = Reel(key=one.key, reason=first_line(error))
-    write_atomically(folder / _list(one.key), canonical.canonical(found.model_dump(mode="json")))
+    write_atomically(folder / _list(one.key), canonical_json.canonical(found.model_dump(mode="json")))
     return found.reason
 
 
@@ -261,7 +261,7 @@ def _read(one: Wanted, world: World) -> tuple[Result, list[Recorded]]:
     Raises:
         ValueError: the files do not fit each other, or they are sealed.
     """
-    result = Result.model_validate(canonical.parse_strict(one.result.read_bytes()))
+    result = Result.model_validate(canonical_json.parse_strict(one.result.read_bytes()))
     if one.trace.stat().st_size > TRACE_BYTES:
         raise ValueError("its trace is too large")
     content = one.trace.read_bytes()

@@ -9,9 +9,9 @@ from evaluator.host.evaluate import Order, evaluate
 from evaluator.host.replay import parse_result
 from evaluator.host.runtime import runtime_digest
 from evaluator.host.worlds import WorldError, open_world
-from evaluator.model.challenge import Task
-from evaluator.model.result import Class, Result, result_path
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Class, Result, result_path
+from evaluator.model.records.verdict import Verdict
 from leaderboard.store import RESULT, Store
 from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import OUR_FAULT, CommandError, say

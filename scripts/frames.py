@@ -12,9 +12,9 @@ import numpy as np
 
 from evaluator.host.games import Game, open_game
 from evaluator.host.worlds import WorldError, foreign
-from evaluator.model import canonical
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, End
+from evaluator.model import canonical_json
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, End
 from leaderboard.boards import kind_of
 from leaderboard.game_pages import duels
 from leaderboard.replays import AllFrames, Frames
@@ -47,7 +47,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
                 try:
                     if not path.exists():
                         artist = artist or _Artist(board.task)
-                        write_atomically(path, canonical.canonical(artist.draw(duel)))
+                        write_atomically(path, canonical_json.canonical(artist.draw(duel)))
                 except WorldError as error:
                     say(f"{error}; its matches are shown without frames")
                     break
@@ -57,7 +57,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
 
 
 def _read(path: Path) -> Iterator[tuple[int, Frames]]:
-    for match in canonical.parse_strict(path.read_bytes()):
+    for match in canonical_json.parse_strict(path.read_bytes()):
         texts, images, movers = (tuple(match[name]) for name in ("texts", "images", "movers"))
         yield match["index"], Frames(texts=texts, images=images, movers=movers)
 

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, End, Player
-from evaluator.model.verdict import Verdict, in_plain_words
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, End, Player
+from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import moves_of, position_text
 from leaderboard.duels import refusal, tally
 from leaderboard.game_standings import Count, GameBoard

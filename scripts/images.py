@@ -5,9 +5,8 @@ from pathlib import Path
 from evaluator.host.channel import clean
 from evaluator.host.faults import FaultError
 from evaluator.host.load import MAX_BYTES, LoadError, parse_yaml
-from evaluator.model.reference import MOVES, parse_tagged
-from evaluator.model.submission import MANIFEST_NAME
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.submission import MANIFEST_NAME, MOVES, parse_tagged
+from evaluator.model.records.verdict import Verdict
 from scripts.board import Found
 from scripts.console import say
 

@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import Finding, Standing, parse_result, parse_trace
 from evaluator.host.sealed import open_result, open_trace
-from evaluator.model.duel import Duel, End, Player
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.duel_record import Duel, End, Player
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.versions import homes
 from scripts.board import Found
 from scripts.console import say

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.model.challenge import Task
-from evaluator.model.people import CustomField, People
-from evaluator.model.submission import MANIFEST_NAME, Kind
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.submission import MANIFEST_NAME, Kind
 
 TEMPLATES = Path(__file__).parent / "templates"
 # What stands in the templates where the new agent's own words go.

@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict, in_plain_words
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.estimate import measured, values
 from leaderboard.format import NONE
 from leaderboard.metrics import arrow, better, digits, is_missing, metrics_of, others, ranking

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from evaluator.host.load import LoadError
 from evaluator.host.runtime import lock_digests
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.verdict import Verdict
 from leaderboard.plan import DuelItem, Where, plan
 from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import say

@@ -22,11 +22,11 @@ from evaluator.host.replay import Finding, Standing, first_line, parse_result, v
 from evaluator.host.runtime import versions
 from evaluator.host.secret import Secret
 from evaluator.host.worlds import World, WorldError, open_world
-from evaluator.model import canonical
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
+from evaluator.model import canonical_json
+from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.protocol import PROTOCOL
-from evaluator.model.result import Class, Result
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class, Result
 from leaderboard.store import RESULT, Store, write_atomically
 from scripts.console import say
 from scripts.deriving import Derived, Past, past_of
@@ -231,7 +231,7 @@ def _verified(job: Job) -> Finding:
 def _fields(content: bytes) -> dict[str, Any]:
     """The document's fields; none where it is no document."""
     try:
-        value = canonical.parse_strict(content)
+        value = canonical_json.parse_strict(content)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

@@ -12,7 +12,7 @@ from evaluator.host.pins import pinned_environment
 from evaluator.host.sandbox import Cell, Sandbox
 from evaluator.host.seeds import opening_seeds, player_seeds
 from evaluator.host.table import MatchTicket
-from evaluator.model.challenge import Limits, Task
+from evaluator.model.config.challenge import Limits, Task
 from tests.rooms import DIGEST, SEASON
 
 TINY = "tests.evaluator.tiny_games"

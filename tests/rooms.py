@@ -15,10 +15,10 @@ from evaluator.host.referee import Match, Tally, play
 from evaluator.host.sandbox import Cell
 from evaluator.host.seeds import agent_seeds, episode_seeds
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.duel import Duel
-from evaluator.model.result import Class
-from evaluator.model.submission import Blob
+from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.submission import Blob
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class
 
 SEASON = "test"
 DIGEST = "ab" * 32

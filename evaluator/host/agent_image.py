@@ -17,8 +17,8 @@ from evaluator.host.faults import FaultError
 from evaluator.host.layers import ENTRIES, examine
 from evaluator.host.manifest import Config, Manifest, check_size, read_config, read_manifest
 from evaluator.host.registry import Registry
-from evaluator.model.reference import Reference
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.submission import Reference
+from evaluator.model.records.verdict import Verdict
 
 NAME = "pullrank-agent"
 PULL_SECONDS = 600

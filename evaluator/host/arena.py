@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from evaluator.host.games import Board, Game
-from evaluator.model.duel import Duel, Match, Side
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.duel_record import Duel, Match, Side
+from evaluator.model.records.verdict import Verdict
 
 # Cells of a game that the arena writes as 1 for who began and -1 for the other; PettingZoo's order of them is the arena's.
 _MARKED = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3")

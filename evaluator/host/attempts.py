@@ -9,8 +9,8 @@ attempt ended but what the agent knew: before its first observation it knows not
 from dataclasses import dataclass
 
 from evaluator.host.channel import clean
-from evaluator.model.result import FirstAttempt
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.result import FirstAttempt
+from evaluator.model.records.verdict import Verdict
 
 ATTEMPTS = 2
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from evaluator.host.usage import Usage
-from evaluator.model.challenge import Limits
+from evaluator.model.config.challenge import Limits
 
 _MIB = 1 << 20
 _PERIOD = 100_000

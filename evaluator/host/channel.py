@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from evaluator import wire
 from evaluator.host.faults import FaultError, HangupError
-from evaluator.model.names import INVISIBLE
-from evaluator.model.verdict import Verdict
+from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.records.verdict import Verdict
 
 TICK = 0.25
 # A tick that takes so many seconds more was the machine's: no agent keeps the referee from waking up.

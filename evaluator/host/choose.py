@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from evaluator.host.answers import EngineError
 from evaluator.host.process import ProcessSandbox
 from evaluator.host.sandbox import Opener
-from evaluator.model.result import SandboxKind
+from evaluator.model.records.result import SandboxKind
 
 PROCESS_NOTICE = "The process sandbox limits time and memory but is no security boundary: use it for your own code only."
 

@@ -8,7 +8,7 @@ from evaluator.host.answers import EngineError
 from evaluator.host.container import Engine
 from evaluator.host.jail import RUNTIMES, Jail, Walls
 from evaluator.host.sandbox import Opener
-from evaluator.model.result import SandboxKind
+from evaluator.model.records.result import SandboxKind
 
 
 def open_container(

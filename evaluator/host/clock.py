@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from evaluator.model.challenge import Clock
+from evaluator.model.config.challenge import Clock
 
 
 class Timed(Protocol):

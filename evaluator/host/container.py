@@ -27,7 +27,7 @@ from evaluator.host.owner import is_orphan
 from evaluator.host.owner import this_process as this_process
 from evaluator.host.seccomp import profile
 from evaluator.host.usage import Usage
-from evaluator.model.challenge import Limits
+from evaluator.model.config.challenge import Limits
 
 LABEL = "org.pullrank.owner"
 CGROUP = Path("/sys/fs/cgroup")

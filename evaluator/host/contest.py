@@ -28,13 +28,13 @@ from evaluator.host.sandbox import Cell, Opener, Sandbox, exit_fault
 from evaluator.host.seeds import opening_seeds, player_seeds
 from evaluator.host.table import MatchTicket, PlayedMatch
 from evaluator.host.usage import Usage
-from evaluator.model import duel as duels
-from evaluator.model.challenge import Limits
-from evaluator.model.duel import Duel, Match, Player, WantedDuel, sealed_duel, side_order
-from evaluator.model.result import Class, Cost, FirstAttempt, Provenance, SandboxKind
-from evaluator.model.submission import needed_by
-from evaluator.model.trace import Leaf
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.config.submission import needed_by
+from evaluator.model.records import duel_record as duels
+from evaluator.model.records.duel_record import Duel, Match, Player, WantedDuel, sealed_duel, side_order
+from evaluator.model.records.result import Class, Cost, FirstAttempt, Provenance, SandboxKind
+from evaluator.model.records.trace import Leaf
+from evaluator.model.records.verdict import Verdict
 
 # A player's sandbox lives through its opponent's thinking too, so its own wall limit is for what hangs altogether.
 WALL_FACTOR, WALL_SPARE = 2, 600

@@ -15,9 +15,9 @@ from evaluator.host.rounds import BOTH, Rounds, Trouble
 from evaluator.host.sandbox import Sandbox
 from evaluator.host.spaces import describe
 from evaluator.host.table import MatchTicket, PlayedMatch, Table
-from evaluator.model.canonical import canonical
-from evaluator.model.challenge import Limits
-from evaluator.model.verdict import Verdict
+from evaluator.model.canonical_json import canonical
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,11 +29,11 @@ from evaluator.host.sandbox import Cell, Opener, Sandbox
 from evaluator.host.scripted import Performance, perform
 from evaluator.host.serve import Service
 from evaluator.host.usage import Usage
-from evaluator.model import result as results
-from evaluator.model.result import LOG_TAIL, Cost, FirstAttempt, Provenance, Result, SandboxKind, sealed
-from evaluator.model.submission import Kind
-from evaluator.model.trace import Episode, Leaf, Trace
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.submission import Kind
+from evaluator.model.records import result as results
+from evaluator.model.records.result import LOG_TAIL, Cost, FirstAttempt, Provenance, Result, SandboxKind, sealed
+from evaluator.model.records.trace import Episode, Leaf, Trace
+from evaluator.model.records.verdict import Verdict
 
 _Outcome = TypeVar("_Outcome")
 

@@ -1,6 +1,6 @@
 """What ends an evaluation: faults of the untrusted side, and a task that cannot be played."""
 
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 
 
 class FaultError(Exception):

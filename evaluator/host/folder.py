@@ -8,10 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluator.host.load import LoadError, parse_submission
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.names import SEGMENT
-from evaluator.model.reference import parse_reference
-from evaluator.model.submission import MANIFEST_NAME, OF_MODELS, Blob, Kind, Submission, submission_digest
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.submission import (
+    MANIFEST_NAME,
+    OF_MODELS,
+    Blob,
+    Kind,
+    Submission,
+    parse_reference,
+    submission_digest,
+)
+from evaluator.model.identifiers import SEGMENT
 
 if TYPE_CHECKING:
     from evaluator.host.sandbox import OwnImage

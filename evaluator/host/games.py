@@ -12,7 +12,7 @@ from evaluator.host.record import Checksum
 from evaluator.host.seeds import environment_seed
 from evaluator.host.spaces import ObservationEncoder
 from evaluator.host.worlds import WorldError, foreign
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 
 MASK = "action_mask"
 DRAWS = 100

@@ -21,8 +21,8 @@ from evaluator.host.log import BoundedLog
 from evaluator.host.sandbox import Cell, ExitError, OwnImage, exit_fault
 from evaluator.host.usage import Usage
 from evaluator.host.watch import Watchdog
-from evaluator.model.result import SandboxKind
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.verdict import Verdict
 
 PYTHON = "/opt/venv/bin/python"
 SOURCES = "/opt/pullrank"

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from evaluator.model.challenge import Challenge, Limits, Task
-from evaluator.model.duel import Duel
-from evaluator.model.extras import EXTRAS, memory_mib
-from evaluator.model.result import PREVIEW_BEACON, RANKING, Class, Result, is_place
-from evaluator.model.sealing import secret_hash
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Limits, Task
+from evaluator.model.config.submission import EXTRAS, memory_mib
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Class, Result, is_place
+from evaluator.model.records.verdict import Verdict
+from evaluator.model.sealed_fields import secret_hash
 
 Record = Result | Duel
 # A machine's clock may be so far ahead of this one's.

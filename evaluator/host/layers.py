@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from evaluator.host.faults import FaultError
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 
 _BLOCK = 512
 _CHUNK = 1 << 20

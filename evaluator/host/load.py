@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from evaluator.host.local_code import with_code
 from evaluator.model.base import Frozen, explain
-from evaluator.model.challenge import Challenge
-from evaluator.model.moderation import Moderation
-from evaluator.model.names import INVISIBLE
-from evaluator.model.submission import Submission
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.submission import Submission
+from evaluator.model.identifiers import INVISIBLE
 
 MAX_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20

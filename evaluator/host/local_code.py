@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from evaluator.host import locks
 from evaluator.host.image_files import ROOT
-from evaluator.model import canonical
-from evaluator.model.challenge import Challenge, Task
+from evaluator.model import canonical_json
+from evaluator.model.config.challenge import Challenge, Task
 
 # The project's own packages, which the protocol's number stands for; hosts add theirs in the folder for environments.
 _PROJECT = ("evaluator", "leaderboard", "scripts")
@@ -73,7 +73,7 @@ def code_of(task: Task) -> Code | None:
         return None
     if walk.sources:
         packages |= {line for name in walk.others for line in _locked().get(name, ())}
-    digest = canonical.digest({"sources": walk.sources, "packages": sorted(packages)})
+    digest = canonical_json.digest({"sources": walk.sources, "packages": sorted(packages)})
     return Code(digest=digest, parts=(*sorted(walk.sources), *sorted(packages)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.host.faults import FaultError
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 
 _MIB = 1 << 20
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")

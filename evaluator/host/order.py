@@ -8,9 +8,9 @@ from evaluator.host.runtime import with_extras
 from evaluator.host.secret import Secret, SecretError
 from evaluator.host.seeds import agent_seeds, episode_seeds
 from evaluator.host.worlds import World
-from evaluator.model.challenge import Limits
-from evaluator.model.result import Class, Wanted
-from evaluator.model.sealing import secret_hash
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.result import Class, Wanted
+from evaluator.model.sealed_fields import secret_hash
 
 
 @dataclass(frozen=True, kw_only=True)

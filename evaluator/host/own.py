@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.host.worlds import OwnFunction, World, WorldError, foreign, own_functions
-from evaluator.model.metric import GROUPS
+from evaluator.model.config.metric import GROUPS
 
 Played = tuple[int, Sequence[npt.NDArray[Any]]]
 """An episode's length, and its actions as they are recorded."""

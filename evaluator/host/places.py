@@ -6,7 +6,7 @@ import gymnasium
 
 from evaluator.host.faults import FaultError
 from evaluator.host.ledger import Episode
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 
 # Steps of an episode where the task has no time limit.
 NEVER = 1 << 62

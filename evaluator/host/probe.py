@@ -14,10 +14,10 @@ from evaluator.host.evaluate import Order, evaluate
 from evaluator.host.folder import Folder, assemble
 from evaluator.host.pins import pinned_environment
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.result import Class, Result
-from evaluator.model.submission import MANIFEST_NAME, Blob
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.submission import MANIFEST_NAME, Blob
+from evaluator.model.records.result import Class, Result
+from evaluator.model.records.verdict import Verdict
 
 PROBES = Path(__file__).parent / "probes"
 TASK = Task(id="CartPole-v1", episodes=1, max_episode_steps=20)

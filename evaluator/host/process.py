@@ -23,9 +23,9 @@ from evaluator.host.log import BoundedLog
 from evaluator.host.sandbox import Cell, exit_fault
 from evaluator.host.usage import Usage
 from evaluator.host.watch import Watchdog
-from evaluator.model.challenge import Limits
-from evaluator.model.result import SandboxKind
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.verdict import Verdict
 
 NO_IMAGES = "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"
 _MIB = 1 << 20

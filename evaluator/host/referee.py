@@ -13,9 +13,9 @@ from evaluator.host.processor import Pin, shared_processor
 from evaluator.host.record import Played
 from evaluator.host.spaces import IllegalActionError, describe
 from evaluator.host.worlds import World
-from evaluator.model.canonical import canonical
-from evaluator.model.challenge import Limits
-from evaluator.model.verdict import Verdict
+from evaluator.model.canonical_json import canonical
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.verdict import Verdict
 
 # Two cohorts overlap: while the sandbox thinks about one, the referee steps the other. Fewer lanes are not worth halving.
 PAIR_FROM = 8

@@ -18,8 +18,8 @@ import requests
 import urllib3.exceptions
 
 from evaluator.host.faults import FaultError
-from evaluator.model.reference import Reference, Tagged
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.submission import Reference, Tagged
+from evaluator.model.records.verdict import Verdict
 
 MANIFESTS = (
     "application/vnd.oci.image.index.v1+json",

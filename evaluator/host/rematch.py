@@ -6,10 +6,10 @@ from typing import assert_never
 from evaluator.host.games import Game, Replayed, openings, replay
 from evaluator.host.replay import Finding, Standing, first_line, stale
 from evaluator.host.seeds import opening_seeds
-from evaluator.model import canonical
-from evaluator.model.duel import Duel, End, Match, WantedDuel
-from evaluator.model.trace import Leaf
-from evaluator.model.verdict import Verdict
+from evaluator.model import canonical_json
+from evaluator.model.records.duel_record import Duel, End, Match, WantedDuel
+from evaluator.model.records.trace import Leaf
+from evaluator.model.records.verdict import Verdict
 
 # Of a refused match as many of the last moves are shown.
 SHOWN_MOVES = 60
@@ -21,7 +21,7 @@ def parse_duel(content: bytes) -> Duel:
     Raises:
         ValueError: they are not exactly the bytes of a duel, or its own hash does not fit.
     """
-    duel = Duel.model_validate(canonical.parse_strict(content))
+    duel = Duel.model_validate(canonical_json.parse_strict(content))
     if duel.serialised() != content:
         raise ValueError("the file is not in the form that duels are written in; a byte of it was changed")
     if duel.self_hash() != duel.self_sha256:

@@ -14,9 +14,9 @@ from evaluator.host.ledger import Episode, Told
 from evaluator.host.places import NEVER, Place, rows_of, stepped
 from evaluator.host.spaces import IllegalActionError
 from evaluator.host.worlds import World
-from evaluator.model.canonical import canonical
-from evaluator.model.script import ENVIRONMENTS, EPISODES, ScriptRules
-from evaluator.model.verdict import Verdict
+from evaluator.model.canonical_json import canonical
+from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, ScriptRules
+from evaluator.model.records.verdict import Verdict
 
 # Environments that one script may ever open.
 EVER = 1 << 30

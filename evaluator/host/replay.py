@@ -18,15 +18,15 @@ from evaluator.host.secret import Secret
 from evaluator.host.seeds import episode_seeds
 from evaluator.host.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.worlds import World
-from evaluator.model import canonical
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
+from evaluator.model import canonical_json
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
-from evaluator.model.result import Result, Wanted
-from evaluator.model.script import ENVIRONMENTS, ScriptRecord
-from evaluator.model.sealing import secret_hash
-from evaluator.model.trace import Trace
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result, Wanted
+from evaluator.model.records.trace import Trace
+from evaluator.model.records.verdict import Verdict
+from evaluator.model.sealed_fields import secret_hash
 
 CHUNK_BYTES = 1 << 24
 
@@ -74,7 +74,7 @@ def parse_result(content: bytes) -> Result:
     Raises:
         ValueError: they are not exactly the bytes of a result, or its own hash does not fit.
     """
-    result = Result.model_validate(canonical.parse_strict(content))
+    result = Result.model_validate(canonical_json.parse_strict(content))
     if result.serialised() != content:
         raise ValueError("the file is not in the form that results are written in; a byte of it was changed")
     if result.self_hash() != result.self_sha256:
@@ -88,7 +88,7 @@ def parse_trace(content: bytes) -> Trace:
     Raises:
         ValueError: they are not exactly the bytes of a trace.
     """
-    trace = Trace.model_validate(canonical.parse_strict(content))
+    trace = Trace.model_validate(canonical_json.parse_strict(content))
     if trace.serialised() != content:
         raise ValueError("the trace is not in canonical form; a byte of it was changed")
     return trace

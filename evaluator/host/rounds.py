@@ -19,9 +19,9 @@ from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.games import MASK
 from evaluator.host.line import Line
 from evaluator.host.table import LiveMatch, Table
-from evaluator.model.challenge import Limits
-from evaluator.model.duel import End
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.duel_record import End
+from evaluator.model.records.verdict import Verdict
 
 BOTH = (0, 1)
 # Once a side is out, the other one has so long to show that it is not: who fails in the same moment fails, too.

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from evaluator.host import locks, protocol_1
 from evaluator.host.image_files import lock
 from evaluator.host.pins import pins_digest
-from evaluator.model import canonical
-from evaluator.model import extras as extras_model
+from evaluator.model import canonical_json
+from evaluator.model.config import submission as extras_model
 from evaluator.model.protocol import PROTOCOL
 
 PACKAGES = ("gymnasium", "numpy", "box2d", "pettingzoo")
@@ -27,7 +27,7 @@ def runtime_digest(base: str) -> str:
     packages = _measuring(locks.current())
     if PROTOCOL == 1 and packages == _measuring(protocol_1.files()):
         return protocol_1.runtime_digest(base)
-    return canonical.digest({"protocol": PROTOCOL, "base": base, "packages": packages})
+    return canonical_json.digest({"protocol": PROTOCOL, "base": base, "packages": packages})
 
 
 def _measuring(files: Mapping[str, bytes]) -> dict[str, list[str]]:
@@ -46,7 +46,7 @@ def lock_digests() -> dict[str, str]:
 
 
 def _lock_digest(extra: str) -> str:
-    versions_only = canonical.digest(locks.pins(lock(extra).decode()))
+    versions_only = canonical_json.digest(locks.pins(lock(extra).decode()))
     first, name = protocol_1.EXTRAS.get(extra, ("", ""))
     return name if PROTOCOL == 1 and versions_only == first else versions_only
 

@@ -8,10 +8,10 @@ from typing import Protocol
 from evaluator.host.channel import Stream
 from evaluator.host.faults import FaultError
 from evaluator.host.usage import Usage
-from evaluator.model.challenge import Limits
-from evaluator.model.reference import Reference
-from evaluator.model.result import SandboxKind
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.config.submission import Reference
+from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

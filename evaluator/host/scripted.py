@@ -12,8 +12,8 @@ from evaluator.host.ledger import Told
 from evaluator.host.sandbox import ExitError, Sandbox
 from evaluator.host.serve import Outcome, Service, serve
 from evaluator.host.usage import Usage
-from evaluator.model.script import Counted, ScriptRecord, ScriptRules
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.training_script import Counted, ScriptRecord, ScriptRules
+from evaluator.model.records.verdict import Verdict
 
 # A line of the log that is longer than this is no script's last word.
 CLAIM_BYTES = 1 << 16

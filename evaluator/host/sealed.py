@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from evaluator.host.secret import Secret
-from evaluator.model import canonical
-from evaluator.model.result import Result, sealed
-from evaluator.model.sealing import hidden_part, public_part, rejoined, secret_hash
+from evaluator.model import canonical_json
+from evaluator.model.records.result import Result, sealed
+from evaluator.model.sealed_fields import hidden_part, public_part, rejoined, secret_hash
 
 _KEY, _BOUND = "pullrank-sealed-key-1", "pullrank-sealed-1"
 # A ciphertext is as long as its text, and a length carries bits too: both are padded to powers of two, from these on.
@@ -32,7 +32,9 @@ def seal(result: Result, trace: bytes | None, score: float | None, secret: Secre
         raise ValueError("only a result of the sealed season, not sealed yet, can be sealed")
     closed = _sealed_trace(trace, result, secret) if trace is not None else None
     document = result.document()
-    nonce, ciphertext = _encrypt(canonical.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", result), secret)
+    nonce, ciphertext = _encrypt(
+        canonical_json.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", result), secret
+    )
     public = public_part(document, hashlib.sha256(closed).hexdigest() if closed else None)
     return sealed({**public, "sealed": {"score": score, "nonce": nonce, "ciphertext": ciphertext}}), closed
 
@@ -48,7 +50,7 @@ def open_result(result: Result, secret: Secret) -> Result:
     if secret_hash(result.beacon) != secret.sha256:
         raise ValueError("it was sealed with another secret")
     text = _decrypt(result.sealed.nonce, result.sealed.ciphertext, _bound("result", result), secret)
-    document = rejoined(result.document(), canonical.parse_strict(text))
+    document = rejoined(result.document(), canonical_json.parse_strict(text))
     found = Result.model_validate(document)
     if found.self_hash() != found.self_sha256:
         raise ValueError("self_sha256 does not fit what was sealed; a value was changed")
@@ -68,7 +70,9 @@ def amended(result: Result, fields: dict[str, Any], secret: Secret) -> Result:
         raise ValueError("only a sealed result can be opened and sealed anew")
     whole = sealed({**open_result(result, secret).document(), **fields})
     document = whole.document()
-    nonce, ciphertext = _encrypt(canonical.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", whole), secret)
+    nonce, ciphertext = _encrypt(
+        canonical_json.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", whole), secret
+    )
     part = {"score": result.sealed.score, "nonce": nonce, "ciphertext": ciphertext}
     return sealed({**public_part(document, result.trace_sha256), "sealed": part})
 
@@ -79,7 +83,7 @@ def open_trace(content: bytes, result: Result, secret: Secret) -> bytes:
     Raises:
         ValueError: it is no sealed trace, of another result, or of another secret.
     """
-    found = canonical.parse_strict(content)
+    found = canonical_json.parse_strict(content)
     if not isinstance(found, dict) or found.keys() != {"schema", "nonce", "ciphertext"} or found["schema"] != 1:
         raise ValueError("the trace is not a sealed one")
     if content != _trace_file(found["nonce"], found["ciphertext"]):
@@ -92,17 +96,17 @@ def _sealed_trace(trace: bytes, result: Result, secret: Secret) -> bytes:
 
 
 def _trace_file(nonce: Any, ciphertext: Any) -> bytes:
-    return canonical.canonical({"schema": 1, "nonce": nonce, "ciphertext": ciphertext}) + b"\n"
+    return canonical_json.canonical({"schema": 1, "nonce": nonce, "ciphertext": ciphertext}) + b"\n"
 
 
 def _bound(what: str, result: Result) -> tuple[str, bytes]:
     """The season, which the key is for, and what the text belongs to: it opens in no other place."""
     name = [_BOUND, what, result.key, result.login, result.agent, result.task]
-    return result.season, canonical.canonical(name)
+    return result.season, canonical_json.canonical(name)
 
 
 def _cipher(season: str, secret: Secret) -> AESGCM:
-    info = canonical.canonical([_KEY, season])
+    info = canonical_json.canonical([_KEY, season])
     return AESGCM(HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=info).derive(secret.raw))
 
 

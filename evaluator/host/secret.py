@@ -6,8 +6,8 @@ import re
 import secrets
 from dataclasses import dataclass, field
 
-from evaluator.model import canonical
-from evaluator.model.sealing import sealed_beacon
+from evaluator.model import canonical_json
+from evaluator.model.sealed_fields import sealed_beacon
 
 VARIABLE = "PULLRANK_SEASON_SECRET"
 EPISODE = "pullrank-sealed-1"
@@ -46,7 +46,7 @@ class Secret:
         return tuple(int(seed[:8], 16) for seed in derived)
 
     def _derive(self, name: list[str | int]) -> str:
-        return hmac.new(self.raw, canonical.canonical(name), hashlib.sha256).hexdigest()[:32]
+        return hmac.new(self.raw, canonical_json.canonical(name), hashlib.sha256).hexdigest()[:32]
 
 
 def new_secret() -> Secret:

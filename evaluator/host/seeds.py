@@ -2,7 +2,7 @@
 
 import hashlib
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 
 EPISODE = "pullrank-episode-1"
 AGENT = "pullrank-agent-1"
@@ -12,7 +12,7 @@ PLAYER = "pullrank-player-1"
 
 def _derive(label: str, season: str, beacon: str, submission_digest: str, task_id: str, index: int) -> str:
     name = [label, season, beacon, submission_digest, task_id, index]
-    return hashlib.sha256(canonical.canonical(name)).hexdigest()[:32]
+    return hashlib.sha256(canonical_json.canonical(name)).hexdigest()[:32]
 
 
 def episode_seeds(
@@ -48,7 +48,7 @@ def player_seeds(
 
 def _derive_duel(label: str, season: str, beacon: str, digests: tuple[str, str], task_id: str, index: int) -> str:
     name = [label, season, beacon, list(digests), task_id, index]
-    return hashlib.sha256(canonical.canonical(name)).hexdigest()[:32]
+    return hashlib.sha256(canonical_json.canonical(name)).hexdigest()[:32]
 
 
 def environment_seed(seed: str, seed_bits: int) -> int:

@@ -11,10 +11,10 @@ from evaluator.host.ledger import Told
 from evaluator.host.processor import Pin, shared_processor
 from evaluator.host.remote import Desk, Offer
 from evaluator.host.spaces import describe
-from evaluator.model.canonical import canonical
-from evaluator.model.challenge import Limits
-from evaluator.model.script import NOTICES
-from evaluator.model.verdict import Verdict
+from evaluator.model.canonical_json import canonical
+from evaluator.model.config.challenge import Limits
+from evaluator.model.config.training_script import NOTICES
+from evaluator.model.records.verdict import Verdict
 
 BUFFER = 1 << 16
 NOTICE = 300

@@ -10,7 +10,7 @@ import numpy as np
 from evaluator import wire
 from evaluator.host.games import Board, Game
 from evaluator.host.record import Checksum
-from evaluator.model.duel import End
+from evaluator.model.records.duel_record import End
 
 # What live matches keep of their frames before it goes into their checksums.
 KEPT_BYTES = 1 << 26

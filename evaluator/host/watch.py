@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from evaluator.host.answers import EngineError
 from evaluator.host.usage import Usage
-from evaluator.model.challenge import Limits
+from evaluator.model.config.challenge import Limits
 
 PERIOD = 1.0
 

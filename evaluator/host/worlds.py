@@ -14,7 +14,7 @@ from gymnasium.envs.registration import EnvSpec
 from evaluator.host.faults import WorldError as WorldError
 from evaluator.host.seeds import environment_seed
 from evaluator.host.spaces import ActionDecoder, ObservationEncoder
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 
 # A host's own metric: episodes (see `evaluator.host.own`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.api import boards, numbers, sheet, text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts

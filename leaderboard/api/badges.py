@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard import format, metrics
 from leaderboard.api import agents, text
 from leaderboard.api.agent_tasks import Known

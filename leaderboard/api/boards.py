@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from evaluator.model.result import Cost
+from evaluator.model.records.result import Cost
 from leaderboard.api import sheet as sheets
 from leaderboard.api import text
 from leaderboard.api.documents import Document, excluded_document, failure_document, withdrawn_document

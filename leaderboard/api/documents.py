@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from evaluator.model.metric import Metric
+from evaluator.model.config.metric import Metric
 from leaderboard.api.games import game_document, who
 from leaderboard.metrics import known, metrics_of
 from leaderboard.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskBoard, Withdrawn

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from evaluator.model.result import Class, Result
+from evaluator.model.records.result import Class, Result
 from leaderboard.context import PageContext
 from leaderboard.field import Name, is_official
 from leaderboard.standings import Row, Standings, TaskBoard

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard import format, links, metrics
 from leaderboard.api import text
 from leaderboard.api.documents import Document

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.api.facts import Facts
 from leaderboard.field import Name
 from leaderboard.machine import machine

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from evaluator.model.challenge import Anchor, Task
-from evaluator.model.names import safe_path_segment
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Anchor, Task
+from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.records.verdict import Verdict
 from leaderboard import phases
 from leaderboard.api import text
 from leaderboard.api.documents import Document, metric_document, overall_row

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard.api import text
 from leaderboard.api.games import who
 from leaderboard.entry import Entry

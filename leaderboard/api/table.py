@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from evaluator.model.challenge import Task
-from evaluator.model.metric import Direction
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict, in_plain_words
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.metric import Direction
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard import format
 from leaderboard.api import text
 from leaderboard.api.documents import Document, metric_document

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from evaluator.model.names import safe_path_segment
+from evaluator.model.identifiers import safe_path_segment
 from leaderboard import links
 from leaderboard.markdown import visible
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from evaluator.host.sealed import amended as amended_sealed
 from evaluator.host.secret import Secret
-from evaluator.model.canonical import parse_strict
-from evaluator.model.duel import Duel, sealed_duel
-from evaluator.model.result import Result, sealed
+from evaluator.model.canonical_json import parse_strict
+from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.result import Result, sealed
 from leaderboard.field import LOCAL
 from leaderboard.store import RESULT, Store, write_atomically
 from scripts.bot.branches import object_name, read_unasked

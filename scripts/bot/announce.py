@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from evaluator.model.people import People
-from evaluator.model.result import Provenance
+from evaluator.model.config.participants import People
+from evaluator.model.records.result import Provenance
 from leaderboard.comment import render
 from leaderboard.comment_states import CommentState, Official, Withdrawn
 from leaderboard.standings import Entry

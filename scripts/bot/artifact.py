@@ -8,10 +8,10 @@ import zlib
 
 from pydantic import ValidationError
 
-from evaluator.model import canonical
-from evaluator.model.duel import Duel
-from evaluator.model.preview import Preview
-from evaluator.model.result import Result
+from evaluator.model import canonical_json
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Preview
+from evaluator.model.records.result import Result
 
 ZIP_BYTES = 1 << 20
 PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
@@ -62,7 +62,7 @@ def _member(archive: zipfile.ZipFile) -> bytes:
 
 def _preview(content: bytes) -> Preview:
     try:
-        document = canonical.parse_strict(content)
+        document = canonical_json.parse_strict(content)
         preview = Preview.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]

@@ -10,11 +10,11 @@ from typing import Any
 from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import parse_result
 from evaluator.host.seeds import episode_seeds, opening_seeds
-from evaluator.model import duel as duels
-from evaluator.model import result as results
-from evaluator.model.duel import Duel, sealed_duel
-from evaluator.model.result import Class, Provenance, Result, sealed
-from evaluator.model.verdict import Verdict
+from evaluator.model.records import duel_record as duels
+from evaluator.model.records import result as results
+from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.result import Class, Provenance, Result, sealed
+from evaluator.model.records.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.plan import DuelItem, Item
 from scripts.board import LOCAL

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.model import canonical
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result, is_place
+from evaluator.model import canonical_json
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result, is_place
 from leaderboard.links import traces_branch as traces_branch
 from leaderboard.store import RESULT, write_atomically
 from scripts.bot.git import GitError, Repository, checked
@@ -213,7 +213,7 @@ def parse_record(content: bytes) -> Result | Duel:
     Raises:
         ValueError: neither a result nor a duel.
     """
-    document = canonical.parse_strict(content)
+    document = canonical_json.parse_strict(content)
     if isinstance(document, dict) and document.get("kind") == "duel":
         return Duel.model_validate(document)
     return Result.model_validate(document)

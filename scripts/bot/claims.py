@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluator.model import canonical
-from evaluator.model.duel import duel_path
-from evaluator.model.result import result_path
+from evaluator.model import canonical_json
+from evaluator.model.records.duel_record import duel_path
+from evaluator.model.records.result import result_path
 from leaderboard.plan import DuelItem
 from leaderboard.store import RESULT, TRACE
 from scripts.bot.official import CLAIM, Assignment, Claim
@@ -172,7 +172,7 @@ def _claim(folder: Path, files: dict[str, str]) -> Claim:
     if files[CLAIM]:
         raise ClaimError(files[CLAIM])
     try:
-        return Claim.model_validate(canonical.parse_strict((folder / CLAIM).read_bytes()))
+        return Claim.model_validate(canonical_json.parse_strict((folder / CLAIM).read_bytes()))
     except (ValueError, OSError) as error:
         raise ClaimError(f"{CLAIM} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
 

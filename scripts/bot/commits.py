@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.model.duel import Duel
-from evaluator.model.result import Class, Result
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class, Result
 from leaderboard.field import LOCAL
 from scripts.bot.event import SHA
 from scripts.bot.git import checked

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from pydantic import Field
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.challenge import Challenge
-from evaluator.model.preview import Sha
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.preview import Sha
 from leaderboard.dated import dated
 from scripts.bot.branches import Commit, newest_results, open_branches, tip_of
 from scripts.bot.git import Repository
@@ -61,7 +61,7 @@ def parse_built(text: str) -> Built:
         CommandError: it is not that.
     """
     try:
-        return Built.model_validate(canonical.parse_strict(text.encode()))
+        return Built.model_validate(canonical_json.parse_strict(text.encode()))
     except ValueError as error:
         reason = " ".join(str(error).split())[:200]
         raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason})") from error
@@ -77,7 +77,7 @@ def read_note(clone: Repository) -> Built | None:
         name = branches.objects(tip).get(FILE)
         content = branches.repository.read([name])[0] if name else b""
     try:
-        return Built.model_validate(canonical.parse_strict(content))
+        return Built.model_validate(canonical_json.parse_strict(content))
     except ValueError:
         say(f"The note on the branch {BRANCH} cannot be read; the site is built anew.")
         return None

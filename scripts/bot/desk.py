@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from evaluator.host.load import LoadError, parse_moderation
-from evaluator.model.duel import Duel
-from evaluator.model.moderation import Moderation
-from evaluator.model.result import Result
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.comment import render
 from leaderboard.comment_states import CommentContext
 from leaderboard.standings import Entry

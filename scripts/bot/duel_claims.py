@@ -6,10 +6,10 @@ from evaluator.host.games import Game, open_game
 from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Standing
 from evaluator.host.worlds import WorldError
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
-from evaluator.model.preview import Preview
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Preview
+from evaluator.model.records.verdict import Verdict
 from scripts.board import PREVIEW_BEACON
 from scripts.bot.desk import Desk
 from scripts.bot.entries import read_entries

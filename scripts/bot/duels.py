@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from evaluator.host.contest import Contender, DuelOrder, hold
 from evaluator.host.games import open_game
 from evaluator.host.worlds import WorldError
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, Player
-from evaluator.model.result import Class
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, Player
+from evaluator.model.records.result import Class
+from evaluator.model.records.verdict import Verdict
 from leaderboard.duels import tally, validation_fault
 from scripts.bot.lines import harmless
 from scripts.console import OUR_FAULT, CommandError

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from evaluator.host.folder import Folder, assemble, check_name
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import Challenge, SubmissionLimits
-from evaluator.model.names import AGENT, LOGIN
-from evaluator.model.submission import Blob
+from evaluator.model.config.challenge import Challenge, SubmissionLimits
+from evaluator.model.config.submission import Blob
+from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.entry import Entry
 from leaderboard.versions import twin_fault, without_twins
 from scripts.board import LOCAL, Found

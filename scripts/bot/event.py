@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaluator.model.canonical import parse_strict
-from evaluator.model.names import LOGIN
+from evaluator.model.canonical_json import parse_strict
+from evaluator.model.identifiers import LOGIN
 from scripts.console import USAGE, CommandError
 
 BOT = "github-actions[bot]"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.model.submission import Blob
+from evaluator.model.config.submission import Blob
 from scripts.bot.process import run_bounded
 from scripts.console import OUR_FAULT, CommandError
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from evaluator.host.folder import IGNORED, POINTER_BYTES, POINTER_FAULT, assemble, check_name, is_pointer
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.names import AGENT, ENDING_RULE, is_named_like_a_file
-from evaluator.model.submission import MANIFEST_NAME
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.submission import MANIFEST_NAME
+from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from leaderboard.versions import twin_fault
 from scripts.bot.git import REGULAR, Leaf, Repository
 from scripts.bot.trees import ROOT, Change, UnreadableError, changes, leaves, merge_bases

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.host.load import LoadError, parse_submission
-from evaluator.model import canonical
-from evaluator.model.submission import MANIFEST_NAME, Blob, Submission, submission_digest
+from evaluator.model import canonical_json
+from evaluator.model.config.submission import MANIFEST_NAME, Blob, Submission, submission_digest
 from leaderboard.field import LOCAL
 from scripts.bot.git import REGULAR, Repository, checked
 
@@ -172,7 +172,7 @@ class History:
                 self._manifests[oid] = None
                 continue
             self._manifests[oid] = submission
-            self._identities[oid] = canonical.digest(submission.identity())
+            self._identities[oid] = canonical_json.digest(submission.identity())
 
     def _read_digests(self, contents: Iterable[Content]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))

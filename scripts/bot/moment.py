@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from evaluator.model.canonical import parse_strict
-from evaluator.model.challenge import Challenge
+from evaluator.model.canonical_json import parse_strict
+from evaluator.model.config.challenge import Challenge
 from leaderboard.entry import Entry
 from scripts.bot.beacon import Beacon, Name
 from scripts.console import OUR_FAULT, CommandError

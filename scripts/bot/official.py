@@ -14,12 +14,12 @@ from evaluator.host.attempts import ATTEMPTS
 from evaluator.host.contest import WALL_FACTOR, WALL_SPARE, Contender
 from evaluator.host.evaluate import Order
 from evaluator.model.base import Frozen
-from evaluator.model.challenge import Challenge, Limits
-from evaluator.model.duel import Duel
-from evaluator.model.names import Digest
-from evaluator.model.preview import Sha
-from evaluator.model.result import Class, Result, sealed
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Limits
+from evaluator.model.identifiers import Digest
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Sha
+from evaluator.model.records.result import Class, Result, sealed
+from evaluator.model.records.verdict import Verdict
 from leaderboard.entry import Entry
 from leaderboard.plan import DuelItem, Item, shown
 from leaderboard.shards import Capacity, minutes

@@ -4,7 +4,7 @@ import enum
 from dataclasses import dataclass
 from typing import assert_never
 
-from evaluator.model.verdict import Verdict, is_retryable
+from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard.comment_states import (
     AgentPreview,
     Broken,

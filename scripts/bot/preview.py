@@ -13,11 +13,11 @@ from pathlib import Path
 from evaluator.host.evaluate import Order
 from evaluator.host.folder import assemble
 from evaluator.host.load import LoadError, parse_moderation
-from evaluator.model.challenge import Task
-from evaluator.model.moderation import Moderation
-from evaluator.model.names import AGENT, LOGIN
-from evaluator.model.preview import AGENTS
-from evaluator.model.result import Class
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.identifiers import AGENT, LOGIN
+from evaluator.model.records.preview import AGENTS
+from evaluator.model.records.result import Class
 from leaderboard.comment import render
 from leaderboard.comment_states import Broken, CommentContext, CommentState, NoRun, Reason, Refused, Withdrawn
 from leaderboard.whatif import Recorded, preview_state

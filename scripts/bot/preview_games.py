@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from evaluator.host.contest import Contender, order_sides
-from evaluator.model.challenge import Task
-from evaluator.model.preview import DUELS
-from evaluator.model.result import Class
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.preview import DUELS
+from evaluator.model.records.result import Class
+from evaluator.model.records.verdict import Verdict
 from leaderboard.duels import validation_fault
 from leaderboard.game_standings import GameBoard
 from leaderboard.owners import sides

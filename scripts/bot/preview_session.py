@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, sealed_duel
-from evaluator.model.preview import Agent, Preview
-from evaluator.model.result import Result, sealed
-from evaluator.model.trace import Leaf
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.trace import Leaf
+from evaluator.model.records.verdict import Verdict
 from leaderboard.preview_log import Tail, written
 from leaderboard.store import write_atomically
 from scripts.board import Board, Found

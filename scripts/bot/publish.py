@@ -12,8 +12,8 @@ from pathlib import Path
 
 from evaluator.host.replay import Standing, first_line
 from evaluator.host.secret import Secret
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.store import Store
 from scripts.bot import asked
 from scripts.bot.amending import Amended, amended, stage

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from evaluator.model.canonical import parse_strict
+from evaluator.model.canonical_json import parse_strict
 from leaderboard.field import Name
 from leaderboard.store import write_atomically
 from scripts.bot.git import SHA, GitError, Repository

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 from leaderboard.comment_states import Broken, Reason
 from leaderboard.plan import TRIES, given_up, given_up_duels, mark_of
 from leaderboard.versions import homes

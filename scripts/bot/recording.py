@@ -12,9 +12,9 @@ from pathlib import Path
 
 from evaluator.host.rematch import parse_duel
 from evaluator.host.replay import parse_result
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.plan import TRIES
 from leaderboard.store import RESULT, TRACE, Store
 from scripts.bot.amending import replaced

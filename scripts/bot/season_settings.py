@@ -1,7 +1,7 @@
 """What the rules in challenge.yml ask of the repository besides: the environment that holds a season's secrets."""
 
 from evaluator.host.secret import VARIABLE
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 from scripts.bot.checks import Asks, Check, Finding, Place, State, check, judged
 from scripts.bot.settings import main_only
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 from leaderboard.admission import refusals
 from leaderboard.entry import Entry
 from leaderboard.gate import Gate, phase_refusal

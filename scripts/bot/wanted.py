@@ -8,11 +8,11 @@ from evaluator.host.container import Engine
 from evaluator.host.image import base_identity
 from evaluator.host.load import LoadError, parse_challenge, parse_moderation
 from evaluator.host.runtime import lock_digests, runtime_digest
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
-from evaluator.model.moderation import Moderation
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.admission import admit
 from leaderboard.entry import Entry
 from leaderboard.gate import Gate

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import Challenge
-from evaluator.model.names import ENDING_RULE, is_named_like_a_file
-from evaluator.model.submission import OF_MODELS, Kind
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.submission import OF_MODELS, Kind
+from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file
 from scripts.admitting import closed_lines, refuse_people
 from scripts.board import Found, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say

@@ -7,8 +7,8 @@ import typer
 
 from evaluator.host.load import LoadError
 from evaluator.host.replay import Finding, Standing
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from scripts.board import Board, Found, open_board
 from scripts.commands.tournament import failures, summary
 from scripts.commands.verify import report

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from evaluator.host.arena import document
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Side
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Side
 from scripts.board import Board, Found, open_board
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.dueling import Hall, Terms, code_of, find_player, hold_or_recall

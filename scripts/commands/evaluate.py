@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from scripts.board import Found, open_board
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.dueling import Hall, Terms, code_of, meet_baselines

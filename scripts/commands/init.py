@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.load import LoadError, parse_challenge
-from evaluator.model.names import LOGIN
+from evaluator.model.identifiers import LOGIN
 from scripts.board import Board, open_board
 from scripts.bot.event import REPOSITORY
 from scripts.bot.settings import PLACEHOLDER

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from evaluator.host.faults import WorldError
-from evaluator.model.challenge import Task
-from evaluator.model.names import AGENT, ENDING_RULE, is_named_like_a_file
-from evaluator.model.submission import ADAPTERS, Kind
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.submission import ADAPTERS, Kind
+from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from scripts.board import Board, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.starting import Start, Template, beginning

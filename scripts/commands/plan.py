@@ -9,9 +9,9 @@ import typer
 
 from evaluator.host.local_code import code_of
 from evaluator.host.runtime import lock_digests, runtime_digest
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel
-from evaluator.model.result import Class, Result
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class, Result
 from leaderboard.admission import admit
 from leaderboard.entry import Entry
 from leaderboard.gate import Gate

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from evaluator.host.container import Engine
 from evaluator.host.probe import Check, as_document, probe
-from evaluator.model.result import SandboxKind
+from evaluator.model.records.result import SandboxKind
 from scripts.board import open_board
 from scripts.console import OK, OUR_FAULT, print_json, say
 from scripts.evaluating import open_bench

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from evaluator.model.names import NEW_AGENT
+from evaluator.model.identifiers import NEW_AGENT
 from scripts.board import open_board
 from scripts.bot.client import GitHub
 from scripts.bot.download import fetch_page

@@ -12,11 +12,11 @@ from typing import Annotated
 import typer
 
 from evaluator.model.base import Frozen
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
-from evaluator.model.submission import Submission
-from evaluator.model.trace import Trace
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from evaluator.model.records.trace import Trace
 from leaderboard.store import write_atomically
 from scripts.board import open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 from leaderboard.api.games import game_document
 from scripts.board import open_board
 from scripts.console import OK, OUR_FAULT, print_json, say

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.model.phase import moment
+from evaluator.model.config.phase import moment
 from scripts.importing.ledger import Ledger
 from scripts.importing.reading import ImportFaultError, Section
 

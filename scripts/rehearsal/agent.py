@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evaluator.host.load import LoadError, parse_moderation
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.moderation import Rehearsal
-from evaluator.model.people import CustomField, People
-from evaluator.model.submission import MANIFEST_NAME, Kind
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.moderation import Rehearsal
+from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.submission import MANIFEST_NAME, Kind
 from scripts.console import USAGE, CommandError
 from scripts.starting import Start, beginning, quoted
 

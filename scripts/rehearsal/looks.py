@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluator.model.canonical import parse_strict
-from evaluator.model.duel import Duel
-from evaluator.model.result import Class, Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.canonical_json import parse_strict
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class, Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.api.text import agent_file
 from scripts.bot import sticky
 from scripts.bot.client import GitHub

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from evaluator.host.load import LoadError, parse_challenge
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 from scripts.bot.answers import Account
 from scripts.bot.client import GitHub, GitHubError
 from scripts.bot.mapping import Pull

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from evaluator.host.folder import Folder, assemble
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.duel import Duel
-from evaluator.model.names import AGENT, safe_path_segment
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.identifiers import AGENT, safe_path_segment
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.store import RESULT
 from scripts.bot.branches import RESULTS, parse_record
 from scripts.bot.git import SHA, Credentials, GitError, Repository, checked

@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",

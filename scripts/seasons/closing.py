@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from evaluator.host.replay import Finding, Standing
-from evaluator.model.names import safe_path_segment
+from evaluator.model.identifiers import safe_path_segment
 from leaderboard.field import is_official
 from leaderboard.season_page import Freeze, season_page
 from leaderboard.store import write_atomically

@@ -6,9 +6,9 @@ from pathlib import Path
 from evaluator.host.replay import parse_result
 from evaluator.host.sealed import open_result, open_trace
 from evaluator.host.secret import Secret
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.store import RESULT, TRACE, write_atomically
 from scripts.bot.claims import UNREADABLE, Handed
 from scripts.seasons.opening import sealed_with

@@ -3,9 +3,9 @@
 from evaluator.host.replay import parse_result
 from evaluator.host.sealed import open_result, seal
 from evaluator.host.secret import Secret
-from evaluator.model.challenge import Challenge
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.estimate import values
 from leaderboard.metrics import is_missing, ranking
 from scripts.console import OUR_FAULT, CommandError

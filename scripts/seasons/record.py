@@ -7,10 +7,10 @@ from typing import Annotated, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.host.secret import Secret
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.names import Digest, Line, LongLine
-from evaluator.model.sealing import secret_hash
+from evaluator.model.identifiers import Digest, Line, LongLine
+from evaluator.model.sealed_fields import secret_hash
 from leaderboard.store import write_atomically
 from scripts.console import USAGE, CommandError
 
@@ -115,7 +115,7 @@ def parse_seasons(content: bytes) -> Seasons:
         CommandError: it is damaged; then nothing goes on, for a closed season must not seem open.
     """
     try:
-        return Seasons.model_validate(canonical.parse_strict(content))
+        return Seasons.model_validate(canonical_json.parse_strict(content))
     except ValueError as error:
         reason = " ".join(str(error).split())[:200]
         raise CommandError(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from evaluator.host.secret import Secret
-from evaluator.model.result import Result
+from evaluator.model.records.result import Result
 from scripts.console import say
 from scripts.seasons.record import Seasons
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from evaluator.host.secret import VARIABLE, Secret, SecretError, read_secret
-from evaluator.model.challenge import Challenge
-from evaluator.model.result import Result
-from evaluator.model.sealing import secret_hash
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.result import Result
+from evaluator.model.sealed_fields import secret_hash
 from scripts.console import OUR_FAULT, USAGE, CommandError
 
 # When a job ends is public, and an agent can be slow on purpose: jobs end at full multiples of this only.

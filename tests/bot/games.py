@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evaluator.model.duel import sealed_duel
+from evaluator.model.records.duel_record import sealed_duel
 from leaderboard.store import RESULT
 from tests.bot.repos import MANIFEST, Clone, agent_files, make_board
 

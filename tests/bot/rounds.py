@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evaluator.model.result import sealed
+from evaluator.model.records.result import sealed
 from leaderboard.store import RESULT
 from scripts.board import Board
 from scripts.bot import official, publish

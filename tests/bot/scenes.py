@@ -10,10 +10,10 @@ from typing import Any
 
 from evaluator.host.folder import assemble
 from evaluator.host.load import parse_challenge
-from evaluator.model.challenge import SubmissionLimits, Task
-from evaluator.model.preview import Agent, Preview
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import SubmissionLimits, Task
+from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from leaderboard.standings import Entry
 from leaderboard.store import Store
 from scripts.board import Board

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 from scripts.bot.beacon import Beacon, Name, arrived, beacon, origins, verify
 from scripts.bot.entries import read_entries
 from scripts.bot.git import Repository

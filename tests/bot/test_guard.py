@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.challenge import SubmissionLimits
+from evaluator.model.config.challenge import SubmissionLimits
 from scripts.bot.guard import Author, Guarded, guard, inspect
 from scripts.bot.trees import Change
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board

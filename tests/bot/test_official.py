@@ -7,9 +7,9 @@ import pytest
 
 from evaluator.host.pins import pinned_environment
 from evaluator.host.replay import parse_result
-from evaluator.model.challenge import Limits
-from evaluator.model.result import Class
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.result import Class
+from evaluator.model.records.verdict import Verdict
 from leaderboard.shards import Capacity
 from leaderboard.store import Store
 from scripts.bot import official

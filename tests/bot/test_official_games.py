@@ -12,9 +12,9 @@ from evaluator.host.load import parse_challenge
 from evaluator.host.pins import pinned_environment
 from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Standing
-from evaluator.model.duel import Duel
-from evaluator.model.result import Class
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class
+from evaluator.model.records.verdict import Verdict
 from scripts.bot import manifests, official
 from scripts.bot.branches import RESULTS, newest_results, read_recorded
 from scripts.bot.commits import CommitFacts

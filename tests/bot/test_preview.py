@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from evaluator.host.folder import read_folder
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.preview import Preview
-from evaluator.model.result import sealed
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.records.preview import Preview
+from evaluator.model.records.result import sealed
+from evaluator.model.records.verdict import Verdict
 from leaderboard.preview_log import CAP, tails
 from leaderboard.store import Store
 from scripts.board import open_board

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.duel import sealed_duel
-from evaluator.model.preview import Agent, Preview
-from evaluator.model.trace import Leaf
+from evaluator.model.records.duel_record import sealed_duel
+from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.trace import Leaf
 from leaderboard.preview_log import tails
 from leaderboard.store import Store
 from scripts.board import open_board

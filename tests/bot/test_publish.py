@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from evaluator.host.replay import parse_result
-from evaluator.model import canonical
-from evaluator.model.result import sealed
-from evaluator.model.verdict import Verdict
+from evaluator.model import canonical_json
+from evaluator.model.records.result import sealed
+from evaluator.model.records.verdict import Verdict
 from leaderboard.store import RESULT, TRACE, Store
 from scripts import verifying
 from scripts.board import Board
@@ -330,7 +330,7 @@ def replaced(path: Path, make: Callable[[Path], object]) -> None:
 def crafted(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Another trace for a result that names it."""
     path = of_one_item(folder, "traces")
-    content = canonical.canonical(change(json.loads(path.read_bytes()))) + b"\n"
+    content = canonical_json.canonical(change(json.loads(path.read_bytes()))) + b"\n"
     path.write_bytes(content)
     forge(folder, CARTPOLE, lambda d: d | {"trace_sha256": hashlib.sha256(content).hexdigest()})
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.preview import Agent, Preview
+from evaluator.model.records.preview import Agent, Preview
 from scripts.bot import report
 from scripts.bot.artifact import read_artifact
 from scripts.bot.client import GitHubError

@@ -19,10 +19,10 @@ from evaluator.host.pins import pinned_environment
 from evaluator.host.replay import Standing, parse_result
 from evaluator.host.sealed import open_result
 from evaluator.host.secret import VARIABLE, Secret
-from evaluator.model.challenge import Challenge
-from evaluator.model.preview import Preview
-from evaluator.model.result import Result, SandboxKind, sealed
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.preview import Preview
+from evaluator.model.records.result import Result, SandboxKind, sealed
+from evaluator.model.records.verdict import Verdict
 from leaderboard import comment
 from leaderboard.api.documents import document
 from leaderboard.comment_states import CommentContext

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard.plan import Item, Where, plan
 from leaderboard.shards import (
     REPLAY_SHARE,

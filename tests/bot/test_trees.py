@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.challenge import SubmissionLimits
+from evaluator.model.config.challenge import SubmissionLimits
 from scripts.bot import trees
 from scripts.bot.git import GitError, GitLimitError, Repository
 from scripts.bot.guard import CHANGED, Author, Guarded, inspect

@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.names import INVISIBLE
-from evaluator.model.result import Result, sealed
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.records.result import Result, sealed
 from leaderboard.entry import Entry
 from scripts.board import Board
 from tests.leaderboard_pages import game_samples, samples

@@ -4,10 +4,10 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from evaluator.model.challenge import Anchor, Task
-from evaluator.model.metric import Metric
-from evaluator.model.moderation import Exclusion, Moderation, Verified
-from evaluator.model.result import Result
+from evaluator.model.config.challenge import Anchor, Task
+from evaluator.model.config.metric import Metric
+from evaluator.model.config.moderation import Exclusion, Moderation, Verified
+from evaluator.model.records.result import Result
 from leaderboard.board import standings
 from leaderboard.pages import PageContext
 from leaderboard.standings import Entry, Standings

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from evaluator.model.names import safe_path_segment
+from evaluator.model.identifiers import safe_path_segment
 from leaderboard.format import number, ranks, span
 from leaderboard.metrics import digits, others
 

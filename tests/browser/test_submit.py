@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from evaluator.host.folder import assemble
 from evaluator.host.load import parse_submission
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.submission import Blob
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.submission import Blob
 
 ROOT = Path(__file__).parents[2]
 AGENT = "class Agent:\n    def act(self, observation):\n        return 0\n"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.metric import Metric
-from evaluator.model.people import CustomField, People
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.metric import Metric
+from evaluator.model.config.participants import CustomField, People
 from leaderboard.context import PageContext
 from leaderboard.episodes import Episode
 from leaderboard.standings import Standings

@@ -10,10 +10,10 @@ from evaluator.host.container import LABEL, Engine, this_process
 from evaluator.host.games import open_game
 from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Standing
-from evaluator.model.challenge import Clock, Limits, Task
-from evaluator.model.duel import Duel, End
-from evaluator.model.result import SandboxKind
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Clock, Limits, Task
+from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.verdict import Verdict
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 pytestmark = pytest.mark.docker

@@ -8,9 +8,9 @@ from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine
 from evaluator.host.games import open_game, replay
 from evaluator.host.image_files import default_base
-from evaluator.model.challenge import Clock, Lanes, Limits, Task
-from evaluator.model.duel import End
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Clock, Lanes, Limits, Task
+from evaluator.model.records.duel_record import End
+from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, RANDOM, TINY, ZERO, duelled, tickets
 from tests.hostile.arena import our_containers
 from tests.rooms import process

@@ -19,8 +19,8 @@ from evaluator.host.image_files import ROOT
 from evaluator.host.jail import PYTHON
 from evaluator.host.load import read_challenge
 from evaluator.host.pins import pinned_environment
-from evaluator.model.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
 from tests.docker import onnx_file
 from tests.docker.extras import torch_index

@@ -18,11 +18,11 @@ from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import UIDS, Engine
 from evaluator.host.contest import hold
 from evaluator.host.evaluate import evaluate
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.duel import Duel, End
-from evaluator.model.reference import parse_reference
-from evaluator.model.result import Result
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.submission import parse_reference
+from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from tests import rooms
 from tests.docker.hub import INDEX, Hub, layer, need, running
 from tests.docker.test_image_agents import folder_of

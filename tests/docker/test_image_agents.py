@@ -20,12 +20,11 @@ from evaluator.host.folder import Folder, assemble
 from evaluator.host.games import open_game
 from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Standing
-from evaluator.model.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.duel import Duel, End
-from evaluator.model.reference import parse_reference
-from evaluator.model.result import Result
-from evaluator.model.submission import Blob
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.submission import Blob, parse_reference
+from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from tests import rooms
 from tests.docker.hub import Hub, need, running, tree_of
 from tests.hostile.arena import our_containers, over_standard_streams, play

@@ -18,9 +18,9 @@ from evaluator.host.pins import pinned_environment
 from evaluator.host.probe import probe
 from evaluator.host.sandbox import Cell
 from evaluator.host.seccomp import profile
-from evaluator.model.challenge import Limits, SubmissionLimits
-from evaluator.model.result import SandboxKind
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, SubmissionLimits
+from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, over_standard_streams, play, write_agent
 
 pytestmark = pytest.mark.docker

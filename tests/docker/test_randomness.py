@@ -10,8 +10,8 @@ from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.image_files import default_base
 from evaluator.host.replay import Standing, parse_trace, verify
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign
 from tests.evaluator.scripts import script
 from tests.evaluator.test_randomness import AGENT, CHOICES, PLAYER, POLE, SCRIPT, TICTACTOE, UNEVEN, actions, agent

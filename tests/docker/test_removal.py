@@ -21,7 +21,7 @@ from evaluator.host.choose import Chosen
 from evaluator.host.container import LABEL, Engine, Owner, this_process
 from evaluator.host.evaluate import evaluate
 from evaluator.host.pins import pinned_environment
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, play, write_agent
 
 pytestmark = pytest.mark.docker

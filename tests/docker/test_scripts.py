@@ -8,8 +8,8 @@ from evaluator.host.choose import Chosen, choose
 from evaluator.host.image_files import default_base
 from evaluator.host.replay import Standing, verify
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script
 
 pytestmark = pytest.mark.docker

@@ -10,7 +10,7 @@ from evaluator.host.choose import Chosen
 from evaluator.host.folder import read_folder
 from evaluator.host.pins import pinned_environment
 from evaluator.host.secret import VARIABLE, Secret
-from evaluator.model.result import Class, SandboxKind
+from evaluator.model.records.result import Class, SandboxKind
 from leaderboard.store import Store
 from scripts.board import Board, Found
 from scripts.bot.git import Repository

@@ -9,9 +9,7 @@ import pytest
 
 from evaluator.host import agent_image, image
 from evaluator.host.container import Engine
-from evaluator.model.extras import OF_ADAPTERS
-from evaluator.model.reference import parse_reference
-from evaluator.model.submission import ADAPTERS
+from evaluator.model.config.submission import ADAPTERS, OF_ADAPTERS, parse_reference
 from tests.docker.extras import torch_index
 from tests.docker.hub import need, running
 from tests.docker.test_image_page import follow

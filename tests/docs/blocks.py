@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from evaluator.host.load import parse_challenge
-from evaluator.model.challenge import Challenge
+from evaluator.model.config.challenge import Challenge
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "site/pages").rglob("*.md"))]

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from evaluator.host.load import parse_moderation, parse_submission
-from evaluator.model.challenge import Challenge
-from evaluator.model.moderation import Moderation
-from evaluator.model.submission import Submission
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.submission import Submission
 from tests.docs.blocks import LANGUAGES, ROOT, Block, as_challenge, every_block
 from tests.scripts.boards import run
 

@@ -10,12 +10,11 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from evaluator.model.challenge import Anchor, Challenge, Clock, Lanes, Limits, SubmissionLimits, Task
-from evaluator.model.metric import Metric
-from evaluator.model.people import Ban, CustomField, People, Prize, Sponsor
-from evaluator.model.phase import Phase, Quota
-from evaluator.model.running import Runners, Sealed
-from evaluator.model.script import ScriptRules
+from evaluator.model.config.challenge import Anchor, Challenge, Clock, Lanes, Limits, Runners, Sealed, SubmissionLimits, Task
+from evaluator.model.config.metric import Metric
+from evaluator.model.config.participants import Ban, CustomField, People, Prize, Sponsor
+from evaluator.model.config.phase import Phase, Quota
+from evaluator.model.config.training_script import ScriptRules
 from tests.docs.blocks import ROOT, as_challenge, blocks_of
 
 PAGE = ROOT / "site/pages/host/challenge.md"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from evaluator.host.choose import Chosen
 from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from tests.rooms import folder, order, process
 
 MANIFEST = b"name: Test\nalgorithm: none\nkind: script\nentry: submission.py\n"

@@ -13,8 +13,8 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.games import Board, Game, open_game
-from evaluator.model.challenge import Task
-from evaluator.model.duel import End
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import End
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena
 from evaluator.sandbox.agent import AgentError, Factory
 from tests.duels import RANDOM, duelled

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evaluator.model.challenge import Task
-from evaluator.model.duel import End
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import End
+from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, duelled
 from tests.evaluator.test_adapters import ALWAYS, GAMES, KAGGLE, PLAYER, task
 from tests.rooms import process

@@ -9,8 +9,8 @@ from pettingzoo.classic import tictactoe_v3
 
 from evaluator.host.arena import document, states
 from evaluator.host.games import Game, open_game
-from evaluator.model.challenge import Task
-from evaluator.model.duel import Duel, sealed_duel
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel, sealed_duel
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)

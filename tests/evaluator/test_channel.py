@@ -17,7 +17,7 @@ from evaluator.host.attached import STDOUT, Demultiplexer, StandardStream
 from evaluator.host.channel import SocketStream, Stream, clean, complaint, read_body, read_json
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.log import BoundedLog
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from evaluator.host.clock import SideClock
-from evaluator.model.challenge import Clock
+from evaluator.model.config.challenge import Clock
 
 
 @dataclass(eq=False)

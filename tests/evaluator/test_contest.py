@@ -13,11 +13,11 @@ from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.games import openings
 from evaluator.host.sandbox import Cell, Opener, Sandbox
 from evaluator.host.seeds import opening_seeds, player_seeds
-from evaluator.model import canonical
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.duel import Duel, End
-from evaluator.model.result import SandboxKind
-from evaluator.model.verdict import Verdict
+from evaluator.model import canonical_json
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.verdict import Verdict
 from tests.rooms import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
 
 TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)
@@ -86,7 +86,7 @@ def test_each_side_says_what_it_used_and_printed(honest: Duel) -> None:
 
 
 def test_the_file_reads_back_as_the_same_duel(honest: Duel) -> None:
-    assert Duel.model_validate(canonical.parse_strict(honest.serialised())) == honest
+    assert Duel.model_validate(canonical_json.parse_strict(honest.serialised())) == honest
 
 
 def test_the_same_order_gives_the_same_matches(honest: Duel) -> None:

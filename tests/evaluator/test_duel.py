@@ -8,9 +8,9 @@ import pytest
 from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
 from evaluator.host.faults import FaultError
 from evaluator.host.games import open_game, replay
-from evaluator.model.challenge import Lanes, Limits, Task
-from evaluator.model.duel import End
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Lanes, Limits, Task
+from evaluator.model.records.duel_record import End
+from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, TINY, ZERO, duelled, tickets
 from tests.rooms import process
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from evaluator.model.challenge import Clock, Lanes, Limits
-from evaluator.model.duel import End
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Clock, Lanes, Limits
+from evaluator.model.records.duel_record import End
+from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, ZERO, duelled
 from tests.evaluator.test_duel import ends, tiny, verdicts
 from tests.rooms import process

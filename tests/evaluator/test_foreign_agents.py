@@ -8,11 +8,10 @@ from pydantic import ValidationError
 from evaluator.host.image import tag
 from evaluator.host.image_files import ROOT, build_context
 from evaluator.host.runtime import contents, runtime_digest, versions, with_extras
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.extras import EXTRAS, OF_ADAPTERS
-from evaluator.model.result import Result
-from evaluator.model.submission import ADAPTERS, Kind, Submission
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_ADAPTERS, Kind, Submission
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign
 from tests.rooms import evaluated, folder, on_the_same_seeds, order
 

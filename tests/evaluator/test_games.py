@@ -10,7 +10,7 @@ from pettingzoo.classic import connect_four_v3, rps_v2, tictactoe_v3
 from evaluator.host.games import Board, open_game, openings, replay
 from evaluator.host.seeds import environment_seed
 from evaluator.host.worlds import WorldError
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 
 TINY = "tests.evaluator.tiny_games"
 SEEDS = [f"{i:032x}" for i in range(1, 31)]

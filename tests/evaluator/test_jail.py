@@ -11,8 +11,8 @@ from evaluator.host.jail import Jail, Walls
 from evaluator.host.sandbox import Cell, SandboxKind
 from evaluator.host.usage import Usage
 from evaluator.host.watch import Watchdog
-from evaluator.model.challenge import Limits
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.verdict import Verdict
 
 LIMITS = Limits(memory_mib=100)
 MIB = 1 << 20

@@ -14,7 +14,7 @@ import pytest
 
 from evaluator.host.faults import FaultError
 from evaluator.host.layers import examine
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 
 MIB = 1 << 20
 

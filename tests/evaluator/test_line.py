@@ -10,7 +10,7 @@ from evaluator import wire
 from evaluator.host.channel import ComplaintError, SocketStream
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.line import Line
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 
 Pair = tuple[Line, socket.socket]
 

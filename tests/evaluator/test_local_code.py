@@ -10,8 +10,8 @@ from evaluator.host import local_code, locks
 from evaluator.host.image_files import ROOT
 from evaluator.host.load import LoadError, parse_challenge, read_challenge
 from evaluator.host.local_code import SHIPPED, code_of
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.metric import Metric
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.metric import Metric
 
 # As they were when results did not yet depend on sources; a prefix tells them apart.
 BEFORE = {

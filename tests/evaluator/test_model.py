@@ -12,12 +12,12 @@ from pydantic import BaseModel, ValidationError
 from evaluator.host.load import parse_challenge, parse_submission
 from evaluator.host.replay import parse_result
 from evaluator.host.seeds import agent_seeds, environment_seed, episode_seeds
-from evaluator.model import canonical, names
-from evaluator.model.challenge import Challenge, Limits, Task
-from evaluator.model.duel import duel_path
-from evaluator.model.submission import Blob, Submission, submission_digest
-from evaluator.model.trace import Leaf
-from evaluator.model.verdict import Verdict, in_plain_words, is_retryable
+from evaluator.model import canonical_json, identifiers
+from evaluator.model.config.challenge import Challenge, Limits, Task
+from evaluator.model.config.submission import Blob, Submission, submission_digest
+from evaluator.model.records.duel_record import duel_path
+from evaluator.model.records.trace import Leaf
+from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
 from scripts.commands.schemas import MODELS, schema
 from tests.rooms import ANGLE_RULE, RANDOM_PLAYER, duelled, evaluated
 
@@ -26,7 +26,7 @@ def test_canonical_json_is_that_of_rfc_8785() -> None:
     # The example of RFC 8785, section 3.2.3, without its string.
     value = {"numbers": [333333333.33333329, 1e30, 4.50, 2e-3, 1e-27], "literals": [None, True, False], "€": 1, "\r": 2}
 
-    assert canonical.canonical(value) == (
+    assert canonical_json.canonical(value) == (
         '{"\\r":2,"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"€":1}'.encode()
     )
 
@@ -34,13 +34,13 @@ def test_canonical_json_is_that_of_rfc_8785() -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, {1: 2}, object()])
 def test_what_json_has_no_word_for_is_refused(value: object) -> None:
     with pytest.raises((ValueError, TypeError)):
-        canonical.canonical(value)
+        canonical_json.canonical(value)
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"1e999", b'{"a":1,"a":2}', b"\xff", b"", b"[" * 200_000])
 def test_strict_json_refuses_what_is_not_json(text: bytes) -> None:
     with pytest.raises(ValueError):
-        canonical.parse_strict(text)
+        canonical_json.parse_strict(text)
 
 
 def digest(manifest: bytes, **files: bytes) -> str:
@@ -118,12 +118,12 @@ def test_packed_actions_come_back(values: list[int]) -> None:
 
 @pytest.mark.parametrize("login", ["a", "Alice-1", "x" * 39, "octo_corp", "mona-lisa_octo-corp", "a--b", "a---b"])
 def test_logins_are_githubs(login: str) -> None:
-    assert names.LOGIN.fullmatch(login)
+    assert identifiers.LOGIN.fullmatch(login)
 
 
 @pytest.mark.parametrize("login", ["", "-a", "a-", "_a", "a_", "x" * 40, "ä", "a/b", "a+b", "..", "a.b", "a\n", "[bot]"])
 def test_other_logins_are_refused(login: str) -> None:
-    assert not names.LOGIN.fullmatch(login)
+    assert not identifiers.LOGIN.fullmatch(login)
 
 
 def test_no_two_pairs_of_players_share_the_folder_of_a_duel() -> None:
@@ -138,12 +138,12 @@ def test_no_two_pairs_of_players_share_the_folder_of_a_duel() -> None:
 
 @pytest.mark.parametrize("agent", ["A", "", ".", "..", "-a", "a b", "a/b", "x" * 41, "a\n", ".git"])
 def test_other_agent_names_are_refused(agent: str) -> None:
-    assert not names.AGENT.fullmatch(agent)
+    assert not identifiers.AGENT.fullmatch(agent)
 
 
 def test_a_task_id_is_one_segment_of_a_path() -> None:
-    assert names.safe_path_segment("ALE/Pong-v5") == "ALE%2FPong-v5"
-    assert names.safe_path_segment("a:b c") == "a%3Ab%20c"
+    assert identifiers.safe_path_segment("ALE/Pong-v5") == "ALE%2FPong-v5"
+    assert identifiers.safe_path_segment("a:b c") == "a%3Ab%20c"
 
 
 def test_every_verdict_has_words() -> None:

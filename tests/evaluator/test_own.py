@@ -8,9 +8,9 @@ import pytest
 from evaluator.host.own import Episode, own_metrics
 from evaluator.host.replay import Standing, verify
 from evaluator.host.worlds import WorldError, open_world
-from evaluator.model.challenge import Task
-from evaluator.model.metric import Metric
-from evaluator.model.result import sealed
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.metric import Metric
+from evaluator.model.records.result import sealed
 from tests.rooms import ANGLE_RULE, evaluated
 
 HERE = "tests.evaluator.own_functions"

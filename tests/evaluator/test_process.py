@@ -8,8 +8,8 @@ import pytest
 from evaluator.host.cgroup import Group
 from evaluator.host.choose import choose
 from evaluator.host.usage import Usage
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.records.verdict import Verdict
 from tests.rooms import ANGLE_RULE, evaluated
 
 TASK = Task(id="CartPole-v1", episodes=3)

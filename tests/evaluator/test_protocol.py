@@ -12,10 +12,10 @@ from evaluator.host.games import open_game
 from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Finding, Standing, parse_result, verify
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Task
-from evaluator.model.duel import WantedDuel, sealed_duel
+from evaluator.model.config.challenge import Task
 from evaluator.model.protocol import PROTOCOL
-from evaluator.model.result import Wanted, sealed
+from evaluator.model.records.duel_record import WantedDuel, sealed_duel
+from evaluator.model.records.result import Wanted, sealed
 from tests.rooms import ANGLE_RULE, FIRST_LEGAL, duelled, evaluated
 
 BEFORE = Path(__file__).parents[1] / "scripts" / "schema_1"

@@ -14,9 +14,9 @@ import pytest
 from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.image_files import ROOT
 from evaluator.host.replay import parse_trace
-from evaluator.model.challenge import Task
-from evaluator.model.trace import Leaf
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.trace import Leaf
+from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, script
 from tests.rooms import duel_order, duelled, evaluated, folder, order, process
 

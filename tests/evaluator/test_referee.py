@@ -11,8 +11,8 @@ from gymnasium import spaces
 
 from evaluator.host.faults import FaultError
 from evaluator.host.load import read_challenge
-from evaluator.model.challenge import Lanes, Task
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Lanes, Task
+from evaluator.model.records.verdict import Verdict
 from tests.rooms import played, process, tickets
 
 CHALLENGE = read_challenge(Path(__file__).parents[2] / "challenge.yml")

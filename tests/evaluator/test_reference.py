@@ -4,9 +4,8 @@ import pytest
 
 from evaluator.host.folder import assemble
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.reference import parse_reference, parse_tagged
-from evaluator.model.submission import Blob, Kind
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.submission import Blob, Kind, parse_reference, parse_tagged
 
 DIGEST = "0123456789abcdef" * 4
 

@@ -14,8 +14,8 @@ import pytest
 from evaluator.host.faults import FaultError
 from evaluator.host.manifest import read_config, read_manifest
 from evaluator.host.registry import Registry
-from evaluator.model.reference import Reference, Tagged
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.submission import Reference, Tagged
+from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of
 
 CONTENT = b'{"schemaVersion": 2}'

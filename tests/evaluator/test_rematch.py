@@ -9,9 +9,9 @@ import pytest
 from evaluator.host.games import Game, open_game, openings, replay
 from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Finding, Standing
-from evaluator.model.challenge import Clock, Task
-from evaluator.model.duel import Duel, End, WantedDuel, sealed_duel
-from evaluator.model.trace import Leaf
+from evaluator.model.config.challenge import Clock, Task
+from evaluator.model.records.duel_record import Duel, End, WantedDuel, sealed_duel
+from evaluator.model.records.trace import Leaf
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=6)

@@ -23,9 +23,9 @@ from evaluator.host.remote import Desk, Offer
 from evaluator.host.serve import Outcome, Service, serve
 from evaluator.host.spaces import describe
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.script import ENVIRONMENTS, ScriptRules
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
+from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv, named, step_head
 from evaluator.sandbox.remote_vector import RemoteVectorEnv
 

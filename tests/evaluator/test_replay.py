@@ -10,9 +10,9 @@ import pytest
 from evaluator.host.evaluate import Evaluation
 from evaluator.host.replay import Finding, Standing, parse_result, parse_trace, verify
 from evaluator.host.worlds import World, open_world
-from evaluator.model.challenge import Task
-from evaluator.model.result import Result, Wanted, sealed
-from evaluator.model.trace import Leaf, Trace
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result, Wanted, sealed
+from evaluator.model.records.trace import Leaf, Trace
 from tests.rooms import ANGLE_RULE, evaluated
 
 TASK = Task(id="CartPole-v1", episodes=4)

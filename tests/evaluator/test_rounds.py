@@ -14,9 +14,9 @@ from evaluator.host.games import open_game
 from evaluator.host.line import Line
 from evaluator.host.rounds import Rounds
 from evaluator.host.table import LiveMatch, Table
-from evaluator.model.challenge import Clock, Limits, Task
-from evaluator.model.duel import End
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Clock, Limits, Task
+from evaluator.model.records.duel_record import End
+from evaluator.model.records.verdict import Verdict
 from tests.duels import TINY, tickets
 
 Script = Callable[[int, int], list[int]]

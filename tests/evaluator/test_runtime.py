@@ -10,7 +10,7 @@ from evaluator.host import image_files, locks, runtime
 from evaluator.host.image import tag
 from evaluator.host.image_files import ROOT
 from evaluator.host.runtime import lock_digests, runtime_digest, with_extras
-from evaluator.model.extras import EXTRAS
+from evaluator.model.config.submission import EXTRAS
 
 BASE = "sha256:" + "0" * 64
 # What the bytes of the locks, the Dockerfile and the sandbox gave at protocol 1.

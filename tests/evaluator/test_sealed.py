@@ -14,9 +14,9 @@ from evaluator.host.order import Order
 from evaluator.host.sealed import open_result, open_trace, seal
 from evaluator.host.secret import Secret, SecretError, new_secret, read_secret
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Challenge, Limits, SubmissionLimits, Task
-from evaluator.model.result import Class, Result, sealed
-from evaluator.model.sealing import HIDDEN
+from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits, Task
+from evaluator.model.records.result import Class, Result, sealed
+from evaluator.model.sealed_fields import HIDDEN
 
 SECRET = Secret(bytes(range(32)))
 OTHER = Secret(bytes(32))

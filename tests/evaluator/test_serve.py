@@ -14,10 +14,10 @@ from evaluator.host.replay import Standing, parse_trace, verify
 from evaluator.host.scripted import ClaimFault, claimed
 from evaluator.host.seeds import episode_seeds
 from evaluator.host.worlds import WorldError, open_world
-from evaluator.model.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.result import Result, sealed
-from evaluator.model.script import ScriptRecord, ScriptRules
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.config.training_script import ScriptRecord, ScriptRules
+from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script
 from tests.rooms import ANGLE_RULE, evaluated, order, process
 

@@ -1,7 +1,7 @@
 """What is told of a player that broke a rule while it was validated."""
 
 from evaluator.host.rematch import violations
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 from tests.evaluator.test_rematch import CHEATS, CRASHES_LATE, RPS, TICTACTOE, TIRES, rematched
 from tests.rooms import RANDOM_PLAYER, duelled
 

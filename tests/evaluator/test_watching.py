@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from evaluator.host.watching import Bounds, Recorded, moments, watch, with_rendering
 from evaluator.host.worlds import WorldError, open_world
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 
 SEED = "0" * 31 + "7"
 BOUNDS = Bounds(frames=5, steps=100, seconds=10)

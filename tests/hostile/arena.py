@@ -17,8 +17,8 @@ from evaluator.host.folder import Folder, read_folder
 from evaluator.host.image_files import default_base
 from evaluator.host.runtime import runtime_digest
 from evaluator.host.worlds import World, open_world
-from evaluator.model.challenge import Lanes, Limits, SubmissionLimits, Task
-from evaluator.model.result import Class
+from evaluator.model.config.challenge import Lanes, Limits, SubmissionLimits, Task
+from evaluator.model.records.result import Class
 
 HERE = Path(__file__).parent
 # Large enough for a machine that is busy elsewhere; an attack that is to run into a limit names a smaller one.

@@ -15,8 +15,8 @@ from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine
 from evaluator.host.evaluate import Evaluation
 from evaluator.host.replay import Standing, verify
-from evaluator.model.names import INVISIBLE
-from evaluator.model.verdict import Verdict
+from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import (
     Attack,
     attacks,

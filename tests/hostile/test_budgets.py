@@ -20,8 +20,8 @@ from evaluator.host.remote import Desk, Offer
 from evaluator.host.seeds import episode_seeds
 from evaluator.host.spaces import describe
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Task
-from evaluator.model.script import ScriptRecord, ScriptRules
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv
 from evaluator.sandbox.remote_vector import RemoteVectorEnv
 from tests.evaluator.test_remote import Wire

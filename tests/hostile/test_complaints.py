@@ -14,8 +14,8 @@ from evaluator.host.attached import STDOUT, StandardStream
 from evaluator.host.channel import SocketStream, Stream, complaint, listen, read_body
 from evaluator.host.faults import FaultError, HangupError
 from evaluator.host.log import BoundedLog
-from evaluator.model.names import INVISIBLE
-from evaluator.model.verdict import Verdict
+from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.records.verdict import Verdict
 
 NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 

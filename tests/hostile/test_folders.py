@@ -12,7 +12,7 @@ import pytest
 
 from evaluator.host.folder import read_folder
 from evaluator.host.load import LoadError
-from evaluator.model.challenge import SubmissionLimits
+from evaluator.model.config.challenge import SubmissionLimits
 from scripts.board import Board
 from scripts.commands import check, new
 from scripts.console import CommandError

@@ -23,11 +23,11 @@ from evaluator.host.games import open_game, replay
 from evaluator.host.load import parse_challenge
 from evaluator.host.replay import Standing, parse_trace
 from evaluator.host.seeds import episode_seeds, opening_seeds
-from evaluator.model.challenge import Challenge, Limits, SubmissionLimits
-from evaluator.model.duel import Duel, WantedDuel, sealed_duel
-from evaluator.model.result import Class, Result, Wanted, sealed
-from evaluator.model.sealing import SealedPart
-from evaluator.model.trace import Leaf
+from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
+from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
+from evaluator.model.records.result import Class, Result, Wanted, sealed
+from evaluator.model.records.trace import Leaf
+from evaluator.model.sealed_fields import SealedPart
 from leaderboard.store import Store
 from scripts.bot.beacon import beacon
 from scripts.verifying import verify_files

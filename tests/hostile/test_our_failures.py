@@ -15,9 +15,9 @@ from evaluator.host.remote import Desk, Offer
 from evaluator.host.replay import Standing, replay_episode, verify
 from evaluator.host.spaces import ActionDecoder, describe
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Task
-from evaluator.model.script import ScriptRules
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.training_script import ScriptRules
+from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote import Link, RemoteEnv
 from evaluator.sandbox.remote_vector import RemoteVectorEnv
 from tests.evaluator.scripts import script

@@ -21,11 +21,11 @@ from evaluator.host.folder import Folder, read_folder
 from evaluator.host.games import open_game
 from evaluator.host.rematch import verify_duel, violations
 from evaluator.host.replay import Standing
-from evaluator.model.challenge import Clock, Lanes, Limits, SubmissionLimits, Task
-from evaluator.model.duel import Duel, End
-from evaluator.model.names import INVISIBLE
-from evaluator.model.result import Class
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Clock, Lanes, Limits, SubmissionLimits, Task
+from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.result import Class
+from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams
 from tests.hostile.test_attacks import processes_named
 from tests.needs import without_gvisor

@@ -7,9 +7,9 @@ from itertools import combinations
 
 import pytest
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel
-from evaluator.model.submission import Submission
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.duel_record import Duel
 from leaderboard.board import standings
 from leaderboard.entry import Entry
 from leaderboard.plan import DuelItem, Where, plan

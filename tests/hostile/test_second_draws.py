@@ -19,8 +19,8 @@ from evaluator.host.folder import read_folder
 from evaluator.host.replay import Standing, verify
 from evaluator.host.sandbox import Cell, Sandbox
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
+from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duel_order

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.challenge import Anchor, Challenge, Task
-from evaluator.model.duel import Duel, End, sealed_duel
-from evaluator.model.result import Result, sealed
-from evaluator.model.submission import Submission
-from evaluator.model.trace import Leaf
+from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.duel_record import Duel, End, sealed_duel
+from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.trace import Leaf
 from leaderboard.standings import Entry
 
 NOON = "2026-01-01T12:00:00Z"

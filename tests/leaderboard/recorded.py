@@ -1,8 +1,8 @@
 """Results as the store would hold them for an entry."""
 
-from evaluator.model.challenge import Challenge, Limits
-from evaluator.model.result import Class, Cost, Provenance, Result, SandboxKind, Wanted, sealed
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Limits
+from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind, Wanted, sealed
+from evaluator.model.records.verdict import Verdict
 from leaderboard.plan import Where
 from leaderboard.standings import Entry
 

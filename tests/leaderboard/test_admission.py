@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.host.load import LoadError, parse_challenge
-from evaluator.model.people import Ban, CustomField, People
-from evaluator.model.phase import Phase
-from evaluator.model.submission import Submission
+from evaluator.model.config.participants import Ban, CustomField, People
+from evaluator.model.config.phase import Phase
+from evaluator.model.config.submission import Submission
 from leaderboard.admission import admit
 from leaderboard.gate import Gate
 from leaderboard.plan import Where

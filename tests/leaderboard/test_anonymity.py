@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 
-from evaluator.model.moderation import Exclusion, Moderation, Verified
-from evaluator.model.people import People
-from evaluator.model.phase import Phase
-from evaluator.model.result import FirstAttempt
-from evaluator.model.submission import Submission
+from evaluator.model.config.moderation import Exclusion, Moderation, Verified
+from evaluator.model.config.participants import People
+from evaluator.model.config.phase import Phase
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.result import FirstAttempt
 from leaderboard import agent_pages, comment
 from leaderboard.anonymity import Shown, as_shown, called
 from leaderboard.api.games import game_document

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.model.moderation import Moderation
+from evaluator.model.config.moderation import Moderation
 from leaderboard.board import standings
 from leaderboard.standings import Excluded
 from tests.leaderboard import make

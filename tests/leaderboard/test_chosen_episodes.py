@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.model.challenge import Task
-from evaluator.model.metric import Metric
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.metric import Metric
 from leaderboard.episodes import BEST, Episode, chosen, figure, shown, thumbnail
 from leaderboard.standings import Estimate, Standings, TaskBoard
 from tests.leaderboard_pages import samples

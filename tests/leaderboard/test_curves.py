@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from evaluator.model.metric import Metric
-from evaluator.model.script import ScriptRules
-from evaluator.model.submission import Kind
+from evaluator.model.config.metric import Metric
+from evaluator.model.config.submission import Kind
+from evaluator.model.config.training_script import ScriptRules
 from leaderboard import curves
 from leaderboard.board import standings
 from tests.leaderboard import make

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.model.trace import Leaf
+from evaluator.model.records.trace import Leaf
 from leaderboard.duels import SHOWN_MOVES, Meeting, counting, judged, newest, tally, validation_fault
 from leaderboard.game_standings import Count
 from tests.leaderboard import make

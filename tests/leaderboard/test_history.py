@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.metric import Metric
-from evaluator.model.moderation import Exclusion, Moderation
+from evaluator.model.config.metric import Metric
+from evaluator.model.config.moderation import Exclusion, Moderation
 from leaderboard.board import standings
 from leaderboard.game_standings import Moment
 from leaderboard.history import Best, History

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.model.metric import Metric
-from evaluator.model.result import Result
+from evaluator.model.config.metric import Metric
+from evaluator.model.records.result import Result
 from leaderboard.board import standings
 from leaderboard.lean import COST, FIELDS, ORIGIN, Lean
 from leaderboard.parcel import packed, unpacked

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from evaluator.model.metric import Direction, Metric
+from evaluator.model.config.metric import Direction, Metric
 from leaderboard.api.documents import document
 from leaderboard.board import standings
 from leaderboard.estimate import values

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluator.model.metric import Direction, Metric
-from evaluator.model.result import Result, sealed
+from evaluator.model.config.metric import Direction, Metric
+from evaluator.model.records.result import Result, sealed
 from leaderboard.board import standings
 from leaderboard.paired import compare_paired, paired
 from tests.leaderboard import make

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
-from evaluator.model.submission import Submission
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.verdict import Verdict
 from leaderboard.plan import TRIES, DuelItem, Item, Where, given_up_duels, plan
 from leaderboard.shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from leaderboard.standings import Entry

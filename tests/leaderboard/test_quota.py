@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.model.phase import Phase, Quota
-from evaluator.model.result import sealed
-from evaluator.model.submission import Submission
+from evaluator.model.config.phase import Phase, Quota
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.result import sealed
 from leaderboard.plan import Where, plan
 from leaderboard.quota import Accounts, hold
 from leaderboard.versions import without_twins

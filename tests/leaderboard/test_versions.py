@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.submission import Submission
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.submission import Submission
 from leaderboard.board import standings
 from leaderboard.owners import persons
 from leaderboard.standings import Entry

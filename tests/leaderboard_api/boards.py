@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from evaluator.model.challenge import Task
-from evaluator.model.metric import Metric
-from evaluator.model.moderation import Exclusion, Verified
-from evaluator.model.script import ScriptRules
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.metric import Metric
+from evaluator.model.config.moderation import Exclusion, Verified
+from evaluator.model.config.training_script import ScriptRules
 from leaderboard.api.site import files
 from leaderboard.context import PageContext
 from leaderboard.departed import Departed

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard.api.badges import Badge, svg
 from tests.leaderboard_api.boards import documents, scripts
 from tests.leaderboard_pages import game_samples, samples

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from evaluator.model.phase import Phase
-from evaluator.model.sealing import SealedPart
+from evaluator.model.config.phase import Phase
+from evaluator.model.sealed_fields import SealedPart
 from leaderboard.anonymity import as_shown
 from leaderboard.context import PageContext
 from tests.leaderboard.test_anonymity import BEFORE, UNTIL, A, B, board, people, secretive, whole

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from tests.leaderboard_api.boards import all_boards, documents
 
 BOARDS = all_boards()
@@ -35,7 +35,7 @@ def test_every_document_has_a_path_and_keeps_its_schema(found):
         answer = told["paths"][fits[0]]["get"]["responses"]["200"]["content"]
         if path.endswith(".json") and (schema := answer["application/json"].get("schema")):
             whole = {**schema, "components": told["components"]}
-            faults = list(Draft202012Validator(whole).iter_errors(canonical.parse_strict(content)))
+            faults = list(Draft202012Validator(whole).iter_errors(canonical_json.parse_strict(content)))
             assert not faults, (path, faults[0].message, list(faults[0].absolute_path))
 
 

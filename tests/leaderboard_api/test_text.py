@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.metric import Metric
+from evaluator.model.config.metric import Metric
 from leaderboard.api import numbers, sheet, text
 from leaderboard.api.documents import rows_of
 from leaderboard.board import standings

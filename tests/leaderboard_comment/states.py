@@ -3,9 +3,9 @@
 import hashlib
 from typing import Any
 
-from evaluator.model.challenge import Anchor, Task
-from evaluator.model.result import Result, sealed
-from evaluator.model.verdict import Verdict, is_retryable
+from evaluator.model.config.challenge import Anchor, Task
+from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard.comment_states import (
     AgentPreview,
     Broken,

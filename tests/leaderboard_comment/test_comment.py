@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.model.names import INVISIBLE
-from evaluator.model.verdict import Verdict
+from evaluator.model.identifiers import INVISIBLE
+from evaluator.model.records.verdict import Verdict
 from leaderboard import comment_words
 from leaderboard.clip import LIMIT, length
 from leaderboard.comment import render

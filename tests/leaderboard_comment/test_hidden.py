@@ -6,9 +6,8 @@ import pytest
 
 from evaluator.host.sealed import seal
 from evaluator.host.secret import Secret
-from evaluator.model.challenge import Challenge
-from evaluator.model.phase import Phase
-from evaluator.model.running import Sealed
+from evaluator.model.config.challenge import Challenge, Sealed
+from evaluator.model.config.phase import Phase
 from leaderboard import comment
 from leaderboard.comment_headlines import official_headline
 from leaderboard.comment_states import CommentContext, Official, Ranked

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.preview import Agent, Preview
-from evaluator.model.result import Class, Result, SandboxKind
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.result import Class, Result, SandboxKind
 from leaderboard.board import standings
 from leaderboard.standings import Entry, Estimate
 from leaderboard.whatif import Recorded, official_state, preview_state, standing, what_if

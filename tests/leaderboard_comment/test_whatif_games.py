@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from evaluator.model.challenge import Challenge
-from evaluator.model.duel import Duel
-from evaluator.model.preview import Agent, Preview
-from evaluator.model.result import Class, SandboxKind
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.result import Class, SandboxKind
 from leaderboard.board import standings
 from leaderboard.comment_states import GamePreview
 from leaderboard.standings import Entry

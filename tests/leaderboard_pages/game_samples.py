@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel, sealed_duel
-from evaluator.model.trace import Leaf
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.trace import Leaf
 from leaderboard.game_standings import Count, Crossing, Cycle, GameBoard, GameFailure, GameRow, Moment, Rating
 from leaderboard.replays import AllFrames, Frames
 from leaderboard.standings import Entry, Standings

@@ -4,10 +4,10 @@ import hashlib
 import random
 from typing import Any
 
-from evaluator.model.challenge import Anchor, Challenge, Task
-from evaluator.model.moderation import Exclusion
-from evaluator.model.result import Result, sealed
-from evaluator.model.submission import Submission
+from evaluator.model.config.challenge import Anchor, Challenge, Task
+from evaluator.model.config.moderation import Exclusion
+from evaluator.model.config.submission import Submission
+from evaluator.model.records.result import Result, sealed
 from leaderboard.pages import PageContext
 from leaderboard.standings import (
     Entry,

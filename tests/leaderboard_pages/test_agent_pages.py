@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
 from leaderboard import agent_figures, links, words
 from leaderboard.agent_past import SHOWN
 from leaderboard.context import PageContext

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard.boards import action_word, kind_of, position_text
 from leaderboard.drawing import final
 from tests.leaderboard_pages import game_samples

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from evaluator.model.moderation import Moderation
+from evaluator.model.config.moderation import Moderation
 from leaderboard.board import standings
 from leaderboard.departed import departed
 from tests.leaderboard_pages import samples

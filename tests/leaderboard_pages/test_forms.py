@@ -3,9 +3,9 @@
 import json
 import re
 
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.people import Ban, CustomField, People
-from evaluator.model.script import ScriptRules
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.config.participants import Ban, CustomField, People
+from evaluator.model.config.training_script import ScriptRules
 from leaderboard import comment_page, submitting
 from leaderboard.comment_samples import samples as states
 from leaderboard.pages import render

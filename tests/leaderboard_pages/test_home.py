@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.model.duel import End
+from evaluator.model.records.duel_record import End
 from leaderboard import home, links
 from leaderboard.context import PageContext
 from leaderboard.departed import Departed

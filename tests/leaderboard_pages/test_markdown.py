@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.model.names import INVISIBLE
+from evaluator.model.identifiers import INVISIBLE
 from leaderboard import markdown
 
 MKDOCS = Path(__file__).parents[2] / "mkdocs.yml"

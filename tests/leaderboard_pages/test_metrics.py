@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from evaluator.model.metric import Metric
+from evaluator.model.config.metric import Metric
 from leaderboard.board import standings
 from leaderboard.figures import interval, scale_of
 from leaderboard.format import number, span

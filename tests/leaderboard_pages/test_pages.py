@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from evaluator.model.challenge import Task
+from evaluator.model.config.challenge import Task
 from leaderboard import links
 from leaderboard.format import number, seconds, size
 from leaderboard.pages import PageContext, summary

@@ -2,9 +2,9 @@
 
 import html
 
-from evaluator.model.challenge import Task
-from evaluator.model.script import ScriptRecord, ScriptRules
-from evaluator.model.verdict import Verdict
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.training_script import ScriptRecord, ScriptRules
+from evaluator.model.records.verdict import Verdict
 from leaderboard.pages import PageContext
 from leaderboard.script_figures import POINTS, ends, is_other_claim, learning_curve
 from tests.leaderboard_pages.everything import render

@@ -7,8 +7,8 @@ from typing import Any
 
 from evaluator.host.folder import assemble
 from evaluator.host.load import parse_challenge
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.result import Provenance
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.records.result import Provenance
 from leaderboard.standings import Entry
 from leaderboard.store import RESULT
 from scripts.bot.git import Repository

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.result import sealed
+from evaluator.model.records.result import sealed
 from tests.scripts.boards import ROOT, run, start
 
 CHALLENGE = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from evaluator.model.duel import sealed_duel
+from evaluator.model.records.duel_record import sealed_duel
 from tests.scripts.boards import (
     CRASHING,
     GAMES,

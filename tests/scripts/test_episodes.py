@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.model.result import Result
+from evaluator.model.records.result import Result
 from leaderboard.episodes import Episodes
 from scripts.board import open_board
 from scripts.episodes import Wanted, drawn, files, missing, pictures, place, put, reel, render, wanted

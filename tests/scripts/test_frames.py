@@ -10,8 +10,8 @@ import pygame
 import pytest
 
 from evaluator.environments import quarto
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import Duel
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.duel_record import Duel
 from leaderboard.board import standings
 from leaderboard.replays import AllFrames
 from leaderboard.standings import Entry, Standings

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.load import parse_challenge, parse_moderation, parse_submission
-from evaluator.model.moderation import Verified
-from evaluator.model.people import CustomField, People
-from evaluator.model.phase import Phase, Quota
+from evaluator.model.config.moderation import Verified
+from evaluator.model.config.participants import CustomField, People
+from evaluator.model.config.phase import Phase, Quota
 from leaderboard.teams import faults
 from tests.scripts.boards import ROOT, put, run
 

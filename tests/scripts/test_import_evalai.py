@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.load import dump_yaml, read_challenge
-from evaluator.model.metric import Direction
+from evaluator.model.config.metric import Direction
 from scripts.importing.evalai import convert
 from scripts.importing.ledger import Fate
 from scripts.importing.pages import markdown, sentence

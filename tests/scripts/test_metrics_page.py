@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from evaluator.model.metric import BUILT_IN, Metric
+from evaluator.model.config.metric import BUILT_IN, Metric
 from tests.scripts.boards import ROOT, put, run
 
 PAGE = (ROOT / "site/pages/host/metrics.md").read_text()

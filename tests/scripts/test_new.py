@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.folder import read_folder
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.submission import ADAPTERS, Kind
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.submission import ADAPTERS, Kind
 from scripts.starting import BEGINNINGS, TEMPLATES
 from tests.scripts.boards import ROOT, run
 

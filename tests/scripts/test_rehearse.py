@@ -10,9 +10,9 @@ import pytest
 
 from evaluator.host.folder import assemble
 from evaluator.host.load import parse_challenge, parse_moderation
-from evaluator.model.challenge import SubmissionLimits
-from evaluator.model.moderation import Moderation, Rehearsal
-from evaluator.model.submission import Blob
+from evaluator.model.config.challenge import SubmissionLimits
+from evaluator.model.config.moderation import Moderation, Rehearsal
+from evaluator.model.config.submission import Blob
 from leaderboard.teams import faults
 from scripts.bot.download import fetch_page
 from scripts.commands import rehearse

@@ -9,8 +9,8 @@ import pytest
 from evaluator.host.process import ProcessSandbox
 from evaluator.host.replay import Standing
 from evaluator.host.sandbox import Cell
-from evaluator.model.challenge import Lanes, Task
-from evaluator.model.duel import Duel, sealed_duel
+from evaluator.model.config.challenge import Lanes, Task
+from evaluator.model.records.duel_record import Duel, sealed_duel
 from scripts.board import open_board
 from scripts.evaluating import open_bench
 from scripts.rerunning import AT_A_LIMIT, ELSEWHERE, TWICE, UNSTEADY, judged_duel, rerun

@@ -18,8 +18,8 @@ import yaml
 from evaluator.host.folder import read_folder
 from evaluator.host.pins import pinned_environment
 from evaluator.host.secret import VARIABLE, Secret
-from evaluator.model.challenge import Challenge
-from evaluator.model.result import Class, SandboxKind, sealed
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.result import Class, SandboxKind, sealed
 from leaderboard.store import Store
 from scripts.board import Board, Found
 from scripts.bot.git import Repository

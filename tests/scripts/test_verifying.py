@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.replay import Standing
-from evaluator.model.challenge import Challenge, Task
-from evaluator.model.duel import sealed_duel
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.duel_record import sealed_duel
 from leaderboard.store import Store
 from scripts.verifying import Seen, verify_files
 from tests.rooms import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated

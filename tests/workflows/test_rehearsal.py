@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.host.container import Engine
 from evaluator.host.load import parse_moderation
-from evaluator.model.result import Result
+from evaluator.model.records.result import Result
 from tests.github.world import BOT, NAME, OWNER
 from tests.workflows.board import LEANS, agent, lay_out
 from tests.workflows.engine import Expressions

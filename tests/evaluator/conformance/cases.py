@@ -13,8 +13,8 @@ from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Standing, parse_trace, verify
 from evaluator.host.secret import Secret
 from evaluator.host.worlds import open_world
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.duel import Duel
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.records.duel_record import Duel
 from tests.evaluator.conformance import agents
 from tests.rooms import MANIFEST, duel_order, folder, order
 

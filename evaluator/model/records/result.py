@@ -14,14 +14,14 @@ from pydantic import (
     model_validator,
 )
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.challenge import Limits
-from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.config.challenge import Limits
+from evaluator.model.config.training_script import ScriptRecord
+from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.protocol import PROTOCOL
-from evaluator.model.script import ScriptRecord
-from evaluator.model.sealing import SealedPart
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.verdict import Verdict
+from evaluator.model.sealed_fields import SealedPart
 
 SCHEMA = 2
 LOG_TAIL = 2000
@@ -208,7 +208,7 @@ class Result(Frozen):
 
     def self_hash(self) -> str:
         """What `self_sha256` must be."""
-        return canonical.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
+        return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
 
 
 def result_path(task_id: str, login: str, agent: str, key: str) -> str:
@@ -248,4 +248,4 @@ class Wanted(Frozen):
 
     def key(self) -> str:
         """The name of the wanted evaluation, 64 hex digits."""
-        return canonical.digest(self.model_dump(mode="json"))
+        return canonical_json.digest(self.model_dump(mode="json"))

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.duel import Duel
-from evaluator.model.names import AgentName, Digest, Line, Login
-from evaluator.model.result import Class, Result
+from evaluator.model.identifiers import AgentName, Digest, Line, Login
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class, Result
 
 SCHEMA = 1
 AGENTS = 4

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.names import Line, Text
+from evaluator.model.identifiers import Line, Text
 
 
 @enum.unique

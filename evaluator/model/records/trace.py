@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.names import Digest
+from evaluator.model.identifiers import Digest
 
 if TYPE_CHECKING:  # numpy takes long to import, and only who packs or unpacks actions needs it
     import numpy as np
@@ -106,7 +106,7 @@ class Trace(Frozen):
 
     def serialised(self) -> bytes:
         """The bytes of the trace file: the canonical form, so that not one of them can change unseen."""
-        return canonical.canonical(self.model_dump(mode="json", by_alias=True)) + b"\n"
+        return canonical_json.canonical(self.model_dump(mode="json", by_alias=True)) + b"\n"
 
     def sha256(self) -> str:
         """Hash of the trace file, as its result states it."""

@@ -6,14 +6,14 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
-from evaluator.model.challenge import Limits
-from evaluator.model.names import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
+from evaluator.model.config.challenge import Limits
+from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.protocol import PROTOCOL
-from evaluator.model.result import LOG_TAIL, MESSAGE, Beacon, Class, Cost, FirstAttempt, Provenance, SandboxKind
-from evaluator.model.trace import Leaf
-from evaluator.model.verdict import Verdict
+from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Class, Cost, FirstAttempt, Provenance, SandboxKind
+from evaluator.model.records.trace import Leaf
+from evaluator.model.records.verdict import Verdict
 
 SCHEMA = 2
 Side = Literal[0, 1]
@@ -196,7 +196,7 @@ class Duel(Frozen):
 
     def self_hash(self) -> str:
         """What `self_sha256` must be."""
-        return canonical.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
+        return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
 
     def match_moves(self) -> list[list[int]]:
         """The moves of each match.
@@ -274,4 +274,4 @@ class WantedDuel(Frozen):
 
     def key(self) -> str:
         """The name of the wanted duel, 64 hex digits."""
-        return canonical.digest({"kind": "duel", **self.model_dump(mode="json")})
+        return canonical_json.digest({"kind": "duel", **self.model_dump(mode="json")})

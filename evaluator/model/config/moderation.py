@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from evaluator.model.base import Frozen
-from evaluator.model.names import AgentName, Digest, Login, LongLine, Url
+from evaluator.model.identifiers import AgentName, Digest, Login, LongLine, Url
 
 
 class Exclusion(Frozen):

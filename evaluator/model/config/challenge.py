@@ -4,15 +4,36 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
-from evaluator.model.metric import Metric, Terms, metrics_fault
-from evaluator.model.names import Digest, Line, LongLine, TaskId, Text, Url
-from evaluator.model.people import People
-from evaluator.model.phase import Phase, Quota, phase_fault
-from evaluator.model.running import Runners, Sealed
-from evaluator.model.script import ScriptRules
-from evaluator.model.sealing import sealed_beacon
+from evaluator.model.config.metric import Metric, Terms, metrics_fault
+from evaluator.model.config.participants import People
+from evaluator.model.config.phase import Phase, Quota, phase_fault
+from evaluator.model.config.training_script import ScriptRules
+from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text, Url
+from evaluator.model.sealed_fields import sealed_beacon
+
+
+class Runners(Frozen):
+    """Where official evaluations run, and how much of it at once."""
+
+    labels: tuple[LongLine, ...] = Field(default=("ubuntu-24.04",), min_length=1, max_length=10)
+    """Labels of the machines: GitHub's own, or a self-hosted runner's."""
+    sandbox: Literal["docker", "gvisor"] = "docker"
+    """What holds the agents."""
+    at_once: int = Field(default=20, ge=1, le=200)
+    """Machines that run side by side: 20 on GitHub's Free plan."""
+    shard_minutes: int = Field(default=15, ge=1, le=300)
+    """Work given to one machine at most; what is left is the next round's."""
+
+
+class Sealed(Frozen):
+    """A season whose seeds come from a secret."""
+
+    secret_sha256: Digest
+    """SHA-256 of the secret's bytes, published before the first entry: `pullrank season seal` makes both."""
+    decimals: int = Field(default=0, ge=-4, le=6)
+    """Digits to which scores are rounded until the reveal; negative ones are before the point."""
 
 
 class Limits(Frozen):
@@ -223,7 +244,7 @@ class Task(Frozen):
 
     def digest(self) -> str:
         """Hash over `measured()`: results of another digest are another task's."""
-        return canonical.digest(self.measured())
+        return canonical_json.digest(self.measured())
 
 
 class Challenge(Frozen):

@@ -5,8 +5,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.names import Line, Login, LongLine, Url
-from evaluator.model.phase import Instant
+from evaluator.model.config.phase import Instant
+from evaluator.model.identifiers import Line, Login, LongLine, Url
 
 
 class CustomField(Frozen):

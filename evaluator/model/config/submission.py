@@ -2,18 +2,131 @@
 
 import enum
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from evaluator.model import canonical
+from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
-from evaluator.model.challenge import Limits, Task
-from evaluator.model.extras import DEFAULT, EXTRAS, GRPC, memory_mib, needed
-from evaluator.model.names import Line, LongLine, TaskId, Text, Url
-from evaluator.model.reference import parse_reference
+from evaluator.model.config.challenge import Limits, Task
+from evaluator.model.identifiers import Line, LongLine, TaskId, Text, Url
+
+DEFAULT = "numpy"
+GRPC = "grpc"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extra:
+    """One extra of the evaluator image."""
+
+    memory_mib: int
+    """Memory that an agent with it has at least, where the challenge's limit is lower."""
+    contains: tuple[str, ...] = ()
+    """Extras whose lock is part of this one's."""
+
+
+EXTRAS = {
+    "torch": Extra(memory_mib=2048),
+    "sb3": Extra(memory_mib=2048, contains=("torch",)),
+    "onnx": Extra(memory_mib=1024),
+    GRPC: Extra(memory_mib=768),
+}
+# Which extra an adapter cannot do without.
+OF_ADAPTERS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": GRPC}
+
+
+def needed(adapter: str | None, extras: Iterable[str]) -> tuple[str, ...]:
+    """The locks to be installed, sorted: what is asked for and what the adapter needs, without what others contain."""
+    named = {name for name in extras if name != DEFAULT}
+    if adapter in OF_ADAPTERS:
+        named.add(OF_ADAPTERS[adapter])
+    contained = {inner for name in named for inner in EXTRAS[name].contains}
+    return tuple(sorted(named - contained))
+
+
+def memory_mib(extras: Iterable[str], own: int) -> int:
+    """The memory an agent with these extras has."""
+    return max([own, *(EXTRAS[name].memory_mib for name in extras)])
+
+
+def with_extras(runtime_digest: str, extras: Sequence[str], locks: Mapping[str, str]) -> str:
+    """The runtime digest of agents that need extras; without any it is as it was. `locks`: extra to its lock's SHA-256."""
+    if not extras:
+        return runtime_digest
+    lines = [runtime_digest, *(f"{name} {locks[name]}" for name in extras)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+_HOST = r"(?P<host>localhost(?::\d{1,5})?|[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?|[a-z0-9-]+:\d{1,5})"
+_NAME = r"(?P<name>[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)"
+_PINNED = re.compile(_HOST + "/" + _NAME + r"@sha256:(?P<digest>[0-9a-f]{64})")
+_TAGGED = re.compile(_HOST + "/" + _NAME + r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?")
+MOVES = "which may be another image tomorrow"
+FORM = "host/name@sha256:<64 digits>, such as ghcr.io/alice/agent@sha256:0123…"
+# How a person comes to the digest: of what is in a registry, and of what this machine has pushed.
+HOW = (
+    "'docker buildx imagetools inspect {shown}' shows it, and after a push so does "
+    "'docker inspect --format \"{{{{index .RepoDigests 0}}}}\" {shown}'"
+)
+# What `pullrank new` writes, where the digest of the image that is still to be built will stand.
+_UNWRITTEN = 64 * "0"
+_OWN = "'docker inspect --format \"{{index .RepoDigests 0}}\" <image>' shows it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """An image that cannot become another one."""
+
+    host: str
+    """The registry, with its port if it has an own one."""
+    name: str
+    """The repository in it."""
+    digest: str
+    """64 hexadecimal digits: of the manifest, or of a list of manifests."""
+
+    def __str__(self) -> str:
+        """As it stands in `entry`."""
+        return f"{self.host}/{self.name}@sha256:{self.digest}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tagged:
+    """An image by a name that may mean another one tomorrow."""
+
+    host: str
+    """The registry."""
+    name: str
+    """The repository in it."""
+    tag: str
+    """`latest` where none is written."""
+
+
+def parse_reference(text: str) -> Reference:
+    """The image that an entry names.
+
+    Raises:
+        ValueError: it names none, or none by its digest; the message says how to find that.
+    """
+    if found := _PINNED.fullmatch(text):
+        if found["digest"] == _UNWRITTEN:
+            raise ValueError(
+                f"'entry' still has the template's digest; build and push the image, then write its own: {_OWN}"
+            )
+        return Reference(host=found["host"], name=found["name"], digest=found["digest"])
+    if parse_tagged(text):
+        tag = f"'entry' names {text!r}, {MOVES}; write its digest, {FORM}"
+        raise ValueError(f"{tag}: " + HOW.format(shown=text))
+    raise ValueError(f"'entry' is {text!r}, but an image is named by its registry and digest: {FORM}")
+
+
+def parse_tagged(text: str) -> Tagged | None:
+    """The image that is named by a tag, or by nothing, which means `latest`."""
+    found = _TAGGED.fullmatch(text)
+    return Tagged(host=found["host"], name=found["name"], tag=found["tag"] or "latest") if found else None
+
 
 IDENTITY_FIELDS = ("kind", "entry", "main_file", "adapter", "extras")
 MANIFEST_NAME = "submission.yml"
@@ -153,4 +266,4 @@ def submission_digest(submission: Submission, blobs: Iterable[Blob]) -> str:
         if blob.path != MANIFEST_NAME:
             mode = "100755" if blob.executable else "100644"
             lines.append([mode, [blob.path, hashlib.sha256(blob.content).hexdigest()]])
-    return canonical.digest(lines)
+    return canonical_json.digest(lines)

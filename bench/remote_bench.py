@@ -12,10 +12,10 @@ from pathlib import Path
 import gymnasium
 
 from evaluator.host.choose import Chosen
-from evaluator.host.pins import pinned_environment
+from evaluator.host.deterministic import pinned_environment
 from evaluator.host.remote import Offer
 from evaluator.host.sandbox import Cell
-from evaluator.host.seeds import episode_seeds
+from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.serve import Service, serve
 from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Limits, Task

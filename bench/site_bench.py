@@ -27,9 +27,9 @@ import yaml
 from playwright.sync_api import Response, sync_playwright
 
 from bench import rank_bench
-from evaluator.host.folder import read_folder
-from evaluator.host.load import read_challenge
-from evaluator.host.pins import pinned_environment
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from evaluator import stops
+from evaluator import signals
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -38,7 +38,7 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
     with warnings.catch_warnings():
         # The only other threads are those of numpy's algebra, which stops them before a fork.
         warnings.simplefilter("ignore", DeprecationWarning)
-        with stops.put_off():
+        with signals.put_off():
             process.start()
     theirs.close()
     try:
@@ -52,7 +52,7 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
 
 def _work(work: Callable[[], Value], answer: "Connection") -> None:
     # Who stops the command stops both; what the first one says then is enough.
-    stops.by_default()
+    signals.by_default()
     try:
         found: tuple[Value | None, Exception | None] = work(), None
     except Exception as error:  # noqa: BLE001  (it is raised again where the value is asked for)

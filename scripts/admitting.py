@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from evaluator.host.load import MAX_BYTES, LoadError, parse_yaml
+from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.entry import Entry

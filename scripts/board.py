@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from evaluator.host.folder import Folder, read_folder
-from evaluator.host.image_files import default_base
-from evaluator.host.load import LoadError, parse_moderation, read_challenge
+from evaluator.host.digests.image_files import default_base
+from evaluator.host.loading.submission_folder import Folder, read_folder
+from evaluator.host.loading.yaml_loader import LoadError, parse_moderation, read_challenge
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.identifiers import AGENT, LOGIN

@@ -50,7 +50,7 @@ def _run(verb: str | None) -> int:
     if verb is not None and verb not in VERBS:
         raise CommandError(USAGE, f"there is no verb {verb!r}; the verbs are {', '.join(VERBS)}")
     if verb is not None and VERBS[verb].is_pinned:
-        from evaluator.host.pins import run_pinned
+        from evaluator.host.deterministic import run_pinned
 
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
     # Typer and the verb: only in the process that goes on.

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evaluator.host.labels import limit_fault
-from evaluator.host.load import LoadError, parse_challenge
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel, Player
 from evaluator.model.records.result import Class, Result

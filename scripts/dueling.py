@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
 from evaluator.host.games import Game, open_game
-from evaluator.host.load import LoadError
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.rematch import parse_duel
 from evaluator.host.worlds import WorldError
 from evaluator.model.config.challenge import Task

@@ -1,6 +1,6 @@
 """Which tasks an agent enters, and whether it came with the repository."""
 
-from evaluator.host.load import LoadError
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Task
 from scripts.board import LOCAL, Found
 from scripts.bot.beacon import EXAMPLES

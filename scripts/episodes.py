@@ -15,10 +15,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from evaluator import stops
+from evaluator import signals
 from evaluator.host.replay import checked_actions, first_line, parse_trace
-from evaluator.host.sealed import open_result, open_trace
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.encryption import open_result, open_trace
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.host.watching import Bounds, Recorded, watch, with_rendering
 from evaluator.host.worlds import World, WorldError, open_world
 from evaluator.model import canonical_json
@@ -206,7 +206,7 @@ def _rendered_all(part: Sequence[Wanted], folder: Path, patience: float) -> list
     """Render the results of one task; returns why not, for each. An environment that hangs or dies takes these along."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     reasons = []
-    with stops.put_off():
+    with signals.put_off():
         pool = get_context("fork").Pool(max(1, min(len(part), cores)), _alone)
     with pool:
         running = pool.imap_unordered(_rendered, [(one, folder) for one in part])
@@ -219,7 +219,7 @@ def _rendered_all(part: Sequence[Wanted], folder: Path, patience: float) -> list
 
 def _alone() -> None:
     """Without a screen, which nobody then looks for; and ended by a signal at once, even inside a library that hangs."""
-    stops.by_default()
+    signals.by_default()
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from evaluator.host.choose import Chosen
+from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.evaluate import Order, evaluate
 from evaluator.host.replay import parse_result
-from evaluator.host.runtime import runtime_digest
 from evaluator.host.worlds import WorldError, open_world
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Class, Result, result_path

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from evaluator.host.channel import clean
-from evaluator.host.faults import FaultError
-from evaluator.host.load import MAX_BYTES, LoadError, parse_yaml
+from evaluator.host.errors import FaultError
+from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
 from evaluator.model.config.submission import MANIFEST_NAME, MOVES, parse_tagged
 from evaluator.model.records.verdict import Verdict
 from scripts.board import Found

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluator.host.load import LoadError
-from evaluator.host.runtime import lock_digests
+from evaluator.host.digests.runtime_digest import lock_digests
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict

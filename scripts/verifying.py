@@ -14,13 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evaluator import stops
+from evaluator import signals
+from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.games import Game, open_game
 from evaluator.host.labels import Place, label_faults, limit_fault
 from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Finding, Standing, first_line, parse_result, verify
-from evaluator.host.runtime import versions
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.host.worlds import World, WorldError, open_world
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
@@ -167,12 +167,12 @@ def verify_jobs(jobs: list[Job], *, quiet: bool, seconds: float | None = None) -
 def _replay(waiting: deque[Job], cores: int, keep: Callable[[Finding], None], end: float | None = None) -> list[Job]:
     """Verify what is waiting on so many cores. Where a process is killed it ends with what was going on at that moment."""
     running: dict[Future[Finding], Job] = {}
-    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork"), stops.by_default) as pool:
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork"), signals.by_default) as pool:
         try:
             while running or (waiting and not _is_over(end)):
                 # Few at a time, so that of a killed process it is known which few it may have been at.
                 while waiting and len(running) < 2 * cores and not _is_over(end):
-                    with stops.put_off():
+                    with signals.put_off():
                         running[pool.submit(verify_file, waiting[0])] = waiting[0]
                         waiting.popleft()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:

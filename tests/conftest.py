@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from evaluator.host import image
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine, EngineError
-from evaluator.host.image_files import default_base
+from evaluator.host.digests.image_files import default_base
 from tests import spread
 from tests.needs import lacking, without_gvisor
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluator.host.choose import Chosen
+from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
 from evaluator.host.games import Game, open_game, openings
-from evaluator.host.pins import pinned_environment
 from evaluator.host.sandbox import Cell, Sandbox
-from evaluator.host.seeds import opening_seeds, player_seeds
+from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.host.table import MatchTicket
 from evaluator.model.config.challenge import Limits, Task
 from tests.rooms import DIGEST, SEASON

@@ -14,9 +14,9 @@ SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 OWNERS = {
     "docker": {"evaluator/host/container.py"},
     "github": {"scripts/bot/client.py"},
-    "yaml": {"evaluator/host/load.py"},
+    "yaml": {"evaluator/host/loading/yaml_loader.py"},
     "jinja2": {"leaderboard/pages.py", "leaderboard/comment.py"},
-    "cryptography": {"evaluator/host/sealed.py"},
+    "cryptography": {"evaluator/host/seeds/encryption.py"},
 }
 
 
@@ -79,7 +79,7 @@ def test_the_leaderboard_knows_only_the_model() -> None:
     for path in (ROOT / "leaderboard").glob("*.py"):
         ours = {m for m in imported_modules(path) if m.startswith(("evaluator", "scripts"))}
         # and how a second process is made, which is a matter of the interpreter
-        assert all(m.startswith("evaluator.model") or m == "evaluator.stops" for m in ours), path
+        assert all(m.startswith("evaluator.model") or m == "evaluator.signals" for m in ours), path
 
 
 def test_the_evaluator_knows_neither_board_nor_command() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evaluator.host.container import Engine, EngineError
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.layers import ENTRIES, examine
 from evaluator.host.manifest import Config, Manifest, check_size, read_config, read_manifest
 from evaluator.host.registry import Registry

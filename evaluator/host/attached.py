@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 from evaluator.host.channel import TICK, ticked
-from evaluator.host.faults import HangupError
+from evaluator.host.errors import HangupError
 from evaluator.host.log import BoundedLog
 
 STDOUT = 1

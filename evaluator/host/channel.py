@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaluator import wire
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 

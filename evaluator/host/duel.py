@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluator import wire
 from evaluator.host.channel import ComplaintError, Stream, read_json
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.games import Game
 from evaluator.host.line import Line
 from evaluator.host.rounds import BOTH, Rounds, Trouble

@@ -15,16 +15,16 @@ import numpy as np
 
 from evaluator.host.attempts import ATTEMPTS, Shown, first_attempt, is_tried_again
 from evaluator.host.channel import clean
-from evaluator.host.faults import FaultError, HangupError
-from evaluator.host.folder import stage
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.digests.runtime_digest import versions
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.ledger import Told
+from evaluator.host.loading.submission_folder import stage
 from evaluator.host.order import Order as Order
 from evaluator.host.own import met, own_metrics
-from evaluator.host.pins import pinned_environment
 from evaluator.host.record import Played
 from evaluator.host.referee import Match, Tally, play
 from evaluator.host.remote import Offer
-from evaluator.host.runtime import versions
 from evaluator.host.sandbox import Cell, Opener, Sandbox
 from evaluator.host.scripted import Performance, perform
 from evaluator.host.serve import Service

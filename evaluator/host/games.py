@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator.host.record import Checksum
-from evaluator.host.seeds import environment_seed
+from evaluator.host.seeds.derive import environment_seed
 from evaluator.host.spaces import ObservationEncoder
 from evaluator.host.worlds import WorldError, foreign
 from evaluator.model.config.challenge import Task

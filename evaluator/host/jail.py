@@ -16,7 +16,7 @@ from evaluator.host import agent_image
 from evaluator.host.attached import StandardStream, drain
 from evaluator.host.channel import SocketStream, Stream, listen
 from evaluator.host.container import Engine, EngineError
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.log import BoundedLog
 from evaluator.host.sandbox import Cell, ExitError, OwnImage, exit_fault
 from evaluator.host.usage import Usage

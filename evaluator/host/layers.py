@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 from typing import Protocol
 
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.model.records.verdict import Verdict
 
 _BLOCK = 512

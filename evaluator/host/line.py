@@ -7,7 +7,7 @@ from collections import deque
 
 from evaluator import wire
 from evaluator.host.channel import Stream, complaint, must_complain
-from evaluator.host.faults import HangupError
+from evaluator.host.errors import HangupError
 
 
 class Line:

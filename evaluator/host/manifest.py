@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.model.records.verdict import Verdict
 
 _MIB = 1 << 20

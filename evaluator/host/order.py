@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from evaluator.host.cohort import Ticket
-from evaluator.host.folder import Folder
-from evaluator.host.runtime import with_extras
-from evaluator.host.secret import Secret, SecretError
-from evaluator.host.seeds import agent_seeds, episode_seeds
+from evaluator.host.digests.runtime_digest import with_extras
+from evaluator.host.loading.submission_folder import Folder
+from evaluator.host.seeds.derive import agent_seeds, episode_seeds
+from evaluator.host.seeds.season_secret import Secret, SecretError
 from evaluator.host.worlds import World
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import Class, Wanted

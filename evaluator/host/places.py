@@ -4,7 +4,7 @@ from typing import Any
 
 import gymnasium
 
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.ledger import Episode
 from evaluator.model.records.verdict import Verdict
 

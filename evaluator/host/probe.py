@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.choose import Chosen
+from evaluator.host.deterministic import pinned_environment
 from evaluator.host.evaluate import Order, evaluate
-from evaluator.host.folder import Folder, assemble
-from evaluator.host.pins import pinned_environment
+from evaluator.host.loading.submission_folder import Folder, assemble
 from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.submission import MANIFEST_NAME, Blob

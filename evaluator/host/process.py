@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from evaluator import stops
+from evaluator import signals
 from evaluator.host.cgroup import Group
 from evaluator.host.channel import SocketStream, Stream, listen
-from evaluator.host.faults import FaultError, HangupError
-from evaluator.host.image_files import sandbox_sources
+from evaluator.host.digests.image_files import sandbox_sources
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.log import BoundedLog
 from evaluator.host.sandbox import Cell, exit_fault
 from evaluator.host.usage import Usage
@@ -67,7 +67,7 @@ class ProcessSandbox:
         module = "evaluator.sandbox.main"
         arguments = [str(cell.folder), cell.entry, address, *filter(None, [cell.adapter])]
         command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, *arguments]
-        with stops.put_off():
+        with signals.put_off():
             self._process = subprocess.Popen(
                 command,
                 cwd=self._room / "sources",

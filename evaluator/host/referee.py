@@ -8,7 +8,7 @@ from typing import Any
 from evaluator import wire
 from evaluator.host.channel import ComplaintError, Stream, read_body, read_json
 from evaluator.host.cohort import Cohort, Ticket
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.processor import Pin, shared_processor
 from evaluator.host.record import Played
 from evaluator.host.spaces import IllegalActionError, describe

@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import requests
 import urllib3.exceptions
 
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.model.config.submission import Reference, Tagged
 from evaluator.model.records.verdict import Verdict
 

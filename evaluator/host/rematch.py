@@ -5,7 +5,7 @@ from typing import assert_never
 
 from evaluator.host.games import Game, Replayed, openings, replay
 from evaluator.host.replay import Finding, Standing, first_line, stale
-from evaluator.host.seeds import opening_seeds
+from evaluator.host.seeds.derive import opening_seeds
 from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel, End, Match, WantedDuel
 from evaluator.model.records.trace import Leaf

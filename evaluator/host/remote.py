@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator import wire
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.ledger import Episode, Told
 from evaluator.host.places import NEVER, Place, rows_of, stepped
 from evaluator.host.spaces import IllegalActionError

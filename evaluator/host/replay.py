@@ -13,9 +13,9 @@ import numpy.typing as npt
 from evaluator.host.own import met, own_faults, parted
 from evaluator.host.places import NEVER
 from evaluator.host.record import Checksum
-from evaluator.host.sealed import open_result, open_trace
-from evaluator.host.secret import Secret
-from evaluator.host.seeds import episode_seeds
+from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.seeds.encryption import open_result, open_trace
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.host.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.worlds import World
 from evaluator.model import canonical_json

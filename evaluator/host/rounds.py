@@ -15,7 +15,7 @@ import numpy.typing as npt
 from evaluator import wire
 from evaluator.host.channel import TICK, ComplaintError
 from evaluator.host.clock import SideClock
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.games import MASK
 from evaluator.host.line import Line
 from evaluator.host.table import LiveMatch, Table

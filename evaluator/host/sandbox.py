@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from evaluator.host.channel import Stream
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import Reference

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.host.channel import clean
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.ledger import Told
 from evaluator.host.sandbox import ExitError, Sandbox
 from evaluator.host.serve import Outcome, Service, serve

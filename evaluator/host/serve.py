@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evaluator import wire
 from evaluator.host.channel import Stream, clean, complaint, parse_object, read_json
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.ledger import Told
 from evaluator.host.processor import Pin, shared_processor
 from evaluator.host.remote import Desk, Offer

@@ -11,8 +11,8 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
-from evaluator.host.faults import WorldError as WorldError
-from evaluator.host.seeds import environment_seed
+from evaluator.host.errors import WorldError as WorldError
+from evaluator.host.seeds.derive import environment_seed
 from evaluator.host.spaces import ActionDecoder, ObservationEncoder
 from evaluator.model.config.challenge import Task
 

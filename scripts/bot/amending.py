@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.host.sealed import amended as amended_sealed
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.encryption import amended as amended_sealed
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Result, sealed

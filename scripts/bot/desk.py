@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
-from evaluator.host.load import LoadError, parse_moderation
+from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from evaluator.host.folder import Folder, assemble, check_name
-from evaluator.host.load import LoadError
+from evaluator.host.loading.submission_folder import Folder, assemble, check_name
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, SubmissionLimits
 from evaluator.model.config.submission import Blob
 from evaluator.model.identifiers import AGENT, LOGIN

@@ -6,8 +6,8 @@ It works on git objects, with renames off: the API's lists end at 300 or 3,000 f
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.host.folder import IGNORED, POINTER_BYTES, POINTER_FAULT, assemble, check_name, is_pointer
-from evaluator.host.load import LoadError
+from evaluator.host.loading.submission_folder import IGNORED, POINTER_BYTES, POINTER_FAULT, assemble, check_name, is_pointer
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.host.load import LoadError, parse_submission
+from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Blob, Submission, submission_digest
 from leaderboard.field import LOCAL

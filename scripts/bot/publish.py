@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from evaluator.host.replay import Standing, first_line
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.store import Store

@@ -1,6 +1,6 @@
 """What the rules in challenge.yml ask of the repository besides: the environment that holds a season's secrets."""
 
-from evaluator.host.secret import VARIABLE
+from evaluator.host.seeds.season_secret import VARIABLE
 from evaluator.model.config.challenge import Challenge
 from scripts.bot.checks import Asks, Check, Finding, Place, State, check, judged
 from scripts.bot.settings import main_only

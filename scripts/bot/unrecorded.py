@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from evaluator.host.load import LoadError, parse_challenge, parse_moderation
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from leaderboard.entry import Entry
 from leaderboard.markdown import code
 from leaderboard.plan import DuelItem

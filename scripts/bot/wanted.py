@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from evaluator.host.container import Engine
+from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.host.image import base_identity
-from evaluator.host.load import LoadError, parse_challenge, parse_moderation
-from evaluator.host.runtime import lock_digests, runtime_digest
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.secret import VARIABLE
+from evaluator.host.seeds.season_secret import VARIABLE
 from scripts import episodes as rendering
 from scripts.board import base_image, open_board
 from scripts.bot import announce as announcing

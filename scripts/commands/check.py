@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.load import LoadError
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import OF_MODELS, Kind
 from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.load import LoadError
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.replay import Finding, Standing
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

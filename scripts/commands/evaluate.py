@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.load import LoadError
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.load import LoadError, dump_yaml, parse_challenge, parse_yaml
+from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_challenge, parse_yaml
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.importing.evalai import Imported, convert
 from scripts.importing.ledger import Fate

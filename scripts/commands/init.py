@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.load import LoadError, parse_challenge
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.identifiers import LOGIN
 from scripts.board import Board, open_board
 from scripts.bot.event import REPOSITORY

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.faults import WorldError
+from evaluator.host.errors import WorldError
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, Kind
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.local_code import code_of
-from evaluator.host.runtime import lock_digests, runtime_digest
+from evaluator.host.digests.local_code import code_of
+from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result

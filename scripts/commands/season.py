@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.secret import VARIABLE, SecretError, new_secret, read_secret
+from evaluator.host.seeds.season_secret import VARIABLE, SecretError, new_secret, read_secret
 from scripts.board import Board, open_board
 from scripts.bot.git import Credentials, Repository
 from scripts.console import OK, USAGE, CommandError, print_json, say

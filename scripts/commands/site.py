@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.pins import run_pinned
+from evaluator.host.deterministic import run_pinned
 from scripts import site
 from scripts.board import Board, open_board
 from scripts.console import OK, USAGE, CommandError, say

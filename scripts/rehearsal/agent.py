@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from evaluator.host.load import LoadError, parse_moderation
+from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Rehearsal
 from evaluator.model.config.participants import CustomField, People

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from evaluator.host.load import LoadError, parse_challenge
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from scripts.bot.answers import Account
 from scripts.bot.client import GitHub, GitHubError

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from evaluator.host.folder import Folder, assemble
-from evaluator.host.load import LoadError
+from evaluator.host.loading.submission_folder import Folder, assemble
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.identifiers import AGENT, safe_path_segment
 from evaluator.model.records.duel_record import Duel

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.identifiers import Digest, Line, LongLine

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.model.records.result import Result
 from scripts.console import say
 from scripts.seasons.record import Seasons
@@ -22,6 +22,6 @@ def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
 
 def _opened(result: Result, secret: Secret) -> Result:
     # Cryptography is imported only where a season was revealed.
-    from evaluator.host.sealed import open_result
+    from evaluator.host.seeds.encryption import open_result
 
     return open_result(result, secret)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evaluator.host.secret import VARIABLE, Secret, SecretError, read_secret
+from evaluator.host.seeds.season_secret import VARIABLE, Secret, SecretError, read_secret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash

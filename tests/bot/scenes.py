@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluator.host.folder import assemble
-from evaluator.host.load import parse_challenge
+from evaluator.host.loading.submission_folder import assemble
+from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.config.challenge import SubmissionLimits, Task
 from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Result

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.pins import pinned_environment
+from evaluator.host.deterministic import pinned_environment
 from evaluator.host.replay import parse_result
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import Class

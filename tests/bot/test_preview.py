@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.folder import read_folder
+from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import sealed

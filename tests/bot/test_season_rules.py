@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.pins import pinned_environment
+from evaluator.host.deterministic import pinned_environment
 from scripts.bot import announce
 from scripts.bot.moment import Moment, parse_moment
 from scripts.bot.season_words import outlook

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from evaluator.host.folder import assemble
-from evaluator.host.load import parse_submission
+from evaluator.host.loading.submission_folder import assemble
+from evaluator.host.loading.yaml_loader import parse_submission
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import Blob
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from evaluator.host.digests.image_files import ROOT
 from evaluator.host.image import WHEELS
-from evaluator.host.image_files import ROOT
 from tests.needs import lacking
 
 # Always the same one: it is an argument of the build, and another would be another layer.

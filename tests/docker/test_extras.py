@@ -13,12 +13,12 @@ from evaluator.host import evaluate as evaluating
 from evaluator.host import image
 from evaluator.host.choose import Chosen
 from evaluator.host.container import Engine
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.digests.image_files import ROOT
 from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.host.folder import Folder, read_folder
-from evaluator.host.image_files import ROOT
 from evaluator.host.jail import PYTHON
-from evaluator.host.load import read_challenge
-from evaluator.host.pins import pinned_environment
+from evaluator.host.loading.submission_folder import Folder, read_folder
+from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3

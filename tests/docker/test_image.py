@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.host import image
 from evaluator.host.container import Engine
-from evaluator.host.image_files import sandbox_sources
+from evaluator.host.digests.image_files import sandbox_sources
 from tests.hostile.arena import base
 
 pytestmark = pytest.mark.docker

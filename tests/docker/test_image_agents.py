@@ -16,8 +16,8 @@ from evaluator.host import agent_image
 from evaluator.host.choose import Chosen
 from evaluator.host.container import Engine
 from evaluator.host.contest import hold
-from evaluator.host.folder import Folder, assemble
 from evaluator.host.games import open_game
+from evaluator.host.loading.submission_folder import Folder, assemble
 from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Standing
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task

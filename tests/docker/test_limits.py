@@ -11,10 +11,10 @@ import pytest
 from evaluator.host import image
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import UIDS, Engine, locked_down
+from evaluator.host.deterministic import pinned_environment
 from evaluator.host.evaluate import Evaluation
-from evaluator.host.folder import read_folder, stage
 from evaluator.host.jail import Jail, Walls
-from evaluator.host.pins import pinned_environment
+from evaluator.host.loading.submission_folder import read_folder, stage
 from evaluator.host.probe import probe
 from evaluator.host.sandbox import Cell
 from evaluator.host.seccomp import profile

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.host.choose import Chosen, choose
+from evaluator.host.digests.image_files import default_base
 from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.host.image_files import default_base
 from evaluator.host.replay import Standing, parse_trace, verify
 from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Limits

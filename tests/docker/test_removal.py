@@ -19,8 +19,8 @@ import pytest
 from evaluator.host import container as container_module
 from evaluator.host.choose import Chosen
 from evaluator.host.container import LABEL, Engine, Owner, this_process
+from evaluator.host.deterministic import pinned_environment
 from evaluator.host.evaluate import evaluate
-from evaluator.host.pins import pinned_environment
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, play, write_agent
 

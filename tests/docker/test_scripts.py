@@ -5,7 +5,7 @@ import os
 import pytest
 
 from evaluator.host.choose import Chosen, choose
-from evaluator.host.image_files import default_base
+from evaluator.host.digests.image_files import default_base
 from evaluator.host.replay import Standing, verify
 from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Limits, Task

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.choose import Chosen
-from evaluator.host.folder import read_folder
-from evaluator.host.pins import pinned_environment
-from evaluator.host.secret import VARIABLE, Secret
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.seeds.season_secret import VARIABLE, Secret
 from evaluator.model.records.result import Class, SandboxKind
 from leaderboard.store import Store
 from scripts.board import Board, Found

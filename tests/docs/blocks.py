@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from evaluator.host.load import parse_challenge
+from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.config.challenge import Challenge
 
 ROOT = Path(__file__).parents[2]

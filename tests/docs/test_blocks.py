@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from evaluator.host.load import parse_moderation, parse_submission
+from evaluator.host.loading.yaml_loader import parse_moderation, parse_submission
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission

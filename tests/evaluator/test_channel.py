@@ -15,7 +15,7 @@ import pytest
 from evaluator import wire
 from evaluator.host.attached import STDOUT, Demultiplexer, StandardStream
 from evaluator.host.channel import SocketStream, Stream, clean, complaint, read_body, read_json
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.log import BoundedLog
 from evaluator.model.records.verdict import Verdict
 

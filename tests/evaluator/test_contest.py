@@ -9,10 +9,10 @@ import pytest
 
 from evaluator.host.container import EngineError
 from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.games import openings
 from evaluator.host.sandbox import Cell, Opener, Sandbox
-from evaluator.host.seeds import opening_seeds, player_seeds
+from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel, End

@@ -9,7 +9,7 @@ import pytest
 from pettingzoo.test import api_test, seed_test
 
 from evaluator.host.games import open_game
-from evaluator.host.load import parse_challenge, parse_submission
+from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import End
 from tests.duels import RANDOM, duelled

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.layers import examine
 from evaluator.model.records.verdict import Verdict
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.channel import ComplaintError, SocketStream
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.line import Line
 from evaluator.model.records.verdict import Verdict
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host import local_code, locks
-from evaluator.host.image_files import ROOT
-from evaluator.host.load import LoadError, parse_challenge, read_challenge
-from evaluator.host.local_code import SHIPPED, code_of
+from evaluator.host.digests import image_files, local_code
+from evaluator.host.digests.image_files import ROOT
+from evaluator.host.digests.local_code import SHIPPED, code_of
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, read_challenge
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.metric import Metric
 
@@ -167,7 +167,7 @@ def test_code_that_cannot_be_read_is_told_in_one_line(here: Path, monkeypatch: p
 def test_other_versions_of_an_extra_are_another_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     shutil.copytree(ROOT / "evaluator", tmp_path / "evaluator", ignore=shutil.ignore_patterns("*.py", "host", "__pycache__"))
-    monkeypatch.setattr(locks, "ROOT", tmp_path)
+    monkeypatch.setattr(image_files, "ROOT", tmp_path)
     monkeypatch.setattr(local_code, "ROOT", tmp_path)
     tasks = [Task(id="HalfCheetah-v5", extra="mujoco"), Task(id="CartPole-v1")]
     path = tmp_path / "requirements" / "mujoco.txt"

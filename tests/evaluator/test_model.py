@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from evaluator.host.load import parse_challenge, parse_submission
+from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
 from evaluator.host.replay import parse_result
-from evaluator.host.seeds import agent_seeds, environment_seed, episode_seeds
+from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
 from evaluator.model import canonical_json, identifiers
 from evaluator.model.config.challenge import Challenge, Limits, Task
 from evaluator.model.config.submission import Blob, Submission, submission_digest

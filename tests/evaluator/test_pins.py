@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host import pins
-from evaluator.host.load import read_challenge
-from evaluator.host.pins import pinned_environment
+from evaluator.host import deterministic as pins
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.loading.yaml_loader import read_challenge
 
 ROOT = Path(__file__).parents[2]
 PROFILES = {

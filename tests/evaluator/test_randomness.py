@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluator.host.digests.image_files import ROOT
 from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.host.image_files import ROOT
 from evaluator.host.replay import parse_trace
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.trace import Leaf

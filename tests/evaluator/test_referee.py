@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from evaluator.host.faults import FaultError
-from evaluator.host.load import read_challenge
+from evaluator.host.errors import FaultError
+from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.model.config.challenge import Lanes, Task
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import played, process, tickets

@@ -2,8 +2,8 @@
 
 import pytest
 
-from evaluator.host.folder import assemble
-from evaluator.host.load import LoadError
+from evaluator.host.loading.submission_folder import assemble
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import Blob, Kind, parse_reference, parse_tagged
 

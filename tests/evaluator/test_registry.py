@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.manifest import read_config, read_manifest
 from evaluator.host.registry import Registry
 from evaluator.model.config.submission import Reference, Tagged

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from evaluator import wire
 from evaluator.host.channel import SocketStream
-from evaluator.host.faults import FaultError
+from evaluator.host.errors import FaultError
 from evaluator.host.ledger import HELD_STEPS
 from evaluator.host.remote import Desk, Offer
 from evaluator.host.serve import Outcome, Service, serve

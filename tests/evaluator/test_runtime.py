@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host import image_files, locks, runtime
+from evaluator.host.digests import image_files
+from evaluator.host.digests import runtime_digest as runtime
+from evaluator.host.digests.image_files import ROOT
+from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest, with_extras
 from evaluator.host.image import tag
-from evaluator.host.image_files import ROOT
-from evaluator.host.runtime import lock_digests, runtime_digest, with_extras
 from evaluator.model.config.submission import EXTRAS
 
 BASE = "sha256:" + "0" * 64
@@ -33,7 +34,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(ROOT / "evaluator", tmp_path / "evaluator", ignore=shutil.ignore_patterns("host", "__pycache__"))
     monkeypatch.setattr(runtime, "PROTOCOL", 1)
     monkeypatch.setattr(image_files, "ROOT", tmp_path)
-    monkeypatch.setattr(locks, "ROOT", tmp_path)
+    monkeypatch.setattr(image_files, "ROOT", tmp_path)
     lock_digests.cache_clear()
     yield tmp_path
     lock_digests.cache_clear()
@@ -119,9 +120,9 @@ def test_an_extras_lock_counts_by_its_versions(copy: Path, name: str) -> None:
 
 def test_the_packages_that_measure_are_few_and_the_named_others_exist() -> None:
     text = (ROOT / "requirements/runtime.txt").read_text()
-    names = {line.partition("==")[0] for line in locks.measuring(text)}
+    names = {line.partition("==")[0] for line in image_files.measuring(text)}
 
     assert names == {"box2d", "box2d-py", "gymnasium", "numpy", "pettingzoo", "pygame-ce", "swig"}
     # scipy measured nothing while it was there, and the names of protocol 1 are made with that.
-    named = {line.partition("==")[0] for line in locks.pins(text)}
-    assert named | {"scipy"} >= locks.NOT_MEASURING
+    named = {line.partition("==")[0] for line in image_files.pins(text)}
+    assert named | {"scipy"} >= image_files.NOT_MEASURING

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from evaluator import stops
+from evaluator import signals
 
 # A hook of a fork is where an exception is printed and forgotten.
 STOPPED_IN_A_HOOK = """
@@ -37,7 +37,7 @@ def test_what_comes_in_the_block_happens_after_it(number: signal.Signals):
     told = []
     before = signal.signal(number, lambda found, frame: told.append(found))
     try:
-        with stops.put_off():
+        with signals.put_off():
             os.kill(os.getpid(), number)
             assert told == []
         assert told == [number]
@@ -51,7 +51,7 @@ def test_another_thread_changes_no_handler():
     found = []
 
     def ask() -> None:
-        with stops.put_off():
+        with signals.put_off():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=ask)

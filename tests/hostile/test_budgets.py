@@ -17,7 +17,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from evaluator.host.remote import Desk, Offer
-from evaluator.host.seeds import episode_seeds
+from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.spaces import describe
 from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Task

@@ -12,7 +12,7 @@ import pytest
 from evaluator import wire
 from evaluator.host.attached import STDOUT, StandardStream
 from evaluator.host.channel import SocketStream, Stream, complaint, listen, read_body
-from evaluator.host.faults import FaultError, HangupError
+from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.log import BoundedLog
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.folder import read_folder
-from evaluator.host.load import LoadError
+from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from scripts.board import Board
 from scripts.commands import check, new

@@ -18,11 +18,11 @@ from pydantic import BaseModel
 
 from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
 from evaluator.host.evaluate import evaluate
-from evaluator.host.folder import Folder, assemble
 from evaluator.host.games import open_game, replay
-from evaluator.host.load import parse_challenge
+from evaluator.host.loading.submission_folder import Folder, assemble
+from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.replay import Standing, parse_trace
-from evaluator.host.seeds import episode_seeds, opening_seeds
+from evaluator.host.seeds.derive import episode_seeds, opening_seeds
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
 from evaluator.model.records.result import Class, Result, Wanted, sealed

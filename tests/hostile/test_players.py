@@ -17,8 +17,8 @@ import yaml
 from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine
 from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
-from evaluator.host.folder import Folder, read_folder
 from evaluator.host.games import open_game
+from evaluator.host.loading.submission_folder import Folder, read_folder
 from evaluator.host.rematch import verify_duel, violations
 from evaluator.host.replay import Standing
 from evaluator.model.config.challenge import Clock, Lanes, Limits, SubmissionLimits, Task

@@ -15,7 +15,7 @@ from evaluator.host.choose import Chosen, choose
 from evaluator.host.container import Engine, EngineError
 from evaluator.host.contest import hold
 from evaluator.host.evaluate import Evaluation, Order, evaluate
-from evaluator.host.folder import read_folder
+from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.replay import Standing, verify
 from evaluator.host.sandbox import Cell, Sandbox
 from evaluator.host.worlds import open_world

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.host.load import LoadError, parse_challenge
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission

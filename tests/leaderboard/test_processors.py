@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evaluator.host.pins import pinned_environment
+from evaluator.host.deterministic import pinned_environment
 
 ROOT = Path(__file__).parents[2]
 PROFILES = {

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.host.sealed import seal
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.encryption import seal
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
 from leaderboard import comment

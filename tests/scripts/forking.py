@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from jinja2 import Environment
 
-from evaluator.host.pins import pinned_environment, run_pinned
+from evaluator.host.deterministic import pinned_environment, run_pinned
 from leaderboard import agent_pages, comment, pages
 from scripts import cli
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaluator.host.folder import assemble
-from evaluator.host.load import parse_challenge
+from evaluator.host.loading.submission_folder import assemble
+from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.result import Provenance
 from leaderboard.standings import Entry

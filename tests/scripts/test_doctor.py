@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.load import parse_challenge
+from evaluator.host.loading.yaml_loader import parse_challenge
 from scripts.bot import actions_settings
 from scripts.bot.actions_settings import EVENTS, USED
 from scripts.bot.checks import Check, Finding, State, look, mend

@@ -15,8 +15,8 @@ from pettingzoo import AECEnv
 from pettingzoo.classic import connect_four_v3, rps_v2, tictactoe_v3
 
 from evaluator.environments import quarto
-from evaluator.host.folder import read_folder
-from evaluator.host.load import read_challenge
+from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.model.config.challenge import SubmissionLimits
 
 ROOT = Path(__file__).parents[2]

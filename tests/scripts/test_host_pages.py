@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.load import parse_challenge, parse_moderation, parse_submission
+from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation, parse_submission
 from evaluator.model.config.moderation import Verified
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.phase import Phase, Quota

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.load import dump_yaml, read_challenge
+from evaluator.host.loading.yaml_loader import dump_yaml, read_challenge
 from evaluator.model.config.metric import Direction
 from scripts.importing.evalai import convert
 from scripts.importing.ledger import Fate

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.load import parse_moderation, read_challenge
+from evaluator.host.loading.yaml_loader import parse_moderation, read_challenge
 from scripts.commands import init
 from scripts.console import CommandError
 

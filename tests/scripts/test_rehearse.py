@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.folder import assemble
-from evaluator.host.load import parse_challenge, parse_moderation
+from evaluator.host.loading.submission_folder import assemble
+from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.moderation import Moderation, Rehearsal
 from evaluator.model.config.submission import Blob

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evaluator.host.folder import read_folder
-from evaluator.host.pins import pinned_environment
-from evaluator.host.secret import VARIABLE, Secret
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.seeds.season_secret import VARIABLE, Secret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Class, SandboxKind, sealed
 from leaderboard.store import Store

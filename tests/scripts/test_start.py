@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from evaluator.host.pins import pinned_environment
+from evaluator.host.deterministic import pinned_environment
 from leaderboard.plan import Where
 from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import say

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.container import Engine
-from evaluator.host.load import parse_moderation
+from evaluator.host.loading.yaml_loader import parse_moderation
 from evaluator.model.records.result import Result
 from tests.github.world import BOT, NAME, OWNER
 from tests.workflows.board import LEANS, agent, lay_out

@@ -11,7 +11,7 @@ from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.games import open_game
 from evaluator.host.rematch import verify_duel
 from evaluator.host.replay import Standing, parse_trace, verify
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from evaluator.host import locks
-from evaluator.host.pins import run_pinned
+from evaluator.host.deterministic import run_pinned
+from evaluator.host.digests import image_files
 from evaluator.model.protocol import PROTOCOL
 from tests.evaluator.conformance.cases import CASES, measured
 from tests.rooms import process
@@ -24,7 +24,7 @@ AGAIN = f"python -m {MODULE}"
 
 def head() -> dict[str, Any]:
     """What a recording is good for."""
-    packages = {name: locks.measuring(content.decode()) for name, content in locks.current().items()}
+    packages = {name: image_files.measuring(content.decode()) for name, content in image_files.current().items()}
     return {"protocol": PROTOCOL, "machine": platform.machine(), "packages": packages}
 
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from evaluator.host.secret import Secret
+from evaluator.host.seeds.season_secret import Secret
 from evaluator.model import canonical_json
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.sealed_fields import hidden_part, public_part, rejoined, secret_hash

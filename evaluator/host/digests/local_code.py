@@ -17,8 +17,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluator.host import locks
-from evaluator.host.image_files import ROOT
+from evaluator.host.digests import image_files
+from evaluator.host.digests.image_files import ROOT
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
 
@@ -237,7 +237,7 @@ def _renewed(extra: str) -> set[str]:
     """The versions that a task's extra measures with, once they are others than the first ones."""
     first = FIRST_EXTRAS.get(extra, ())
     names = {line.partition("==")[0] for line in first}
-    now = locks.pins((ROOT / "requirements" / f"{extra}.txt").read_text()) if first else []
+    now = image_files.pins((ROOT / "requirements" / f"{extra}.txt").read_text()) if first else []
     return {line for line in now if line.partition("==")[0] in names} - set(first)
 
 
@@ -245,7 +245,7 @@ def _locked() -> dict[str, list[str]]:
     """Each package of the trusted side's locks that the runtime digest does not hold, with the lines that pin it."""
     pinned: dict[str, list[str]] = {}
     texts = [path.read_text() for path in sorted((ROOT / "requirements").glob("*.txt")) if path.stem != "dev"]
-    counted = {line for content in locks.current().values() for line in locks.measuring(content.decode())}
-    for line in sorted({line for text in texts for line in locks.pins(text)} - counted):
+    counted = {line for content in image_files.current().values() for line in image_files.measuring(content.decode())}
+    for line in sorted({line for text in texts for line in image_files.pins(text)} - counted):
         pinned.setdefault(line.partition("==")[0], []).append(line)
     return pinned

@@ -6,7 +6,7 @@ from typing import Any, NewType, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from evaluator.host.local_code import with_code
+from evaluator.host.digests.local_code import with_code
 from evaluator.model.base import Frozen, explain
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation

@@ -6,9 +6,9 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 
-from evaluator.host import locks, protocol_1
-from evaluator.host.image_files import lock
-from evaluator.host.pins import pins_digest
+from evaluator.host.deterministic import pins_digest
+from evaluator.host.digests import image_files, protocol_1
+from evaluator.host.digests.image_files import lock
 from evaluator.model import canonical_json
 from evaluator.model.config import submission as extras_model
 from evaluator.model.protocol import PROTOCOL
@@ -24,14 +24,14 @@ def runtime_digest(base: str) -> str:
 
     The evaluator's own code is in it by the protocol's number alone; the image's name (`evaluator.host.image`) is of bytes.
     """
-    packages = _measuring(locks.current())
+    packages = _measuring(image_files.current())
     if PROTOCOL == 1 and packages == _measuring(protocol_1.files()):
         return protocol_1.runtime_digest(base)
     return canonical_json.digest({"protocol": PROTOCOL, "base": base, "packages": packages})
 
 
 def _measuring(files: Mapping[str, bytes]) -> dict[str, list[str]]:
-    return {name: locks.measuring(files[name].decode()) for name in locks.FILES}
+    return {name: image_files.measuring(files[name].decode()) for name in image_files.FILES}
 
 
 def with_extras(digest: str, extras: Sequence[str]) -> str:
@@ -46,7 +46,7 @@ def lock_digests() -> dict[str, str]:
 
 
 def _lock_digest(extra: str) -> str:
-    versions_only = canonical_json.digest(locks.pins(lock(extra).decode()))
+    versions_only = canonical_json.digest(image_files.pins(lock(extra).decode()))
     first, name = protocol_1.EXTRAS.get(extra, ("", ""))
     return name if PROTOCOL == 1 and versions_only == first else versions_only
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluator.host.load import LoadError, parse_submission
+from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import channel_bench, game_bench, rank_bench, ratings_bench, remote_bench, site_bench, start_bench
-from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import EngineError
 from evaluator.host.deterministic import run_pinned
+from evaluator.host.docker.engine import EngineError
+from evaluator.host.sandboxes.select import Chosen, choose
 from scripts.board import base_image
 
 GOALS = {

@@ -15,12 +15,12 @@ from typing import Any
 from pettingzoo.classic import connect_four_v3
 
 from bench import agents
-from evaluator.host.channel import Stream
-from evaluator.host.choose import Chosen
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
-from evaluator.host.games import Game, open_game, openings, replay
-from evaluator.host.sandbox import Cell, Sandbox
+from evaluator.host.envs.pettingzoo_game import Game, open_game, openings, replay
+from evaluator.host.sandboxes.channel import Stream
+from evaluator.host.sandboxes.sandbox import Cell, Sandbox
+from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.host.table import MatchTicket
 from evaluator.model.config.challenge import Limits, Task

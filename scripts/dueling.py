@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
-from evaluator.host.games import Game, open_game
+from evaluator.host.envs.gym_task import WorldError
+from evaluator.host.envs.pettingzoo_game import Game, open_game
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.rematch import parse_duel
-from evaluator.host.worlds import WorldError
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.result import Class

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from evaluator.host.choose import Chosen
 from evaluator.host.digests.runtime_digest import runtime_digest
+from evaluator.host.envs.gym_task import WorldError, open_world
 from evaluator.host.evaluate import Order, evaluate
 from evaluator.host.replay import parse_result
-from evaluator.host.worlds import WorldError, open_world
+from evaluator.host.sandboxes.select import Chosen
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Class, Result, result_path
 from evaluator.model.records.verdict import Verdict

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.host.games import Game, open_game
-from evaluator.host.worlds import WorldError, foreign
+from evaluator.host.envs.gym_task import WorldError, foreign
+from evaluator.host.envs.pettingzoo_game import Game, open_game
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, End

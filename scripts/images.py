@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from evaluator.host.channel import clean
 from evaluator.host.errors import FaultError
 from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
+from evaluator.host.sandboxes.channel import clean
 from evaluator.model.config.submission import MANIFEST_NAME, MOVES, parse_tagged
 from evaluator.model.records.verdict import Verdict
 from scripts.board import Found
@@ -25,7 +25,7 @@ def check_image(found: Found) -> None:
     if image is None:
         return
     # What speaks with registries is imported only where an agent brings an image.
-    from evaluator.host.agent_image import look
+    from evaluator.host.docker.agent_image import look
 
     try:
         look(image.reference, PLATFORM, image.image_mib, SECONDS)
@@ -40,7 +40,7 @@ def digest_advice(folder: Path, lines: tuple[str, ...]) -> list[str]:
     """The line to write for an image that was named by a tag, where its registry tells the digest."""
     if not any(MOVES in line for line in lines):
         return []
-    from evaluator.host.registry import Registry
+    from evaluator.host.docker.image_registry import Registry
 
     try:
         value, _ = parse_yaml((folder / MANIFEST_NAME).read_bytes(), MANIFEST_NAME, MAX_BYTES)

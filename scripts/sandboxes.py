@@ -2,8 +2,8 @@
 
 import os
 
-from evaluator.host.answers import EngineError
-from evaluator.host.choose import Chosen, choose
+from evaluator.host.docker.engine_errors import EngineError
+from evaluator.host.sandboxes.select import Chosen, choose
 from scripts.board import base_image
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
 from scripts.progress import people

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageDraw, ImageFont
 
-from evaluator.host.watching import Picture
+from evaluator.host.envs.render import Picture
 
 SIDE = 240
 # What a picture of all frames should weigh at most, and what is tried until it does: quality of the packing, and whether

@@ -67,7 +67,7 @@ def nothing_done(task: Task) -> str:
     import numpy as np
     from gymnasium.spaces import Discrete
 
-    from evaluator.host.worlds import open_world
+    from evaluator.host.envs.gym_task import open_world
 
     space = open_world(task).action_space
     return str(int(space.start)) if isinstance(space, Discrete) else str(np.zeros(space.shape or ()).tolist())

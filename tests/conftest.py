@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from evaluator.host import image
-from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import Engine, EngineError
 from evaluator.host.digests.image_files import default_base
+from evaluator.host.docker import evaluator_image
+from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.sandboxes.select import Chosen, choose
 from tests import spread
 from tests.needs import lacking, without_gvisor
 
@@ -43,7 +43,7 @@ def engine() -> Iterator[Engine]:
     """The container engine; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_DOCKER=1."""
     try:
         found = Engine()
-        image.ensure(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+        evaluator_image.ensure(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
     except EngineError as error:
         lacking(f"a container engine: {error}", "DOCKER")
     yield found

@@ -12,7 +12,7 @@ PACKAGES = ("evaluator", "leaderboard", "scripts")
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 OWNERS = {
-    "docker": {"evaluator/host/container.py"},
+    "docker": {"evaluator/host/docker/engine.py"},
     "github": {"scripts/bot/client.py"},
     "yaml": {"evaluator/host/loading/yaml_loader.py"},
     "jinja2": {"leaderboard/pages.py", "leaderboard/comment.py"},
@@ -127,7 +127,7 @@ def test_files_and_functions_fit_in_the_eye() -> None:
 def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
     allowed = {
         "evaluator/host/evaluate.py": 1,  # ours is never the agent's
-        "evaluator/host/worlds.py": 1,  # an environment's own constructor
+        "evaluator/host/envs/gym_task.py": 1,  # an environment's own constructor
         "evaluator/sandbox/agent.py": 2,  # the agent's import and constructor
         "evaluator/sandbox/script.py": 1,  # whatever a script raises is its exit code
         "evaluator/sandbox/main.py": 2,  # the agent's act and act_batch

@@ -26,7 +26,7 @@ def test_a_module_brings_the_tests_that_bear_its_name_and_those_that_import_it()
 
 
 def test_a_changed_test_is_run_and_what_needs_containers_is_named_only() -> None:
-    now, later = changed.chosen(["evaluator/host/image.py", "tests/leaderboard/test_rated.py"], TEXTS)
+    now, later = changed.chosen(["evaluator/host/docker/evaluator_image.py", "tests/leaderboard/test_rated.py"], TEXTS)
 
     assert now == [*changed.ALWAYS, "tests/evaluator/test_seeds.py", "tests/leaderboard/test_rated.py"]
     assert later == ["tests/docker/test_image.py"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.host.games import Board, Game
+from evaluator.host.envs.pettingzoo_game import Board, Game
 from evaluator.model.records.duel_record import Duel, Match, Side
 from evaluator.model.records.verdict import Verdict
 

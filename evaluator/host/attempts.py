@@ -8,7 +8,7 @@ attempt ended but what the agent knew: before its first observation it knows not
 
 from dataclasses import dataclass
 
-from evaluator.host.channel import clean
+from evaluator.host.sandboxes.channel import clean
 from evaluator.model.records.result import FirstAttempt
 from evaluator.model.records.verdict import Verdict
 

@@ -7,9 +7,9 @@ from typing import Any
 import gymnasium
 
 from evaluator import wire
-from evaluator.host.record import Played, Recorder
-from evaluator.host.spaces import ActionDecoder, ObservationEncoder
-from evaluator.host.worlds import World
+from evaluator.host.envs.gym_task import World
+from evaluator.host.envs.recorder import Played, Recorder
+from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder
 
 NEVER = 1 << 62
 

@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evaluator.host.attempts import ATTEMPTS, Shown, first_attempt, is_tried_again
-from evaluator.host.channel import clean
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.runtime_digest import versions
+from evaluator.host.envs.custom_metrics import met, own_metrics
+from evaluator.host.envs.recorder import Played
 from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.ledger import Told
 from evaluator.host.loading.submission_folder import stage
 from evaluator.host.order import Order as Order
-from evaluator.host.own import met, own_metrics
-from evaluator.host.record import Played
 from evaluator.host.referee import Match, Tally, play
 from evaluator.host.remote import Offer
-from evaluator.host.sandbox import Cell, Opener, Sandbox
+from evaluator.host.sandboxes.channel import clean
+from evaluator.host.sandboxes.sandbox import Cell, Opener, Sandbox
 from evaluator.host.scripted import Performance, perform
 from evaluator.host.serve import Service
 from evaluator.host.usage import Usage

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator import wire
-from evaluator.host.record import Checksum
+from evaluator.host.envs.recorder import Checksum
 
 Array = npt.NDArray[Any]
 # An episode is folded into hashes and arrays when so many bytes or steps have gathered: a thousand may live at once, and

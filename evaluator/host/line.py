@@ -6,8 +6,8 @@ import time
 from collections import deque
 
 from evaluator import wire
-from evaluator.host.channel import Stream, complaint, must_complain
 from evaluator.host.errors import HangupError
+from evaluator.host.sandboxes.channel import Stream, complaint, must_complain
 
 
 class Line:

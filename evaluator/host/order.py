@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from evaluator.host.cohort import Ticket
 from evaluator.host.digests.runtime_digest import with_extras
+from evaluator.host.envs.gym_task import World
 from evaluator.host.loading.submission_folder import Folder
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import Secret, SecretError
-from evaluator.host.worlds import World
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import Class, Wanted
 from evaluator.model.sealed_fields import secret_hash

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from evaluator.host.games import Game, Replayed, openings, replay
+from evaluator.host.envs.pettingzoo_game import Game, Replayed, openings, replay
 from evaluator.host.replay import Finding, Standing, first_line, stale
 from evaluator.host.seeds.derive import opening_seeds
 from evaluator.model import canonical_json

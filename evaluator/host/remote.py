@@ -9,11 +9,11 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator import wire
+from evaluator.host.envs.gym_task import World
+from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.errors import FaultError
 from evaluator.host.ledger import Episode, Told
 from evaluator.host.places import NEVER, Place, rows_of, stepped
-from evaluator.host.spaces import IllegalActionError
-from evaluator.host.worlds import World
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, ScriptRules
 from evaluator.model.records.verdict import Verdict

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator import wire
-from evaluator.host.channel import TICK, ComplaintError
 from evaluator.host.clock import SideClock
+from evaluator.host.envs.pettingzoo_game import MASK
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.games import MASK
 from evaluator.host.line import Line
+from evaluator.host.sandboxes.channel import TICK, ComplaintError
 from evaluator.host.table import LiveMatch, Table
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.duel_record import End

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.host.channel import clean
 from evaluator.host.errors import FaultError
 from evaluator.host.ledger import Told
-from evaluator.host.sandbox import ExitError, Sandbox
+from evaluator.host.sandboxes.channel import clean
+from evaluator.host.sandboxes.sandbox import ExitError, Sandbox
 from evaluator.host.serve import Outcome, Service, serve
 from evaluator.host.usage import Usage
 from evaluator.model.config.training_script import Counted, ScriptRecord, ScriptRules

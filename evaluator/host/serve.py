@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evaluator import wire
-from evaluator.host.channel import Stream, clean, complaint, parse_object, read_json
+from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.ledger import Told
-from evaluator.host.processor import Pin, shared_processor
 from evaluator.host.remote import Desk, Offer
-from evaluator.host.spaces import describe
+from evaluator.host.sandboxes.channel import Stream, clean, complaint, parse_object, read_json
+from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.training_script import NOTICES

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.host.games import Board, Game
-from evaluator.host.record import Checksum
+from evaluator.host.envs.pettingzoo_game import Board, Game
+from evaluator.host.envs.recorder import Checksum
 from evaluator.model.records.duel_record import End
 
 # What live matches keep of their frames before it goes into their checksums.

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from evaluator.host.contest import Contender, DuelOrder, hold
-from evaluator.host.games import open_game
-from evaluator.host.worlds import WorldError
+from evaluator.host.envs.gym_task import WorldError
+from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, Player
 from evaluator.model.records.result import Class

@@ -1,6 +1,6 @@
 """Lines for a job's log that hold a stranger's words: there `##[…]` is a command anywhere, and `::…::` at the beginning."""
 
-from evaluator.host.channel import clean
+from evaluator.host.sandboxes.channel import clean
 
 LENGTH = 500
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from evaluator.host.container import Engine
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
-from evaluator.host.image import base_identity
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.evaluator_image import base_identity
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation

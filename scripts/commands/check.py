@@ -81,7 +81,7 @@ def _budget_faults(challenge: Challenge) -> Iterator[str]:
     """Tasks for scripts that leave nothing to train with; only their environments know how long an episode may be."""
     scripted = [task for task in challenge.tasks if task.script is not None]
     if scripted:
-        from evaluator.host.worlds import BudgetError, WorldError, check_budget  # imports gymnasium
+        from evaluator.host.envs.gym_task import BudgetError, WorldError, check_budget  # imports gymnasium
 
         for task in scripted:
             try:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from evaluator.host.answers import EngineError
-from evaluator.host.container import Engine
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from scripts.board import open_board
 from scripts.bot.checks import Finding, Repair, State, look, mend
 from scripts.bot.client import GitHub

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evaluator.host.container import Engine
+from evaluator.host.docker.engine import Engine
 from evaluator.host.probe import Check, as_document, probe
 from evaluator.model.records.result import SandboxKind
 from scripts.board import open_board

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from evaluator.host.container import Engine
+from evaluator.host.docker.engine import Engine
 from tests.act import places
 from tests.act.board import CHALLENGE
 from tests.act.forge import ActForge

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.games import open_game
+from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Standing

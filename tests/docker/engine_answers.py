@@ -19,7 +19,7 @@ import docker
 import requests
 from docker.utils import kwargs_from_env
 
-from evaluator.host.container import Engine, EngineError
+from evaluator.host.docker.engine import Engine, EngineError
 from tests.docker.hub import INDEX, MANIFEST, Hub, layer, running
 
 ANSWERS = Path(__file__).with_name("engine_answers.json")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evaluator.host.digests.image_files import ROOT
-from evaluator.host.image import WHEELS
+from evaluator.host.docker.evaluator_image import WHEELS
 from tests.needs import lacking
 
 # Always the same one: it is an argument of the build, and another would be another layer.

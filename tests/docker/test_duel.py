@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import Engine
 from evaluator.host.digests.image_files import default_base
-from evaluator.host.games import open_game, replay
+from evaluator.host.docker.engine import Engine
+from evaluator.host.envs.pettingzoo_game import open_game, replay
+from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.model.config.challenge import Clock, Lanes, Limits, Task
 from evaluator.model.records.duel_record import End
 from evaluator.model.records.verdict import Verdict

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.container import LABEL, Engine
+from evaluator.host.docker.engine import LABEL, Engine
 from tests.scripts.boards import LAST_LEGAL, duels, game_board, run, start, submit
 
 pytestmark = pytest.mark.docker

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from evaluator.host import evaluate as evaluating
-from evaluator.host import image
-from evaluator.host.choose import Chosen
-from evaluator.host.container import Engine
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.image_files import ROOT
+from evaluator.host.docker import evaluator_image
+from evaluator.host.docker.engine import Engine
 from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.host.jail import PYTHON
 from evaluator.host.loading.submission_folder import Folder, read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
+from evaluator.host.sandboxes.docker_sandbox import PYTHON
+from evaluator.host.sandboxes.select import Chosen
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
@@ -146,7 +146,7 @@ def with_torch() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def models(engine: Engine, with_torch: None) -> dict[str, bytes]:
     """Small models, saved by the same versions that load them."""
-    found = image.ensure_with(engine, base(), lambda line: None, ("sb3",))
+    found = evaluator_image.ensure_with(engine, base(), lambda line: None, ("sb3",))
     command = [PYTHON, "-c", MAKER, json.dumps(MODELS)]
     made = engine._api.create_container(found, command, environment={"HOME": "/tmp"})["Id"]
     try:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from evaluator.host import image
-from evaluator.host.container import Engine
 from evaluator.host.digests.image_files import sandbox_sources
+from evaluator.host.docker import evaluator_image
+from evaluator.host.docker.engine import Engine
 from tests.hostile.arena import base
 
 pytestmark = pytest.mark.docker
@@ -20,19 +20,19 @@ UNSTABLE = ("var/log/", "var/cache/", "etc/resolv.conf", "etc/hostname", "etc/ho
 
 @pytest.fixture(scope="module")
 def built(engine: Engine) -> str:
-    return image.ensure(engine, base(), lambda line: None)
+    return evaluator_image.ensure(engine, base(), lambda line: None)
 
 
 def test_same_sources_have_the_same_name(engine: Engine, built: str) -> None:
-    identity = image.base_identity(engine, base())
+    identity = evaluator_image.base_identity(engine, base())
 
-    assert image.tag(identity) == image.tag(identity)
-    assert engine.image_id(image.tag(identity)) == built
-    assert image.archive() == image.archive()
+    assert evaluator_image.tag(identity) == evaluator_image.tag(identity)
+    assert engine.image_id(evaluator_image.tag(identity)) == built
+    assert evaluator_image.archive() == evaluator_image.archive()
 
 
 def test_other_base_has_another_name() -> None:
-    assert image.tag("one") != image.tag("two")
+    assert evaluator_image.tag("one") != evaluator_image.tag("two")
 
 
 def exported(engine: Engine, reference: str) -> dict[str, str]:
@@ -75,8 +75,8 @@ def test_building_again_gives_the_same_files(engine: Engine, files: dict[str, st
 def rebuild(engine: Engine, tag: str) -> None:
     """Build without the engine's cache."""
     stream: Any = engine._api.build(
-        fileobj=io.BytesIO(image.archive()), custom_context=True, tag=tag, buildargs={"BASE_IMAGE": base()}, rm=True,
-        forcerm=True, network_mode="host", nocache=True, decode=True,
+        fileobj=io.BytesIO(evaluator_image.archive()), custom_context=True, tag=tag, buildargs={"BASE_IMAGE": base()},
+        rm=True, forcerm=True, network_mode="host", nocache=True, decode=True,
     )  # fmt: skip
     faults = [event["error"] for event in stream if "error" in event]
     assert faults == []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host import agent_image
-from evaluator.host.container import Engine
+from evaluator.host.docker import agent_image
+from evaluator.host.docker.engine import Engine
 from evaluator.model.config.submission import parse_reference
 from tests.docker.hub import Hub, need, running
 from tests.docker.test_image_agents import LEGACY

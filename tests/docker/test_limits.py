@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from evaluator.host import image
-from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import UIDS, Engine, locked_down
 from evaluator.host.deterministic import pinned_environment
+from evaluator.host.docker import evaluator_image
+from evaluator.host.docker.engine import UIDS, Engine, locked_down
+from evaluator.host.docker.seccomp import profile
 from evaluator.host.evaluate import Evaluation
-from evaluator.host.jail import Jail, Walls
 from evaluator.host.loading.submission_folder import read_folder, stage
 from evaluator.host.probe import probe
-from evaluator.host.sandbox import Cell
-from evaluator.host.seccomp import profile
+from evaluator.host.sandboxes.docker_sandbox import Jail, Walls
+from evaluator.host.sandboxes.sandbox import Cell
+from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.model.config.challenge import Limits, SubmissionLimits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
@@ -44,7 +44,10 @@ def jail(engine: Engine, tmp_path: Path) -> Iterator[Jail]:
     room.mkdir()
     stage(folder, room)
     walls = Walls(
-        engine=engine, image=image.ensure(engine, base(), lambda line: None), kind=SandboxKind.DOCKER, over_socket=True
+        engine=engine,
+        image=evaluator_image.ensure(engine, base(), lambda line: None),
+        kind=SandboxKind.DOCKER,
+        over_socket=True,
     )
     made = Jail(walls, Cell(folder=room, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
     yield made

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.host.choose import Chosen, choose
 from evaluator.host.digests.image_files import default_base
+from evaluator.host.envs.gym_task import open_world
 from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.replay import Standing, parse_trace, verify
-from evaluator.host.worlds import open_world
+from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign

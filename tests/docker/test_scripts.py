@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from evaluator.host.choose import Chosen, choose
 from evaluator.host.digests.image_files import default_base
+from evaluator.host.envs.gym_task import open_world
 from evaluator.host.replay import Standing, verify
-from evaluator.host.worlds import open_world
+from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.choose import Chosen
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.season_secret import VARIABLE, Secret
 from evaluator.model.records.result import Class, SandboxKind
 from leaderboard.store import Store

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host import agent_image, image
-from evaluator.host.container import Engine
+from evaluator.host.docker import agent_image, evaluator_image
+from evaluator.host.docker.engine import Engine
 from evaluator.model.config.submission import ADAPTERS, OF_ADAPTERS, parse_reference
 from tests.docker.extras import torch_index
 from tests.docker.hub import need, running
@@ -47,7 +47,7 @@ def images(engine: Engine) -> Iterator[None]:
     """The images with extras are there: how long a build takes is no matter of templates."""
     with torch_index():
         for name in OF_ADAPTERS.values():
-            image.ensure_with(engine, base(), lambda line: None, (name,))
+            evaluator_image.ensure_with(engine, base(), lambda line: None, (name,))
         yield
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.cgroup import Group
-from evaluator.host.container import Engine, peak_from_cgroup, read_usage
+from evaluator.host.docker.engine import Engine, peak_from_cgroup, read_usage
+from evaluator.host.sandboxes.process_sandbox import Group
 from evaluator.host.usage import Usage
 from tests.hostile.arena import base
 

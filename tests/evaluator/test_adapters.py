@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from evaluator import wire
-from evaluator.host.games import Board, Game, open_game
+from evaluator.host.envs.pettingzoo_game import Board, Game, open_game
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import End
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena

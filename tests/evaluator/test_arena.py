@@ -8,7 +8,7 @@ import pytest
 from pettingzoo.classic import tictactoe_v3
 
 from evaluator.host.arena import document, states
-from evaluator.host.games import Game, open_game
+from evaluator.host.envs.pettingzoo_game import Game, open_game
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled

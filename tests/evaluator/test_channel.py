@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from evaluator import wire
-from evaluator.host.attached import STDOUT, Demultiplexer, StandardStream
-from evaluator.host.channel import SocketStream, Stream, clean, complaint, read_body, read_json
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.log import BoundedLog
+from evaluator.host.sandboxes.bounded_log import BoundedLog
+from evaluator.host.sandboxes.channel import SocketStream, Stream, clean, complaint, read_body, read_json
+from evaluator.host.sandboxes.docker_sandbox import STDOUT, Demultiplexer, StandardStream
 from evaluator.model.records.verdict import Verdict
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.container import EngineError
 from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
+from evaluator.host.docker.engine import EngineError
+from evaluator.host.envs.pettingzoo_game import openings
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.games import openings
-from evaluator.host.sandbox import Cell, Opener, Sandbox
+from evaluator.host.sandboxes.sandbox import Cell, Opener, Sandbox
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Limits, Task

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
+from evaluator.host.envs.pettingzoo_game import open_game, replay
 from evaluator.host.errors import FaultError
-from evaluator.host.games import open_game, replay
 from evaluator.model.config.challenge import Lanes, Limits, Task
 from evaluator.model.records.duel_record import End
 from evaluator.model.records.verdict import Verdict

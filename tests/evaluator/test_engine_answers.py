@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.answers import complaints
-from evaluator.host.seccomp import profile
+from evaluator.host.docker.engine_errors import complaints
+from evaluator.host.docker.seccomp import profile
 
 SECCOMP = {"SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"]}
 # No agent has any business with these: other processes, namespaces, file systems, the kernel itself.

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.digests.runtime_digest import contents, runtime_digest, versions, with_extras
-from evaluator.host.image import tag
+from evaluator.host.docker.evaluator_image import tag
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_ADAPTERS, Kind, Submission
 from evaluator.model.records.result import Result

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pettingzoo.classic import connect_four_v3, rps_v2, tictactoe_v3
 
-from evaluator.host.games import Board, open_game, openings, replay
+from evaluator.host.envs.gym_task import WorldError
+from evaluator.host.envs.pettingzoo_game import Board, open_game, openings, replay
 from evaluator.host.seeds.derive import environment_seed
-from evaluator.host.worlds import WorldError
 from evaluator.model.config.challenge import Task
 
 TINY = "tests.evaluator.tiny_games"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pettingzoo.test import api_test, seed_test
 
-from evaluator.host.games import open_game
+from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import End

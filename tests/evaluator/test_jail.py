@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.jail import Jail, Walls
-from evaluator.host.sandbox import Cell, SandboxKind
+from evaluator.host.sandboxes.docker_sandbox import Jail, Walls
+from evaluator.host.sandboxes.sandbox import Cell, SandboxKind
+from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import Usage
-from evaluator.host.watch import Watchdog
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
 
@@ -101,7 +101,7 @@ def test_the_watchdogs_own_kill_keeps_its_reason(opened: Any) -> None:
 
 
 def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluator.host.watch.PERIOD", 0.001)
+    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.PERIOD", 0.001)
     readings = iter([Usage(cpu_seconds=1.0, peak_memory_bytes=7), Usage(), Usage(), Usage()])
     stopped: list[None] = []
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.host.docker.layers import examine
 from evaluator.host.errors import FaultError
-from evaluator.host.layers import examine
 from evaluator.model.records.verdict import Verdict
 
 MIB = 1 << 20

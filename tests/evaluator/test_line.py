@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from evaluator import wire
-from evaluator.host.channel import ComplaintError, SocketStream
 from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.line import Line
+from evaluator.host.sandboxes.channel import ComplaintError, SocketStream
 from evaluator.model.records.verdict import Verdict
 
 Pair = tuple[Line, socket.socket]

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from evaluator.host.own import Episode, own_metrics
+from evaluator.host.envs.custom_metrics import Episode, own_metrics
+from evaluator.host.envs.gym_task import WorldError, open_world
 from evaluator.host.replay import Standing, verify
-from evaluator.host.worlds import WorldError, open_world
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import sealed

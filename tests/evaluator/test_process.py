@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.cgroup import Group
-from evaluator.host.choose import choose
+from evaluator.host.sandboxes.process_sandbox import Group
+from evaluator.host.sandboxes.select import choose
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from evaluator.host import replay
-from evaluator.host.games import open_game
+from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Finding, Standing, parse_result, verify
-from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import WantedDuel, sealed_duel

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.docker.image_registry import Registry
+from evaluator.host.docker.manifest import read_config, read_manifest
 from evaluator.host.errors import FaultError
-from evaluator.host.manifest import read_config, read_manifest
-from evaluator.host.registry import Registry
 from evaluator.model.config.submission import Reference, Tagged
 from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.container import Engine, EngineError
+from evaluator.host.docker.engine import Engine, EngineError
 from tests.docker.engine_answers import ANSWERS, REGISTRY
 
 ENGINES: list[dict[str, Any]] = json.loads(ANSWERS.read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.host.games import Game, open_game, openings, replay
+from evaluator.host.envs.pettingzoo_game import Game, open_game, openings, replay
 from evaluator.host.rematch import parse_duel, verify_duel
 from evaluator.host.replay import Finding, Standing
 from evaluator.model.config.challenge import Clock, Task

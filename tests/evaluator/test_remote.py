@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator import wire
-from evaluator.host.channel import SocketStream
+from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import FaultError
 from evaluator.host.ledger import HELD_STEPS
 from evaluator.host.remote import Desk, Offer
+from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.host.serve import Outcome, Service, serve
-from evaluator.host.spaces import describe
-from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict

@@ -10,7 +10,7 @@ from evaluator.host.digests import image_files
 from evaluator.host.digests import runtime_digest as runtime
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest, with_extras
-from evaluator.host.image import tag
+from evaluator.host.docker.evaluator_image import tag
 from evaluator.model.config.submission import EXTRAS
 
 BASE = "sha256:" + "0" * 64

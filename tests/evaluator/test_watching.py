@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from evaluator.host.watching import Bounds, Recorded, moments, watch, with_rendering
-from evaluator.host.worlds import WorldError, open_world
+from evaluator.host.envs.gym_task import WorldError, open_world
+from evaluator.host.envs.render import Bounds, Recorded, moments, watch, with_rendering
 from evaluator.model.config.challenge import Task
 
 SEED = "0" * 31 + "7"

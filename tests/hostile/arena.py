@@ -10,13 +10,13 @@ from typing import Any
 
 import yaml
 
-from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import LABEL, Engine
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.digests.runtime_digest import runtime_digest
+from evaluator.host.docker.engine import LABEL, Engine
+from evaluator.host.envs.gym_task import World, open_world
 from evaluator.host.evaluate import Evaluation, Order, evaluate
 from evaluator.host.loading.submission_folder import Folder, read_folder
-from evaluator.host.worlds import World, open_world
+from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.model.config.challenge import Lanes, Limits, SubmissionLimits, Task
 from evaluator.model.records.result import Class
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.choose import Chosen, choose
-from evaluator.host.container import Engine
+from evaluator.host.docker.engine import Engine
 from evaluator.host.evaluate import Evaluation
 from evaluator.host.replay import Standing, verify
+from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import (

@@ -16,10 +16,10 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
+from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.spaces import describe
 from evaluator.host.remote import Desk, Offer
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.spaces import describe
-from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv

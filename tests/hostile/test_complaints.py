@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from evaluator import wire
-from evaluator.host.attached import STDOUT, StandardStream
-from evaluator.host.channel import SocketStream, Stream, complaint, listen, read_body
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.log import BoundedLog
+from evaluator.host.sandboxes.bounded_log import BoundedLog
+from evaluator.host.sandboxes.channel import SocketStream, Stream, complaint, listen, read_body
+from evaluator.host.sandboxes.docker_sandbox import STDOUT, StandardStream
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 

@@ -17,8 +17,8 @@ import pytest
 from pydantic import BaseModel
 
 from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
+from evaluator.host.envs.pettingzoo_game import open_game, replay
 from evaluator.host.evaluate import evaluate
-from evaluator.host.games import open_game, replay
 from evaluator.host.loading.submission_folder import Folder, assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.replay import Standing, parse_trace

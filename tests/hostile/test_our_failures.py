@@ -10,11 +10,11 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from evaluator import wire
+from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.evaluate import Evaluation
 from evaluator.host.remote import Desk, Offer
 from evaluator.host.replay import Standing, replay_episode, verify
-from evaluator.host.spaces import ActionDecoder, describe
-from evaluator.host.worlds import open_world
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.container import Engine
+from evaluator.host.docker.engine import Engine
 from evaluator.host.loading.yaml_loader import parse_moderation
 from evaluator.model.records.result import Result
 from tests.github.world import BOT, NAME, OWNER

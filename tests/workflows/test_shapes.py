@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.image import WHEELS
+from evaluator.host.docker.evaluator_image import WHEELS
 from scripts.bot.claims import shard_folders
 from scripts.bot.official import STEP_SECONDS
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.container import Engine
+from evaluator.host.docker.engine import Engine
 from tests.workflows.board import BALANCES, CRASHES, LEANS, agent, gone, lay_out
 from tests.workflows.engine import Expressions
 from tests.workflows.forge import Forge

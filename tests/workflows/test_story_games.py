@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluator.host.container import Engine
+from evaluator.host.docker.engine import Engine
 from tests.workflows.board import GAMES, lay_out, player
 from tests.workflows.engine import Expressions
 from tests.workflows.forge import Forge

@@ -21,7 +21,7 @@ from evaluator.model.config.submission import (
 from evaluator.model.identifiers import SEGMENT
 
 if TYPE_CHECKING:
-    from evaluator.host.sandbox import OwnImage
+    from evaluator.host.sandboxes.sandbox import OwnImage
 
 # Git LFS's specification: a pointer's first line, today's and the one before it, and what it is always smaller than.
 _POINTERS = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
@@ -51,7 +51,7 @@ class Folder:
         if self.submission.kind is not Kind.IMAGE:
             return None
         # Most boards are ranked without a sandbox.
-        from evaluator.host.sandbox import OwnImage
+        from evaluator.host.sandboxes.sandbox import OwnImage
 
         return OwnImage(reference=parse_reference(self.submission.entry), image_mib=self.image_mib)
 

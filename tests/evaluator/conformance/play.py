@@ -8,9 +8,9 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from evaluator.host.choose import Chosen, choose
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.digests.image_files import default_base
+from evaluator.host.sandboxes.select import Chosen, choose
 from tests.evaluator.conformance.cases import CASES, measured
 
 MODULE = "tests.evaluator.conformance.play"

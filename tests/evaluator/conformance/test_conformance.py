@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from evaluator.host import order, spaces
-from evaluator.host.choose import Chosen
+from evaluator.host import order
+from evaluator.host.envs import spaces
+from evaluator.host.sandboxes.select import Chosen
 from tests.evaluator.conformance import record
 from tests.evaluator.conformance.cases import CASES, measured
 from tests.evaluator.conformance.play import MODULE, STREAMS

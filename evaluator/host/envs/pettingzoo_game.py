@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from evaluator.host.record import Checksum
+from evaluator.host.envs.gym_task import WorldError, foreign
+from evaluator.host.envs.recorder import Checksum
+from evaluator.host.envs.spaces import ObservationEncoder
 from evaluator.host.seeds.derive import environment_seed
-from evaluator.host.spaces import ObservationEncoder
-from evaluator.host.worlds import WorldError, foreign
 from evaluator.model.config.challenge import Task
 
 MASK = "action_mask"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.host.worlds import OwnFunction, World, WorldError, foreign, own_functions
+from evaluator.host.envs.gym_task import OwnFunction, World, WorldError, foreign, own_functions
 from evaluator.model.config.metric import GROUPS
 
 Played = tuple[int, Sequence[npt.NDArray[Any]]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.host.worlds import World, WorldError, foreign
+from evaluator.host.envs.gym_task import World, WorldError, foreign
 
 # What is taken, the first that an environment has. `ansi` is text.
 MODES = ("rgb_array", "ansi")

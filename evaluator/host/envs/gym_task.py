@@ -11,9 +11,9 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
+from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder
 from evaluator.host.errors import WorldError as WorldError
 from evaluator.host.seeds.derive import environment_seed
-from evaluator.host.spaces import ActionDecoder, ObservationEncoder
 from evaluator.model.config.challenge import Task
 
 # A host's own metric: episodes (see `evaluator.host.own`) to a number.

@@ -12,11 +12,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evaluator.host.container import Engine, EngineError
+from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.image_registry import Registry
+from evaluator.host.docker.layers import ENTRIES, examine
+from evaluator.host.docker.manifest import Config, Manifest, check_size, read_config, read_manifest
 from evaluator.host.errors import FaultError
-from evaluator.host.layers import ENTRIES, examine
-from evaluator.host.manifest import Config, Manifest, check_size, read_config, read_manifest
-from evaluator.host.registry import Registry
 from evaluator.model.config.submission import Reference
 from evaluator.model.records.verdict import Verdict
 

@@ -5,11 +5,13 @@ import functools
 import io
 import json
 import math
+import os
 import secrets
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +22,61 @@ import requests.exceptions
 from docker.types import LogConfig, Ulimit
 from docker.utils import kwargs_from_env
 
-from evaluator.host.answers import EngineError as EngineError
-from evaluator.host.answers import Stored, build_failure, complaints, digest_of, pushed_digest
-from evaluator.host.owner import Owner as Owner
-from evaluator.host.owner import is_orphan
-from evaluator.host.owner import this_process as this_process
-from evaluator.host.seccomp import profile
+from evaluator.host.docker.engine_errors import EngineError as EngineError
+from evaluator.host.docker.engine_errors import Stored, build_failure, complaints, digest_of, pushed_digest
+from evaluator.host.docker.seccomp import profile
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """Which process a container belongs to; a number alone may be another process tomorrow."""
+
+    pid: int
+    start: str
+    boot: str
+    namespace: str
+
+
+def this_process() -> Owner:
+    """The owner that this process is."""
+    return Owner(pid=os.getpid(), start=_start_time(os.getpid()), boot=_read("/proc/sys/kernel/random/boot_id"),
+                 namespace=_namespace())  # fmt: skip
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _start_time(pid: int) -> str:
+    """Field 22 of /proc/PID/stat, counted after the process name; empty when there is none, or only its zombie."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+
+
+def is_orphan(label: str, *, running: bool) -> bool:
+    """Whether the owner that a container's label names is gone."""
+    try:
+        owner = Owner(**json.loads(label))
+    except (ValueError, TypeError):
+        return False
+    if owner.boot != _read("/proc/sys/kernel/random/boot_id"):
+        return not running
+    if owner.namespace != _namespace():
+        return False
+    return _start_time(owner.pid) != owner.start
+
 
 LABEL = "org.pullrank.owner"
 CGROUP = Path("/sys/fs/cgroup")

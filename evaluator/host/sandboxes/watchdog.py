@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from evaluator.host.answers import EngineError
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 

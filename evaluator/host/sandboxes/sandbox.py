@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from evaluator.host.channel import Stream
 from evaluator.host.errors import FaultError
+from evaluator.host.sandboxes.channel import Stream
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import Reference

@@ -6,8 +6,8 @@ import os
 import tarfile
 from collections.abc import Callable, Sequence
 
-from evaluator.host.container import Engine, EngineError
 from evaluator.host.digests.image_files import build_context
+from evaluator.host.docker.engine import Engine, EngineError
 
 NAME = "pullrank-evaluator"
 # The environment variable that names one more package index for building: the usual one has no CPU build of torch.

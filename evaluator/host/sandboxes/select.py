@@ -1,12 +1,40 @@
 """Which sandbox: the one asked for, or the best there is, with one line why."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluator.host.answers import EngineError
-from evaluator.host.process import ProcessSandbox
-from evaluator.host.sandbox import Opener
+from evaluator.host.docker import evaluator_image
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
+from evaluator.host.sandboxes.docker_sandbox import RUNTIMES, Jail, Walls
+from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
+from evaluator.host.sandboxes.sandbox import Opener
 from evaluator.model.records.result import SandboxKind
+
+
+def open_container(
+    kind: SandboxKind, base: str, tell: Callable[[str], None], over_socket: bool | None
+) -> tuple[Opener, str]:
+    """What opens sandboxes of that kind, its image built if need be, and the identity of the base image.
+
+    Raises:
+        EngineError: there is no such engine or runtime, or the image cannot be had.
+    """
+    engine = Engine()
+    runtime = RUNTIMES[kind]
+    if runtime and runtime not in engine.runtimes():
+        raise EngineError(f"the engine has no runtime {runtime}; install gVisor and name it in daemon.json")
+    engine.reap()
+    walls = Walls(
+        engine=engine,
+        image=evaluator_image.ensure(engine, base, tell),
+        with_extras=functools.cache(functools.partial(evaluator_image.ensure_with, engine, base, tell)),
+        kind=kind,
+        over_socket=engine.is_local if over_socket is None else over_socket,
+    )
+    return functools.partial(Jail, walls), evaluator_image.base_identity(engine, base)
+
 
 PROCESS_NOTICE = "The process sandbox limits time and memory but is no security boundary: use it for your own code only."
 
@@ -47,7 +75,6 @@ def _process(notice: str) -> Chosen:
 
 def _container(kind: SandboxKind, base: str, tell: Callable[[str], None], over_socket: bool | None) -> Chosen:
     # Docker's client is imported only where it is asked: the process sandbox starts without it.
-    from evaluator.host.choose_container import open_container
 
     opener, identity = open_container(kind, base, tell, over_socket)
     return Chosen(kind=kind, opener=opener, base=identity, notice=None)

@@ -10,15 +10,15 @@ from typing import Any
 import gymnasium
 
 from bench import agents
-from evaluator.host.cohort import Ticket
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.envs.gym_task import World, open_world
 from evaluator.host.envs.recorder import Played
-from evaluator.host.referee import Match, play
-from evaluator.host.replay import replay_episode
 from evaluator.host.sandboxes.sandbox import Cell
 from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
+from evaluator.host.solo.episode_batch import Ticket
+from evaluator.host.solo.referee import Match, play
+from evaluator.host.solo.verify_result import replay_episode
 from evaluator.model.config.challenge import Lanes, Limits, Task
 
 EPISODES = 100

@@ -16,13 +16,13 @@ from pettingzoo.classic import connect_four_v3
 
 from bench import agents
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
+from evaluator.host.duels.duel_referee import Contest, DuelTally, Seat, play_duel
+from evaluator.host.duels.matches import MatchTicket
 from evaluator.host.envs.pettingzoo_game import Game, open_game, openings, replay
 from evaluator.host.sandboxes.channel import Stream
 from evaluator.host.sandboxes.sandbox import Cell, Sandbox
 from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
-from evaluator.host.table import MatchTicket
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import End
 

@@ -13,11 +13,11 @@ import gymnasium
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.envs.gym_task import open_world
-from evaluator.host.remote import Offer
 from evaluator.host.sandboxes.sandbox import Cell
 from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.serve import Service, serve
+from evaluator.host.training_scripts.remote_envs import Offer
+from evaluator.host.training_scripts.server import Service, serve
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ScriptRules
 

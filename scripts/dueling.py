@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.verify_duel import parse_duel
 from evaluator.host.envs.gym_task import WorldError
 from evaluator.host.envs.pettingzoo_game import Game, open_game
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.host.rematch import parse_duel
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.result import Class

@@ -18,9 +18,9 @@ from pydantic import Field, StringConstraints
 from evaluator import signals
 from evaluator.host.envs.gym_task import World, WorldError, open_world
 from evaluator.host.envs.render import Bounds, Recorded, watch, with_rendering
-from evaluator.host.replay import checked_actions, first_line, parse_trace
 from evaluator.host.seeds.encryption import open_result, open_trace
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.verify_result import checked_actions, first_line, parse_trace
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Task

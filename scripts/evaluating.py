@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.envs.gym_task import WorldError, open_world
-from evaluator.host.evaluate import Order, evaluate
-from evaluator.host.replay import parse_result
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo.evaluate_agent import Order, evaluate
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Class, Result, result_path
 from evaluator.model.records.verdict import Verdict

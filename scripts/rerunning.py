@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from evaluator.host.rematch import parse_duel
-from evaluator.host.replay import Finding, Standing, parse_result, parse_trace
+from evaluator.host.duels.verify_duel import parse_duel
 from evaluator.host.seeds.encryption import open_result, open_trace
+from evaluator.host.solo.verify_result import Finding, Standing, parse_result, parse_trace
 from evaluator.model.records.duel_record import Duel, End, Player
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

@@ -16,12 +16,12 @@ from typing import Any
 
 from evaluator import signals
 from evaluator.host.digests.runtime_digest import versions
+from evaluator.host.duels.verify_duel import parse_duel, verify_duel
 from evaluator.host.envs.gym_task import World, WorldError, open_world
 from evaluator.host.envs.pettingzoo_game import Game, open_game
 from evaluator.host.labels import Place, label_faults, limit_fault
-from evaluator.host.rematch import parse_duel, verify_duel
-from evaluator.host.replay import Finding, Standing, first_line, parse_result, verify
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.verify_result import Finding, Standing, first_line, parse_result, verify
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.protocol import PROTOCOL

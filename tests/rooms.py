@@ -4,17 +4,17 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evaluator.host.cohort import Ticket
-from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
 from evaluator.host.deterministic import pinned_environment
+from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
 from evaluator.host.envs.gym_task import open_world
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.evaluate import Evaluation, Order, evaluate
 from evaluator.host.loading.submission_folder import Folder, assemble
-from evaluator.host.referee import Match, Tally, play
 from evaluator.host.sandboxes.sandbox import Cell
 from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.host.seeds.derive import agent_seeds, episode_seeds
+from evaluator.host.solo.episode_batch import Ticket
+from evaluator.host.solo.evaluate_agent import Evaluation, Order, evaluate
+from evaluator.host.solo.referee import Match, Tally, play
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.submission import Blob
 from evaluator.model.records.duel_record import Duel

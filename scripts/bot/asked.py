@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from evaluator.host.rematch import parse_duel
-from evaluator.host.replay import parse_result
+from evaluator.host.duels.verify_duel import parse_duel
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.records import duel_record as duels
 from evaluator.model.records import result as results
 from evaluator.model.records.duel_record import Duel, sealed_duel

@@ -2,10 +2,10 @@
 
 from functools import cache
 
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import WorldError
 from evaluator.host.envs.pettingzoo_game import Game, open_game
-from evaluator.host.rematch import verify_duel
-from evaluator.host.replay import Standing
+from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from evaluator.host.contest import Contender, DuelOrder, hold
+from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold
 from evaluator.host.envs.gym_task import WorldError
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.model.config.challenge import Task

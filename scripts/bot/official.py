@@ -9,10 +9,9 @@ from typing import Any
 
 from pydantic import Field
 
-from evaluator.host.attempts import ATTEMPTS
-from evaluator.host.contest import WALL_FACTOR, WALL_SPARE, Contender
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
-from evaluator.host.evaluate import Order
+from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, Contender
+from evaluator.host.solo.evaluate_agent import ATTEMPTS, Order
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge, Limits
 from evaluator.model.identifiers import Digest

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evaluator.host.evaluate import Order
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
+from evaluator.host.solo.evaluate_agent import Order
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.identifiers import AGENT, LOGIN

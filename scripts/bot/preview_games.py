@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from evaluator.host.contest import Contender, order_sides
+from evaluator.host.duels.evaluate_duel import Contender, order_sides
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.preview import DUELS
 from evaluator.model.records.result import Class

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.replay import Standing, first_line
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.verify_result import Standing, first_line
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.store import Store

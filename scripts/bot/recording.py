@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.rematch import parse_duel
-from evaluator.host.replay import parse_result
+from evaluator.host.duels.verify_duel import parse_duel
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

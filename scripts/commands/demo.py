@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.host.replay import Finding, Standing
+from evaluator.host.solo.verify_result import Finding, Standing
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.board import Board, Found, open_board

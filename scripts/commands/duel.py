@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.arena import document
+from evaluator.host.duels.rl_arena_format import document
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Side
 from scripts.board import Board, Found, open_board

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.host.docker.engine import Engine
-from evaluator.host.probe import Check, as_document, probe
+from evaluator.host.probe.run_probe import Check, as_document, probe
 from evaluator.model.records.result import SandboxKind
 from scripts.board import open_board
 from scripts.console import OK, OUR_FAULT, print_json, say

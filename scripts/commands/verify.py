@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.replay import Finding, Standing
+from evaluator.host.solo.verify_result import Finding, Standing
 from scripts.board import Board, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.evaluating import open_bench

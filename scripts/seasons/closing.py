@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.replay import Finding, Standing
+from evaluator.host.solo.verify_result import Finding, Standing
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.field import is_official
 from leaderboard.season_page import Freeze, season_page

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from evaluator.host.replay import parse_result
 from evaluator.host.seeds.encryption import open_result, open_trace
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result

@@ -1,8 +1,8 @@
 """Scores of sealed results: rounded before the reveal, checked after it."""
 
-from evaluator.host.replay import parse_result
 from evaluator.host.seeds.encryption import open_result, seal
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.replay import parse_result
+from evaluator.host.solo.verify_result import parse_result
 from scripts.bot import commits, official, publish
 from scripts.bot.branches import RESULTS, newest_results, parse_record, read_results
 from scripts.bot.claims import item_path

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.replay import parse_result
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
+from evaluator.host.duels.verify_duel import parse_duel, verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.host.rematch import parse_duel, verify_duel
-from evaluator.host.replay import Standing
+from evaluator.host.solo.verify_result import Standing
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.replay import parse_result
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.replay import parse_result
+from evaluator.host.solo.verify_result import parse_result
 from leaderboard.store import RESULT, TRACE, Store
 from scripts.bot import publish, recording
 from scripts.bot.branches import RESULTS

@@ -16,9 +16,9 @@ import pytest
 
 from evaluator.host import labels
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.replay import Standing, parse_result
 from evaluator.host.seeds.encryption import open_result
 from evaluator.host.seeds.season_secret import VARIABLE, Secret
+from evaluator.host.solo.verify_result import Standing, parse_result
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind, sealed

@@ -6,10 +6,10 @@ import time
 import pytest
 
 from evaluator.host.docker.engine import LABEL, Engine, this_process
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.rematch import verify_duel
-from evaluator.host.replay import Standing
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Clock, Limits, Task
 from evaluator.model.records.duel_record import Duel, End
 from evaluator.model.records.result import SandboxKind

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.host import evaluate as evaluating
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import Engine
-from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.loading.submission_folder import Folder, read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo import evaluate_agent as evaluating
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3

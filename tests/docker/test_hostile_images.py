@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.contest import hold
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import UIDS, Engine
-from evaluator.host.evaluate import evaluate
+from evaluator.host.duels.evaluate_duel import hold
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.evaluate_agent import evaluate
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.submission import parse_reference
 from evaluator.model.records.duel_record import Duel, End

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.contest import hold
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine
+from evaluator.host.duels.evaluate_duel import hold
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import Folder, assemble
-from evaluator.host.rematch import verify_duel
-from evaluator.host.replay import Standing
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.submission import Blob, parse_reference
 from evaluator.model.records.duel_record import Duel, End

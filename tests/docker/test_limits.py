@@ -12,12 +12,12 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import UIDS, Engine, locked_down
 from evaluator.host.docker.seccomp import profile
-from evaluator.host.evaluate import Evaluation
 from evaluator.host.loading.submission_folder import read_folder, stage
-from evaluator.host.probe import probe
+from evaluator.host.probe.run_probe import probe
 from evaluator.host.sandboxes.docker_sandbox import Jail, Walls
 from evaluator.host.sandboxes.sandbox import Cell
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.challenge import Limits, SubmissionLimits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict

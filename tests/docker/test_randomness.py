@@ -7,9 +7,9 @@ import pytest
 
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import open_world
-from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.host.replay import Standing, parse_trace, verify
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
+from evaluator.host.solo.verify_result import Standing, parse_trace, verify
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign

@@ -19,8 +19,8 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import engine as container_module
 from evaluator.host.docker.engine import LABEL, Engine, Owner, this_process
-from evaluator.host.evaluate import evaluate
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo.evaluate_agent import evaluate
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, play, write_agent
 

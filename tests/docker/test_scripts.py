@@ -6,8 +6,8 @@ import pytest
 
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import open_world
-from evaluator.host.replay import Standing, verify
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.verify_result import Standing, verify
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script

@@ -3,8 +3,8 @@
 import textwrap
 from datetime import UTC, datetime
 
-from evaluator.host.evaluate import Evaluation, evaluate
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
 from evaluator.model.config.challenge import Task
 from tests.rooms import folder, order, process
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pettingzoo.classic import tictactoe_v3
 
-from evaluator.host.arena import document, states
+from evaluator.host.duels.rl_arena_format import document, states
 from evaluator.host.envs.pettingzoo_game import Game, open_game
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, sealed_duel

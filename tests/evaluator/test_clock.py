@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from evaluator.host.clock import SideClock
+from evaluator.host.duels.rounds import SideClock
 from evaluator.model.config.challenge import Clock
 
 

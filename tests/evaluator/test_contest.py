@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
 from evaluator.host.docker.engine import EngineError
+from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
 from evaluator.host.envs.pettingzoo_game import openings
 from evaluator.host.errors import FaultError, HangupError
 from evaluator.host.sandboxes.sandbox import Cell, Opener, Sandbox

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
+from evaluator.host.duels.duel_referee import Contest, DuelTally, Seat, play_duel
 from evaluator.host.envs.pettingzoo_game import open_game, replay
 from evaluator.host.errors import FaultError
 from evaluator.model.config.challenge import Lanes, Limits, Task

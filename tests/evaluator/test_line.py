@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from evaluator import wire
+from evaluator.host.duels.connection import Line
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.line import Line
 from evaluator.host.sandboxes.channel import ComplaintError, SocketStream
 from evaluator.model.records.verdict import Verdict
 

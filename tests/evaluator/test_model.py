@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
-from evaluator.host.replay import parse_result
 from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json, identifiers
 from evaluator.model.config.challenge import Challenge, Limits, Task
 from evaluator.model.config.submission import Blob, Submission, submission_digest

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.host.envs.custom_metrics import Episode, own_metrics
 from evaluator.host.envs.gym_task import WorldError, open_world
-from evaluator.host.replay import Standing, verify
+from evaluator.host.solo.verify_result import Standing, verify
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import sealed

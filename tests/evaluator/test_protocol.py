@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from evaluator.host import replay
+from evaluator.host.duels.verify_duel import parse_duel, verify_duel
 from evaluator.host.envs.gym_task import open_world
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.rematch import parse_duel, verify_duel
-from evaluator.host.replay import Finding, Standing, parse_result, verify
+from evaluator.host.solo import verify_result
+from evaluator.host.solo.verify_result import Finding, Standing, parse_result, verify
 from evaluator.model.config.challenge import Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import WantedDuel, sealed_duel
@@ -81,7 +81,7 @@ def test_an_old_record_has_todays_key_in_protocol_1(judged: Any, document: dict[
 def test_a_record_is_verified_by_its_own_number_when_the_number_was_raised(
     judged: Any, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "PROTOCOL", PROTOCOL + 1)
+    monkeypatch.setattr(verify_result, "PROTOCOL", PROTOCOL + 1)
 
     assert judged(key=document["key"]).standing is Standing.VERIFIED
     assert judged(schema=2, protocol=PROTOCOL + 1).standing is Standing.VERIFIED

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from evaluator.host.digests.image_files import ROOT
-from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.host.replay import parse_trace
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
+from evaluator.host.solo.verify_result import parse_trace
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.trace import Leaf
 from evaluator.model.records.verdict import Verdict

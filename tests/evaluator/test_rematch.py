@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluator.host.duels.verify_duel import parse_duel, verify_duel
 from evaluator.host.envs.pettingzoo_game import Game, open_game, openings, replay
-from evaluator.host.rematch import parse_duel, verify_duel
-from evaluator.host.replay import Finding, Standing
+from evaluator.host.solo.verify_result import Finding, Standing
 from evaluator.model.config.challenge import Clock, Task
 from evaluator.model.records.duel_record import Duel, End, WantedDuel, sealed_duel
 from evaluator.model.records.trace import Leaf

@@ -19,10 +19,10 @@ from evaluator import wire
 from evaluator.host.envs.gym_task import open_world
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import FaultError
-from evaluator.host.ledger import HELD_STEPS
-from evaluator.host.remote import Desk, Offer
 from evaluator.host.sandboxes.channel import SocketStream
-from evaluator.host.serve import Outcome, Service, serve
+from evaluator.host.training_scripts.episode_recorder import HELD_STEPS
+from evaluator.host.training_scripts.remote_envs import Desk, Offer
+from evaluator.host.training_scripts.server import Outcome, Service, serve
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from evaluator.host.envs.gym_task import World, open_world
-from evaluator.host.evaluate import Evaluation
-from evaluator.host.replay import Finding, Standing, parse_result, parse_trace, verify
+from evaluator.host.solo.evaluate_agent import Evaluation
+from evaluator.host.solo.verify_result import Finding, Standing, parse_result, parse_trace, verify
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, Wanted, sealed
 from evaluator.model.records.trace import Leaf, Trace

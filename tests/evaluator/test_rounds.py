@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from evaluator import wire
+from evaluator.host.duels.connection import Line
+from evaluator.host.duels.matches import LiveMatch, Table
+from evaluator.host.duels.rounds import Rounds
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.line import Line
-from evaluator.host.rounds import Rounds
 from evaluator.host.sandboxes.channel import SocketStream
-from evaluator.host.table import LiveMatch, Table
 from evaluator.model.config.challenge import Clock, Limits, Task
 from evaluator.model.records.duel_record import End
 from evaluator.model.records.verdict import Verdict

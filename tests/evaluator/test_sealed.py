@@ -11,9 +11,9 @@ import pytest
 
 from evaluator.host.envs.gym_task import open_world
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.order import Order
 from evaluator.host.seeds.encryption import open_result, open_trace, seal
 from evaluator.host.seeds.season_secret import Secret, SecretError, new_secret, read_secret
+from evaluator.host.solo.evaluate_agent import Order
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits, Task
 from evaluator.model.records.result import Class, Result, sealed
 from evaluator.model.sealed_fields import HIDDEN

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from evaluator.host.envs.gym_task import WorldError, open_world
-from evaluator.host.evaluate import evaluate
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
-from evaluator.host.replay import Standing, parse_trace, verify
-from evaluator.host.scripted import ClaimFault, claimed
 from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.solo.evaluate_agent import evaluate
+from evaluator.host.solo.verify_result import Standing, parse_trace, verify
+from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.result import Result, sealed

@@ -1,6 +1,6 @@
 """What is told of a player that broke a rule while it was validated."""
 
-from evaluator.host.rematch import violations
+from evaluator.host.duels.verify_duel import violations
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.test_rematch import CHEATS, CRASHES_LATE, RPS, TICTACTOE, TIRES, rematched
 from tests.rooms import RANDOM_PLAYER, duelled

@@ -14,9 +14,9 @@ from evaluator.host.digests.image_files import default_base
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine import LABEL, Engine
 from evaluator.host.envs.gym_task import World, open_world
-from evaluator.host.evaluate import Evaluation, Order, evaluate
 from evaluator.host.loading.submission_folder import Folder, read_folder
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.evaluate_agent import Evaluation, Order, evaluate
 from evaluator.model.config.challenge import Lanes, Limits, SubmissionLimits, Task
 from evaluator.model.records.result import Class
 

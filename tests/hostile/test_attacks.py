@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.docker.engine import Engine
-from evaluator.host.evaluate import Evaluation
-from evaluator.host.replay import Standing, verify
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.evaluate_agent import Evaluation
+from evaluator.host.solo.verify_result import Standing, verify
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import (

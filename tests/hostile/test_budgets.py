@@ -18,8 +18,8 @@ from gymnasium.vector import AutoresetMode
 
 from evaluator.host.envs.gym_task import open_world
 from evaluator.host.envs.spaces import describe
-from evaluator.host.remote import Desk, Offer
 from evaluator.host.seeds.derive import episode_seeds
+from evaluator.host.training_scripts.remote_envs import Desk, Offer
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
 from evaluator.host.envs.pettingzoo_game import open_game, replay
-from evaluator.host.evaluate import evaluate
 from evaluator.host.loading.submission_folder import Folder, assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.host.replay import Standing, parse_trace
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
+from evaluator.host.solo.evaluate_agent import evaluate
+from evaluator.host.solo.verify_result import Standing, parse_trace
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
 from evaluator.model.records.result import Class, Result, Wanted, sealed

@@ -12,9 +12,9 @@ from gymnasium.vector import AutoresetMode
 from evaluator import wire
 from evaluator.host.envs.gym_task import open_world
 from evaluator.host.envs.spaces import ActionDecoder, describe
-from evaluator.host.evaluate import Evaluation
-from evaluator.host.remote import Desk, Offer
-from evaluator.host.replay import Standing, replay_episode, verify
+from evaluator.host.solo.evaluate_agent import Evaluation
+from evaluator.host.solo.verify_result import Standing, replay_episode, verify
+from evaluator.host.training_scripts.remote_envs import Desk, Offer
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from evaluator.host.contest import Contender, DuelOrder, hold, order_sides
 from evaluator.host.docker.engine import Engine
+from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.verify_duel import verify_duel, violations
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import Folder, read_folder
-from evaluator.host.rematch import verify_duel, violations
-from evaluator.host.replay import Standing
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Clock, Lanes, Limits, SubmissionLimits, Task
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, End

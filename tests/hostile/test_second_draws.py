@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.contest import hold
 from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.duels.evaluate_duel import hold
 from evaluator.host.envs.gym_task import open_world
-from evaluator.host.evaluate import Evaluation, Order, evaluate
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.replay import Standing, verify
 from evaluator.host.sandboxes.sandbox import Cell, Sandbox
 from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.solo.evaluate_agent import Evaluation, Order, evaluate
+from evaluator.host.solo.verify_result import Standing, verify
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.replay import Standing
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import Cell
+from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Lanes, Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from scripts.board import open_board

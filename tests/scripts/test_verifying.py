@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.replay import Standing
+from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import sealed_duel
 from leaderboard.store import Store

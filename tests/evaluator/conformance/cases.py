@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from evaluator.host.contest import hold
+from evaluator.host.duels.evaluate_duel import hold
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import open_world
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.evaluate import Evaluation, evaluate
-from evaluator.host.rematch import verify_duel
-from evaluator.host.replay import Standing, parse_trace, verify
 from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
+from evaluator.host.solo.verify_result import Standing, parse_trace, verify
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel
 from tests.evaluator.conformance import agents

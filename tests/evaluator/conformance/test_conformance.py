@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from evaluator.host import order
 from evaluator.host.envs import spaces
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo import evaluate_agent
 from tests.evaluator.conformance import record
 from tests.evaluator.conformance.cases import CASES, measured
 from tests.evaluator.conformance.play import MODULE, STREAMS
@@ -112,8 +112,8 @@ def test_a_referee_that_pays_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_other_seeds_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds = order.episode_seeds
-    monkeypatch.setattr(order, "episode_seeds", lambda *fields: seeds("another", *fields[1:]))
+    seeds = evaluate_agent.episode_seeds
+    monkeypatch.setattr(evaluate_agent, "episode_seeds", lambda *fields: seeds("another", *fields[1:]))
 
     assert "(actions, met, " in faults_of(TAXI)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.host.errors import FaultError
-from evaluator.host.ledger import Told
 from evaluator.host.sandboxes.channel import clean
 from evaluator.host.sandboxes.sandbox import ExitError, Sandbox
-from evaluator.host.serve import Outcome, Service, serve
+from evaluator.host.training_scripts.episode_recorder import Told
+from evaluator.host.training_scripts.server import Outcome, Service, serve
 from evaluator.host.usage import Usage
 from evaluator.model.config.training_script import Counted, ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict

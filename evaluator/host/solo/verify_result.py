@@ -14,10 +14,10 @@ from evaluator.host.envs.custom_metrics import met, own_faults, parted
 from evaluator.host.envs.gym_task import World
 from evaluator.host.envs.recorder import Checksum
 from evaluator.host.envs.spaces import IllegalActionError, ObservationEncoder
-from evaluator.host.places import NEVER
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import open_result, open_trace
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.training_scripts.remote_envs import NEVER
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord

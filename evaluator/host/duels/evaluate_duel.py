@@ -15,18 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.host.attempts import ATTEMPTS, Shown, first_attempt, is_tried_again
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.runtime_digest import versions, with_extras
-from evaluator.host.duel import Contest, DuelTally, Seat, play_duel
+from evaluator.host.duels.duel_referee import Contest, DuelTally, Seat, play_duel
+from evaluator.host.duels.matches import MatchTicket, PlayedMatch
 from evaluator.host.envs.pettingzoo_game import Game, openings
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.evaluate import clean_log, shielded
 from evaluator.host.loading.submission_folder import Folder, stage
 from evaluator.host.sandboxes.channel import clean
 from evaluator.host.sandboxes.sandbox import Cell, Opener, Sandbox, exit_fault
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
-from evaluator.host.table import MatchTicket, PlayedMatch
+from evaluator.host.solo.evaluate_agent import ATTEMPTS, Shown, clean_log, first_attempt, is_tried_again, shielded
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import needed_by

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.envs.gym_task import open_world
-from evaluator.host.evaluate import Order, evaluate
 from evaluator.host.loading.submission_folder import Folder, assemble
 from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.solo.evaluate_agent import Order, evaluate
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.submission import MANIFEST_NAME, Blob
 from evaluator.model.records.result import Class, Result

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import Game, Replayed, openings, replay
-from evaluator.host.replay import Finding, Standing, first_line, stale
 from evaluator.host.seeds.derive import opening_seeds
+from evaluator.host.solo.verify_result import Finding, Standing, first_line, stale
 from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel, End, Match, WantedDuel
 from evaluator.model.records.trace import Leaf

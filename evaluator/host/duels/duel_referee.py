@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator import wire
+from evaluator.host.duels.connection import Line
+from evaluator.host.duels.matches import MatchTicket, PlayedMatch, Table
+from evaluator.host.duels.rounds import BOTH, Rounds, Trouble
 from evaluator.host.envs.pettingzoo_game import Game
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.line import Line
-from evaluator.host.rounds import BOTH, Rounds, Trouble
 from evaluator.host.sandboxes.channel import ComplaintError, Stream, read_json
 from evaluator.host.sandboxes.sandbox import Sandbox
-from evaluator.host.table import MatchTicket, PlayedMatch, Table
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from evaluator import wire
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.ledger import Told
-from evaluator.host.remote import Desk, Offer
 from evaluator.host.sandboxes.channel import Stream, clean, complaint, parse_object, read_json
 from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
+from evaluator.host.training_scripts.episode_recorder import Told
+from evaluator.host.training_scripts.remote_envs import Desk, Offer
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.training_script import NOTICES

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator import wire
-from evaluator.host.cohort import Cohort, Ticket
 from evaluator.host.envs.gym_task import World
 from evaluator.host.envs.recorder import Played
 from evaluator.host.envs.spaces import IllegalActionError, describe
 from evaluator.host.errors import FaultError
 from evaluator.host.sandboxes.channel import ComplaintError, Stream, read_body, read_json
 from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
+from evaluator.host.solo.episode_batch import Cohort, Ticket
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict

@@ -128,10 +128,10 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
     allowed = {
         "evaluator/host/solo/evaluate_agent.py": 1,  # ours is never the agent's
         "evaluator/host/envs/gym_task.py": 1,  # an environment's own constructor
-        "evaluator/sandbox/agent.py": 2,  # the agent's import and constructor
-        "evaluator/sandbox/script.py": 1,  # whatever a script raises is its exit code
+        "evaluator/sandbox/load_agent.py": 2,  # the agent's import and constructor
+        "evaluator/sandbox/run_script.py": 1,  # whatever a script raises is its exit code
         "evaluator/sandbox/main.py": 2,  # the agent's act and act_batch
-        "evaluator/sandbox/spaces.py": 1,  # the agent's __repr__
+        "evaluator/sandbox/values.py": 1,  # the agent's __repr__
         "leaderboard/beside.py": 1,  # raised again in the process that asks for the value
         "scripts/bot/due.py": 1,  # what cannot be told is due
         "scripts/bot/reconcile.py": 1,  # one pull request's failure is not the others'

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.sandbox import agent as agents
-from evaluator.sandbox.moves import Moves
+from evaluator.sandbox import load_agent as agents
+from evaluator.sandbox.game_moves import Moves
 from evaluator.sandbox.seeding import seed_globals
-from evaluator.sandbox.spaces import BadActionError, Reader, Writer
+from evaluator.sandbox.values import BadActionError, Reader, Writer
 
 
 class Stream:
@@ -159,9 +159,9 @@ def serve(stream: Stream, folder: Path, entry: str, adapter: str | None) -> None
     hello = json.loads(bytes(body))
     seed_globals(hello["seed"], str(folder))
     if hello["mode"] == "serve":
-        from evaluator.sandbox import script  # imports gymnasium, which agents need not wait for
+        from evaluator.sandbox import run_script  # imports gymnasium, which agents need not wait for
 
-        return script.serve(stream, folder, entry, hello)
+        return run_script.serve(stream, folder, entry, hello)
     factory = agents.Factory(agents.load(folder, entry, adapter), folder, hello)
     player = Player(folder, factory, hello)
     ready = {"protocol": wire.VERSION, "shared": factory.shared, "ends": factory.ends}

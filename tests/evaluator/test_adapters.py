@@ -16,7 +16,7 @@ from evaluator.host.envs.pettingzoo_game import Board, Game, open_game
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import End
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena
-from evaluator.sandbox.agent import AgentError, Factory
+from evaluator.sandbox.load_agent import AgentError, Factory
 from tests.duels import RANDOM, duelled
 from tests.rooms import process
 

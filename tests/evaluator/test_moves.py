@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from evaluator import wire
-from evaluator.sandbox import agent
-from evaluator.sandbox.moves import LINES, Moves
+from evaluator.sandbox import load_agent
+from evaluator.sandbox.game_moves import LINES, Moves
 
 BAD = wire.MALFORMED
 
@@ -64,6 +64,6 @@ def test_an_adapter_makes_the_agent_of_a_file(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "player.py").write_text("class Player:\n    name = 'old'\n")
 
-    assert agent.load(tmp_path, "player.py", "other-system").name == "old"  # type: ignore[attr-defined]
-    with pytest.raises(agent.AgentError, match="defines no class Agent"):
-        agent.load(tmp_path, "player.py")
+    assert load_agent.load(tmp_path, "player.py", "other-system").name == "old"  # type: ignore[attr-defined]
+    with pytest.raises(load_agent.AgentError, match="defines no class Agent"):
+        load_agent.load(tmp_path, "player.py")

@@ -26,8 +26,8 @@ from evaluator.host.training_scripts.server import Outcome, Service, serve
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict
-from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv, named, step_head
-from evaluator.sandbox.remote_vector import RemoteVectorEnv
+from evaluator.sandbox.remote_env import BudgetOver, Link, RemoteEnv, named, step_head
+from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 
 POLE = Task.model_validate({"id": "CartPole-v1", "reusable": True, "script": {"worst": 0}})
 LAKE = Task.model_validate({"id": "FrozenLake-v1", "reusable": True, "script": {"worst": 0}})

@@ -22,8 +22,8 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.training_scripts.remote_envs import Desk, Offer
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
-from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv
-from evaluator.sandbox.remote_vector import RemoteVectorEnv
+from evaluator.sandbox.remote_env import BudgetOver, Link, RemoteEnv
+from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from tests.evaluator.test_remote import Wire
 
 LIMIT, STARTS = 20, 20

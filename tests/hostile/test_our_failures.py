@@ -18,8 +18,8 @@ from evaluator.host.training_scripts.remote_envs import Desk, Offer
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict
-from evaluator.sandbox.remote import Link, RemoteEnv
-from evaluator.sandbox.remote_vector import RemoteVectorEnv
+from evaluator.sandbox.remote_env import Link, RemoteEnv
+from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from tests.evaluator.scripts import script
 from tests.evaluator.test_remote import Wire
 from tests.rooms import evaluated

@@ -21,7 +21,7 @@ from evaluator import wire
 from evaluator.sandbox.adapters import evaluation_pb2
 from evaluator.sandbox.adapters.foreign import missing
 from evaluator.sandbox.adapters.output import Output
-from evaluator.sandbox.agent import AgentError
+from evaluator.sandbox.load_agent import AgentError
 
 ADDRESS = "localhost:8085"
 # A loop over episodes ends when the evaluation does, which is the referee's to say.

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from evaluator import wire
-from evaluator.sandbox.agent import AgentError
+from evaluator.sandbox.load_agent import AgentError
 
 
 def own_class(module: ModuleType, methods: Sequence[str], adapter: str) -> tuple[type, str]:

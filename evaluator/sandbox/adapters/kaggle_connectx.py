@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.sandbox.agent import AgentError
+from evaluator.sandbox.load_agent import AgentError
 
 # The usual clock, for a referee that does not say which it keeps.
 USUAL = {"move_seconds": 2, "bank_seconds": 20}

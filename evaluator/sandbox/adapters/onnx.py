@@ -12,7 +12,7 @@ import numpy as np
 
 from evaluator import wire
 from evaluator.sandbox.adapters.foreign import missing
-from evaluator.sandbox.agent import AgentError
+from evaluator.sandbox.load_agent import AgentError
 
 TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8}
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.sandbox.agent import AgentError
+from evaluator.sandbox.load_agent import AgentError
 
 CELLS = PIECES = 16
 # The piece that the arena hands over before the first move.

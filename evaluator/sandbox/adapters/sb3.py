@@ -11,7 +11,7 @@ from typing import Any
 
 from evaluator import wire
 from evaluator.sandbox.adapters.foreign import missing
-from evaluator.sandbox.agent import AgentError
+from evaluator.sandbox.load_agent import AgentError
 
 # Optimisers and buffers are of no use here, and a schedule is often a function of another Python's byte code.
 IGNORED = {

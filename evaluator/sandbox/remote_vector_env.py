@@ -9,8 +9,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from evaluator.sandbox.remote import BudgetOver, Link, ignore, spec_of, step_head
-from evaluator.sandbox.spaces import gymnasium_space
+from evaluator.sandbox.remote_env import BudgetOver, Link, ignore, spec_of, step_head
+from evaluator.sandbox.values import gymnasium_space
 
 Step = tuple[Any, Any, Any, Any, dict[str, Any]]
 

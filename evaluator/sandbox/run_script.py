@@ -17,9 +17,9 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
 from evaluator import wire
-from evaluator.sandbox import agent as agents
-from evaluator.sandbox.remote import BudgetOver, Link, RemoteEnv
-from evaluator.sandbox.remote_vector import RemoteVectorEnv
+from evaluator.sandbox import load_agent as agents
+from evaluator.sandbox.remote_env import BudgetOver, Link, RemoteEnv
+from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 
 # What `make` and `make_vec` may be told beside the id. None of it changes the task: the others would.
 _MAKE = ("render_mode", "max_episode_steps", "disable_env_checker")

@@ -20,7 +20,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from evaluator import wire
-from evaluator.sandbox.spaces import Reader, Writer, gymnasium_space
+from evaluator.sandbox.values import Reader, Writer, gymnasium_space
 
 _TAIL = struct.Struct("<dQQ")
 _MANY = "this environment belongs to the process that made it; for many at once use gymnasium.make_vec(id, num_envs=…)"
@@ -198,7 +198,7 @@ def spec_of(hello: dict[str, Any]) -> EnvSpec:
     name = hello["env_id"].rpartition(":")[2]
     known = gymnasium.registry.get(name)
     spec = copy.copy(known) if known else EnvSpec(id=name)
-    spec.entry_point = "evaluator.sandbox.remote:RemoteEnv"
+    spec.entry_point = "evaluator.sandbox.remote_env:RemoteEnv"
     spec.max_episode_steps, spec.kwargs = hello["max_episode_steps"], dict(hello["kwargs"])
     return spec
 

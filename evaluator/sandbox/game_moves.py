@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.sandbox.spaces import describe
+from evaluator.sandbox.values import describe
 
 # Lines of complaint; the log is bounded, and going beyond it would be the player's fault.
 LINES = 20

@@ -19,11 +19,11 @@ from evaluator.model.config.submission import MANIFEST_NAME, Blob
 from evaluator.model.records.result import Class, Result
 from evaluator.model.records.verdict import Verdict
 
-PROBES = Path(__file__).parent / "probes"
+AGENTS = Path(__file__).parent / "agents"
 TASK = Task(id="CartPole-v1", episodes=1, max_episode_steps=20)
 # What a sandbox gives beside the pins: its own variables, and what the shell, Python and the engine add.
 GIVEN = ("PATH", "HOME", "TMPDIR", "HOSTNAME", "PYTHONDONTWRITEBYTECODE", "PWD", "SHLVL", "_", "LC_CTYPE", "OLDPWD")
-# How each attempt of `look.py` is told to people, when it is refused as it must be or, for the last, granted.
+# How each attempt of `escape_attempts.py` is told to people, when it is refused as it must be or, for the last, granted.
 WORDS = {
     "write elsewhere": "nothing outside its temporary directory can be written",
     "run from tmp": "nothing in its temporary directory can be run",
@@ -58,7 +58,7 @@ class Excess:
     """An agent that goes beyond one limit, and how that must end."""
 
     agent: str
-    """Its file in `probes/`."""
+    """Its file in `agents/`."""
     name: str
     """The promise."""
     verdict: Verdict
@@ -70,15 +70,15 @@ class Excess:
 
 
 EXCESSES = (
-    Excess(agent="hoard", name="more memory than the limit ends it", verdict=Verdict.OUT_OF_MEMORY, says="",
+    Excess(agent="memory_hog", name="more memory than the limit ends it", verdict=Verdict.OUT_OF_MEMORY, says="",
            limits={"memory_mib": 128, "answer_seconds": 60}),
-    Excess(agent="burn", name="more processor time than the limit ends it", verdict=Verdict.TIMEOUT, says="processor",
+    Excess(agent="cpu_burn", name="more processor time than the limit ends it", verdict=Verdict.TIMEOUT, says="processor",
            limits={"cpu_seconds": 1, "answer_seconds": 60}),
-    Excess(agent="dawdle", name="a late answer ends it", verdict=Verdict.TIMEOUT, says="no answer within",
+    Excess(agent="slow_answer", name="a late answer ends it", verdict=Verdict.TIMEOUT, says="no answer within",
            limits={"answer_seconds": 0.5}),
-    Excess(agent="oversleep", name="an agent that never is ready is ended", verdict=Verdict.TIMEOUT, says="ready",
+    Excess(agent="slow_start", name="an agent that never is ready is ended", verdict=Verdict.TIMEOUT, says="ready",
            limits={"start_seconds": 4}),
-    Excess(agent="babble", name="more output than the limit ends it", verdict=Verdict.OUTPUT_LIMIT, says="",
+    Excess(agent="log_flood", name="more output than the limit ends it", verdict=Verdict.OUTPUT_LIMIT, says="",
            limits={"answer_seconds": 60}),
 )  # fmt: skip
 
@@ -109,14 +109,14 @@ def _folder(agent: str, orders: dict[str, object]) -> Folder:
     manifest = f"name: Probe\nalgorithm: probe\nentry: {agent}.py\n"
     files = {
         MANIFEST_NAME: manifest.encode(),
-        f"{agent}.py": (PROBES / f"{agent}.py").read_bytes(),
+        f"{agent}.py": (AGENTS / f"{agent}.py").read_bytes(),
         "orders.json": json.dumps(orders).encode(),
     }
     return assemble(tuple(Blob(path=p, executable=False, content=c) for p, c in sorted(files.items())), SubmissionLimits())
 
 
 def _looked(chosen: Chosen, limits: Limits) -> Iterator[Check]:
-    """What `look.py` found, with a listening port and a readable file here for it to find."""
+    """What `escape_attempts.py` found, with a listening port and a readable file here for it to find."""
     with (
         tempfile.NamedTemporaryFile("w", prefix="pullrank-canary-") as canary,
         socket.create_server(("127.0.0.1", 0)) as door,
@@ -130,7 +130,7 @@ def _looked(chosen: Chosen, limits: Limits) -> Iterator[Check]:
             "environment": [*pinned_environment(), *GIVEN],
             "tmpfs_mib": limits.tmpfs_mib,
         }
-        result = _played(chosen, limits, "look", orders)
+        result = _played(chosen, limits, "escape_attempts", orders)
     found = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
     for name, words in WORDS.items():
         fault = found.get(name, "the probe did not get so far")
@@ -146,7 +146,7 @@ def _findings(result: Result) -> list[str]:
 def _bred(chosen: Chosen, limits: Limits) -> Check:
     """A kernel may refuse the fork, or the sandbox may end: both are limits."""
     few = limits.model_copy(update={"pids": min(limits.pids, 50)})
-    result = _played(chosen, few, "breed")
+    result = _played(chosen, few, "fork_bomb")
     refused = "refused after" in result.log_tail
     ended = result.verdict not in (Verdict.OK, Verdict.INTERNAL_ERROR)
     detail = result.log_tail.strip() or f"{result.verdict} {result.message}"

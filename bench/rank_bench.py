@@ -10,8 +10,8 @@ from evaluator.model.config.challenge import Anchor, Challenge, Limits, Task
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
-from leaderboard.board import standings
-from leaderboard.standings import Entry
+from leaderboard.build import standings
+from leaderboard.core.standings import Entry
 
 SIZES = (100, 1_000, 10_000)
 TASKS = 8

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.entry import Entry
-from leaderboard.field import Name
+from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import faults, is_asked, taken
 from leaderboard.gate import Gate, phase_refusal
 from leaderboard.plan import DuelItem, Item, Where, plan
 from leaderboard.quota import Accounts, Held, hold
-from leaderboard.teams import faults, is_asked, taken
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from evaluator.model.records.result import Class
 from leaderboard import links
 from leaderboard.api import text
 from leaderboard.context import PageContext
+from leaderboard.core.standings import Standings
 from leaderboard.profiles import Profile
-from leaderboard.standings import Standings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from leaderboard.core.standings import Estimate
 from leaderboard.figures import Scale
 from leaderboard.resampling import Array, by_length, sample
-from leaderboard.standings import Estimate
 
 BINS, HEIGHT = 24, 20
 _LEAST_WIDTH = 2.0

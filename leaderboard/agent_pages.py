@@ -18,15 +18,15 @@ from leaderboard.agent_sources import sources
 from leaderboard.api import text
 from leaderboard.cards import HOME, card_files
 from leaderboard.context import PageContext
-from leaderboard.departed import Departed
-from leaderboard.field import Name
+from leaderboard.core.eligibility import Name
+from leaderboard.core.former_entries import Departed
+from leaderboard.core.parallel import WHOLE, Share, batches
+from leaderboard.core.standings import Estimate, Standings
+from leaderboard.core.versions import homes_of
 from leaderboard.figures import Scale
 from leaderboard.pages import Press, Templates, environment
 from leaderboard.profiles import Profile, profiles
-from leaderboard.share import WHOLE, Share, batches
 from leaderboard.shell import Stamped
-from leaderboard.standings import Estimate, Standings
-from leaderboard.versions import homes_of
 
 # Any page at their depth: what leads away from one of them leads away from all.
 _LIKE = "agents/_/_.md"

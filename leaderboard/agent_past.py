@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.versions import Homes
 from leaderboard.estimate import values
-from leaderboard.field import Name, is_official
 from leaderboard.metrics import known, ranking
 from leaderboard.profiles import Profile
-from leaderboard.versions import Homes
 
 # The newest so many; the others are in the agent's document.
 SHOWN = 40

@@ -11,11 +11,11 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard import agent_figures
 from leaderboard.agent_figures import Spread
+from leaderboard.core.standings import Row
 from leaderboard.figures import Scale
 from leaderboard.format import NONE, day, number, numbers, ranks, span
 from leaderboard.metrics import digits
 from leaderboard.profiles import Showing
-from leaderboard.standings import Row
 from leaderboard.words import line
 
 Drawn = Mapping[int, tuple[Spread, str]]

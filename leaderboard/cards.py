@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard import format
-from leaderboard.entry import Entry
-from leaderboard.game_standings import GameBoard
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameBoard
+from leaderboard.core.standings import Standings, TaskBoard
 from leaderboard.links import agent_page, task_page
 from leaderboard.metrics import better, digits, ranking
-from leaderboard.standings import Standings, TaskBoard
 
 HOME = "cards/home.png"
 # Whose link is worth a picture of its own: drawing one takes longer than writing an agent's page.

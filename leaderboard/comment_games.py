@@ -6,10 +6,10 @@ from markupsafe import Markup
 
 from leaderboard.comment_states import AgentPreview, GamePreview, Meeting
 from leaderboard.comment_words import is_plain, title_of
+from leaderboard.core.game_standings import Rating
+from leaderboard.core.standings import Estimate
 from leaderboard.format import counted, number, ranks, span
-from leaderboard.game_standings import Rating
 from leaderboard.markdown import cell
-from leaderboard.standings import Estimate
 from leaderboard.textbars import LEADER, SCORE, Bar, picture, shares
 
 # Those that a template may print as they are: their Markdown is ours.

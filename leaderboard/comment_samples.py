@@ -20,7 +20,7 @@ from leaderboard.comment_states import (
     TaskPreview,
     Withdrawn,
 )
-from leaderboard.standings import Estimate
+from leaderboard.core.standings import Estimate
 
 _REPOSITORY = "https://github.com/example/board"
 _RUN = f"{_REPOSITORY}/actions/runs/77"

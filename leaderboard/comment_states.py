@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.game_standings import Count, Rating
-from leaderboard.standings import Estimate
+from leaderboard.core.game_standings import Count, Rating
+from leaderboard.core.standings import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)

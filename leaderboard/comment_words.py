@@ -11,10 +11,10 @@ from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
 from leaderboard.comment_states import AgentPreview, GamePreview, OverallPreview, TaskPreview
+from leaderboard.core.standings import Estimate
 from leaderboard.format import number, ranks, seconds, size, span
 from leaderboard.markdown import cell, code, visible
 from leaderboard.metrics import better, digits, metrics_of, ranking, worth
-from leaderboard.standings import Estimate
 from leaderboard.textbars import LEADER, SCORE, Bar, picture
 
 _PLACE = re.compile(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.departed import Departed
+from leaderboard.core.former_entries import Departed
 from leaderboard.episodes import Episodes
 from leaderboard.replays import AllFrames
 

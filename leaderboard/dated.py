@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from leaderboard.anonymity import hidden, is_anonymous
 from leaderboard.home import season_end
 from leaderboard.phases import shown
+from leaderboard.visibility import hidden, is_anonymous
 
 
 def dated(challenge: Challenge, now: datetime) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from functools import cached_property
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, End, Match, Player
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.entry import Entry
-from leaderboard.field import is_official
-from leaderboard.game_standings import Count
-from leaderboard.owners import sides
-from leaderboard.versions import NOWHERE, Homes, homes
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import Count
+from leaderboard.core.owners import sides
+from leaderboard.core.versions import NOWHERE, Homes, homes
 
 Version = tuple[str, str, str]
 """Login without capitals, folder, and digest."""

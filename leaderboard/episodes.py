@@ -8,8 +8,8 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard import format
+from leaderboard.core.standings import Row, Standings, TaskBoard
 from leaderboard.metrics import worth_of_return
-from leaderboard.standings import Row, Standings, TaskBoard
 
 # So many entries of each task are shown.
 BEST = 10

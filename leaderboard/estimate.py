@@ -9,10 +9,10 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import GROUPS, Metric
 from evaluator.model.records.result import Result
+from leaderboard.core.standings import Estimate
 from leaderboard.metrics import MISSING, episode_values, is_any_sealed, ranking, single, single_error, worth, yardstick
 from leaderboard.quantiles import student
 from leaderboard.resampling import Array, Bounds, Indices, Scored, Scoring, by_length, resampled_scores, sample, trimmed
-from leaderboard.standings import Estimate
 
 CONFIDENCE = 0.95
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)

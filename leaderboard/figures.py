@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
+from leaderboard.core.standings import Estimate
 from leaderboard.format import number, span
 from leaderboard.markdown import escape
-from leaderboard.standings import Estimate
 
 _LEAST_WIDTH = 2.0
 _STRIP_LOW, _STRIP_HIGH = -1.0, 2.0

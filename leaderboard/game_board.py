@@ -8,13 +8,13 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
+from leaderboard.core.eligibility import Field, Name, field_of, is_official
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import Count, Crossing, Cycle, GameBoard, GameExcluded, GameFailure, GameRow, Rating
+from leaderboard.core.owners import Attempts, Sides, sides
 from leaderboard.cycles import find_cycle
 from leaderboard.duels import Judged, Meeting, Version, counting, judged, newest, version_of
-from leaderboard.entry import Entry
-from leaderboard.field import Field, Name, field_of, is_official
 from leaderboard.game_history import history
-from leaderboard.game_standings import Count, Crossing, Cycle, GameBoard, GameExcluded, GameFailure, GameRow, Rating
-from leaderboard.owners import Attempts, Sides, sides
 from leaderboard.rank import Rank, name_order
 from leaderboard.rated import Rated, anchors, rated
 from leaderboard.ratings import Ratings, order

@@ -5,12 +5,12 @@ from datetime import date
 
 from markupsafe import Markup
 
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameBoard, Rating
+from leaderboard.core.standings import Estimate
 from leaderboard.figures import Scale, scale_of
 from leaderboard.format import number
-from leaderboard.game_standings import GameBoard, Rating
 from leaderboard.markdown import escape
-from leaderboard.standings import Estimate
 
 # More lines than that have no colours to tell them apart.
 LINES = 8

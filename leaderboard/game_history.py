@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from leaderboard.core.eligibility import Name
+from leaderboard.core.game_standings import Moment
 from leaderboard.duels import Meeting, Pair, Version, validation_fault
-from leaderboard.field import Name
-from leaderboard.game_standings import Moment
 from leaderboard.rated import Rated, rated
 
 # So many moments at most. Beyond that, and with many players, a season is thinned evenly: to rate n players once more

@@ -8,9 +8,9 @@ from markupsafe import Markup
 from evaluator.model.records.duel_record import Duel
 from leaderboard import format, game_figures, links
 from leaderboard.boards import moves_of, position_text
-from leaderboard.game_standings import Count, Crossing, GameBoard, GameRow, Name
+from leaderboard.core.game_standings import Count, Crossing, GameBoard, GameRow, Name
+from leaderboard.core.standings import Entry
 from leaderboard.replays import AllFrames, replay, side_names
-from leaderboard.standings import Entry
 
 # A wider table is read by nobody; each player's own page has all its duels.
 CROSSTABLE = 24

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from evaluator.model.config.phase import Phase
-from leaderboard.entry import Entry
-from leaderboard.field import Name
+from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import Entry
 from leaderboard.phases import stamp
 
 

@@ -16,13 +16,13 @@ from typing import NamedTuple, TypeVar
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.game_standings import GameBoard, Moment
+from leaderboard.core.standings import Entry, Row, Standings, TaskBoard, entries_of
+from leaderboard.core.versions import Homes, homes_of
 from leaderboard.estimate import values
-from leaderboard.field import Name, is_official
-from leaderboard.game_standings import GameBoard, Moment
 from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.rank import Key
-from leaderboard.standings import Entry, Row, Standings, TaskBoard, entries_of
-from leaderboard.versions import Homes, homes_of
 
 Value = TypeVar("Value")
 # More lines than that have no colours to tell them apart.

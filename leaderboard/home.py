@@ -13,11 +13,11 @@ from leaderboard import cards, episodes, history, machine
 from leaderboard.api.text import segment
 from leaderboard.boards import kind_of, moves_of
 from leaderboard.context import PageContext
+from leaderboard.core.game_standings import Crossing, GameBoard
+from leaderboard.core.standings import Row, Standings
 from leaderboard.drawing import Kind, Mark
-from leaderboard.game_standings import Crossing, GameBoard
 from leaderboard.markdown import escape
 from leaderboard.phases import stamp
-from leaderboard.standings import Row, Standings
 
 # Rows of the overall table on the home page, and on the page of its own.
 FEW, MANY = 10, 100

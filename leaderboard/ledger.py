@@ -10,13 +10,13 @@ from evaluator.model.config.moderation import Exclusion, Verified
 from evaluator.model.records.result import Class, Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.context import PageContext
-from leaderboard.departed import Departed
-from leaderboard.entry import Entry
+from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.former_entries import Departed
+from leaderboard.core.game_standings import GameExcluded
+from leaderboard.core.standings import Excluded, Standings, entries_of
 from leaderboard.estimate import values
-from leaderboard.field import Name
-from leaderboard.game_standings import GameExcluded
 from leaderboard.metrics import known, ranking
-from leaderboard.standings import Excluded, Standings, entries_of
 
 # Changes of one re-scoring that the page names; the rest is counted.
 NAMED = 12

@@ -4,7 +4,7 @@ from urllib.parse import quote, urlsplit
 
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, sides
-from leaderboard.standings import Entry, Excluded, Withdrawn
+from leaderboard.core.standings import Entry, Excluded, Withdrawn
 
 HOME = "index.md"
 TASKS = "tasks/index.md"

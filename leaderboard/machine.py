@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.standings import Standings
+from leaderboard.core.standings import Standings
 
 # A player that broke a rule against itself: it has no verdict of a result.
 REFUSED = "refused"

@@ -11,10 +11,10 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import GROUPS
 from evaluator.model.records.result import Result
-from leaderboard.beside import beside
 from leaderboard.common_scale import Scale, scale_of
+from leaderboard.core.eligibility import Name
+from leaderboard.core.parallel import beside
 from leaderboard.estimate import Estimates, deviation, ends, estimates, measured, standard_error
-from leaderboard.field import Name
 from leaderboard.metrics import Yardstick, episode_values, is_any_sealed, ranking, yardstick
 from leaderboard.resampling import RESAMPLES, Array, Indices, stream
 

@@ -8,12 +8,12 @@ import numpy.typing as npt
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import Sides
+from leaderboard.core.versions import Homes
 from leaderboard.davidson import Floats, Indices, chances
 from leaderboard.duels import Meeting, Pair, version_of
-from leaderboard.entry import Entry
-from leaderboard.owners import Sides
 from leaderboard.rated import Rated, anchors, is_named, rated
-from leaderboard.versions import Homes
 
 Bools = npt.NDArray[np.bool_]
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from leaderboard.common_scale import Scale, scale_of
+from leaderboard.core.eligibility import Name
+from leaderboard.core.standings import Entry, OverallRow, Row, TaskBoard
 from leaderboard.estimate import Estimates, intervals, scores
-from leaderboard.field import Name
 from leaderboard.measure import Column
 from leaderboard.metrics import is_any_sealed
 from leaderboard.rank import name_order, ranks_beside
 from leaderboard.resampling import Array
-from leaderboard.standings import Entry, OverallRow, Row, TaskBoard
 
 
 @dataclass(frozen=True, kw_only=True)

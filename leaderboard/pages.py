@@ -32,9 +32,9 @@ from leaderboard import (
 )
 from leaderboard.api import text
 from leaderboard.context import PageContext as PageContext
+from leaderboard.core.standings import OverallRow, Standings
 from leaderboard.history import History
 from leaderboard.metrics import is_any_sealed
-from leaderboard.standings import OverallRow, Standings
 
 Templates = Environment
 """Jinja has one owner: this module."""

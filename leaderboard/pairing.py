@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import sides
+from leaderboard.core.versions import homes
 from leaderboard.duels import counting, judged, newest
-from leaderboard.entry import Entry
-from leaderboard.owners import sides
-from leaderboard.versions import homes
 
 
 def pairings(

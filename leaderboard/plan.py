@@ -10,10 +10,10 @@ from evaluator.model.config.submission import needed_by, with_extras
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, Wanted
 from evaluator.model.records.verdict import Verdict
-from leaderboard.entry import Entry
-from leaderboard.field import Name
+from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.versions import NOWHERE, Homes, homes
 from leaderboard.pairing import pairings
-from leaderboard.versions import NOWHERE, Homes, homes
 
 # Which evaluation: task, login without capitals, agent and key.
 Mark = tuple[str, str, str, str]

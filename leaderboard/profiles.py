@@ -6,10 +6,10 @@ from typing import Any
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
+from leaderboard.core.game_standings import GameBoard, GameFailure, GameRow
+from leaderboard.core.parallel import WHOLE, Share
+from leaderboard.core.standings import Entry, Failure, OverallRow, Row, Standings, TaskBoard, entries_of
 from leaderboard.game_pages import Met, met
-from leaderboard.game_standings import GameBoard, GameFailure, GameRow
-from leaderboard.share import WHOLE, Share
-from leaderboard.standings import Entry, Failure, OverallRow, Row, Standings, TaskBoard, entries_of
 
 Name = tuple[str, str]
 """Login and agent, as written."""

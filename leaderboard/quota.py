@@ -15,10 +15,9 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.duel_record import Duel, Player
 from evaluator.model.records.result import Class, Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.entry import Entry
-from leaderboard.owners import persons
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import is_asked, persons, teams
 from leaderboard.plan import DuelItem, Item
-from leaderboard.teams import is_asked, teams
 
 Version = tuple[str, str]
 """Owner without capitals, and the digest of the version."""

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leaderboard.core.standings import Entry
 from leaderboard.estimate import Estimates
 from leaderboard.resampling import Indices
 from leaderboard.significance import Comparison, compare
-from leaderboard.standings import Entry
 
 Key = tuple[Any, ...]
 """Parts equal scores: the better one is the smaller."""

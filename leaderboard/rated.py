@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
+from leaderboard.core.eligibility import LOCAL
 from leaderboard.duels import Meeting, Pair, Version
-from leaderboard.field import LOCAL
 from leaderboard.ratings import Pairing, Ratings, rate
 
 

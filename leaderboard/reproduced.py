@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.field import is_official
+from leaderboard.core.eligibility import is_official
 
 
 def reproduced(results: Iterable[Result]) -> frozenset[str]:

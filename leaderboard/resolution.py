@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable
 from itertools import pairwise
 
-from leaderboard.standings import Estimate
+from leaderboard.core.standings import Estimate
 
 
 def resolution(estimates: Iterable[Estimate]) -> float | None:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from leaderboard.core.standings import Standings
 from leaderboard.pages import environment
-from leaderboard.standings import Standings
 
 # Rows of each table; the archived board has them all.
 SHOWN = 10

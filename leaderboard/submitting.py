@@ -6,7 +6,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_MODELS, Kind
 from evaluator.model.identifiers import INVISIBLE, LOGIN, NEW_AGENT
 from leaderboard.context import PageContext
-from leaderboard.standings import Standings
+from leaderboard.core.standings import Standings
 
 PAGE = "submit/form.json"
 

@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard import history_figures
+from leaderboard.core.standings import TaskBoard
 from leaderboard.figures import Scale
 from leaderboard.format import day, number
 from leaderboard.history import Best, History, Track
 from leaderboard.metrics import digits, is_any_sealed
 from leaderboard.resolution import resolution
-from leaderboard.standings import TaskBoard
 
 # So many rows stand in the page itself; the rest is in the documents, which the page's script fetches when it is asked to.
 FIRST = 100

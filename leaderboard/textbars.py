@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leaderboard.core.standings import Estimate
 from leaderboard.figures import Scale
 from leaderboard.format import number
-from leaderboard.standings import Estimate
 
 WIDTH = 26
 SCORE, LEADER = "●", "◆"

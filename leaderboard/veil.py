@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from leaderboard.anonymity import called
 from leaderboard.comment_states import AgentPreview, GamePreview, TaskPreview
+from leaderboard.visibility import called
 
 
 def masked(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:

@@ -12,12 +12,12 @@ from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Class, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard import veil, whatif_games
-from leaderboard.anonymity import hidden
-from leaderboard.board import standings
+from leaderboard.build import standings
 from leaderboard.comment_states import AgentPreview, Official, OverallPreview, Previewed, TaskPreview
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
 from leaderboard.estimate import intervals, measured
-from leaderboard.field import LOCAL
-from leaderboard.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
+from leaderboard.visibility import hidden
 from leaderboard.whatif_games import MERGED
 
 Name = tuple[str, str]

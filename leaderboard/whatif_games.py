@@ -9,10 +9,10 @@ from evaluator.model.records.result import Class, SandboxKind
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import moves_of, position_text
 from leaderboard.comment_states import GamePreview, Meeting
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameBoard, GameRow
+from leaderboard.core.standings import Standings, entries_of
 from leaderboard.duels import tally, validation_fault
-from leaderboard.entry import Entry
-from leaderboard.game_standings import GameBoard, GameRow
-from leaderboard.standings import Standings, entries_of
 
 # A position that takes more characters is not drawn.
 POSITION = 1200

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import faults
 from leaderboard.gate import Gate, phase_refusal
-from leaderboard.teams import faults
 from scripts.board import LOCAL, Board, Found
 from scripts.bot.beacon import EXAMPLES, arrived
 from scripts.bot.git import Repository

@@ -16,12 +16,11 @@ from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
-from leaderboard.entry import Entry
-from leaderboard.field import LOCAL as LOCAL
-from leaderboard.field import Name
-from leaderboard.lean import Lean
-from leaderboard.store import Damaged, Store
-from leaderboard.versions import twin_fault, without_twins
+from leaderboard.core.eligibility import LOCAL as LOCAL
+from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.store import Damaged, Lean, Store
+from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError
 from scripts.seasons.record import Seasons, read_seasons
 from scripts.seasons.revealed import opened

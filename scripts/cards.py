@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from leaderboard.card_pictures import drawn
 from leaderboard.cards import cards
-from leaderboard.standings import Standings
+from leaderboard.core.standings import Standings
 
 
 def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:

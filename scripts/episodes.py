@@ -26,9 +26,9 @@ from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.result import Result
+from leaderboard.core.standings import Standings
+from leaderboard.core.store import write_atomically
 from leaderboard.episodes import FOLDER, Episode, Episodes, chosen, shown
-from leaderboard.standings import Standings
-from leaderboard.store import write_atomically
 from scripts.board import Board
 from scripts.console import say
 from scripts.progress import bar

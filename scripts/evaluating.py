@@ -12,7 +12,7 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Class, Result, result_path
 from evaluator.model.records.verdict import Verdict
-from leaderboard.store import RESULT, Store
+from leaderboard.core.store import RESULT, Store
 from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.progress import bar

@@ -16,10 +16,10 @@ from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, End
 from leaderboard.boards import kind_of
+from leaderboard.core.standings import Standings
+from leaderboard.core.store import write_atomically
 from leaderboard.game_pages import duels
 from leaderboard.replays import AllFrames, Frames
-from leaderboard.standings import Standings
-from leaderboard.store import write_atomically
 from scripts.console import say
 from scripts.progress import bar
 

@@ -11,8 +11,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, End, Player
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import moves_of, position_text
+from leaderboard.core.game_standings import Count, GameBoard
 from leaderboard.duels import refusal, tally
-from leaderboard.game_standings import Count, GameBoard
 from leaderboard.replays import side_names, why
 from scripts.board import Found
 

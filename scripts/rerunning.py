@@ -12,7 +12,7 @@ from evaluator.host.solo.verify_result import Finding, Standing, parse_result, p
 from evaluator.model.records.duel_record import Duel, End, Player
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.versions import homes
+from leaderboard.core.versions import homes
 from scripts.board import Found
 from scripts.console import say
 from scripts.dueling import Hall, title

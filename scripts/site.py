@@ -12,16 +12,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from leaderboard import agent_pages, shell, sitemap
-from leaderboard.anonymity import Shown, as_shown, hidden
 from leaderboard.api import site as documents
-from leaderboard.beside import beside
-from leaderboard.departed import departed
+from leaderboard.core.former_entries import departed
+from leaderboard.core.parallel import Share, beside
+from leaderboard.core.standings import Standings
 from leaderboard.history import History
 from leaderboard.markdown import escape
 from leaderboard.pages import PageContext, render
 from leaderboard.reproduced import reproduced
-from leaderboard.share import Share
-from leaderboard.standings import Standings
+from leaderboard.visibility import Shown, as_shown, hidden
 from scripts.board import Board
 from scripts.bot.pulls import pulls
 from scripts.cards import card_pictures

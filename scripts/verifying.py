@@ -27,7 +27,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
-from leaderboard.store import RESULT, Store, write_atomically
+from leaderboard.core.store import RESULT, Store, write_atomically
 from scripts.console import say
 from scripts.deriving import Derived, Past, past_of
 from scripts.progress import bar

@@ -12,13 +12,13 @@ from leaderboard.api import boards, numbers, sheet, text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
 from leaderboard.api.table import reason
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameFailure, GameRow
+from leaderboard.core.standings import Failure, Row
 from leaderboard.curves import curve
-from leaderboard.entry import Entry
 from leaderboard.episodes import Episode
 from leaderboard.estimate import values
-from leaderboard.game_standings import GameFailure, GameRow
 from leaderboard.metrics import known, ranking
-from leaderboard.standings import Failure, Row
 
 # Points of a learning curve: as many as its picture has.
 POINTS = 200

@@ -9,12 +9,12 @@ from leaderboard.api.agent_tasks import Board, Known, Told, by_task, of_task, re
 from leaderboard.api.documents import Document, overall_row
 from leaderboard.api.facts import Facts
 from leaderboard.api.games import flags
-from leaderboard.departed import Departed
-from leaderboard.entry import Entry
-from leaderboard.field import Name
-from leaderboard.game_standings import GameFailure, GameRow
-from leaderboard.share import batches
-from leaderboard.standings import Failure, OverallRow, Row, Standings, entries_of
+from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.former_entries import Departed
+from leaderboard.core.game_standings import GameFailure, GameRow
+from leaderboard.core.parallel import batches
+from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
 
 
 @dataclass(frozen=True, kw_only=True)

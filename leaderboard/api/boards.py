@@ -10,8 +10,8 @@ from leaderboard.api.documents import Document, excluded_document, failure_docum
 from leaderboard.api.facts import Facts
 from leaderboard.api.games import game_document, game_row, who
 from leaderboard.api.sheet import Sheet, medal
-from leaderboard.game_standings import GameBoard, GameRow
-from leaderboard.standings import Entry, TaskBoard
+from leaderboard.core.game_standings import GameBoard, GameRow
+from leaderboard.core.standings import Entry, TaskBoard
 
 # Rows of an order that is not the board's own.
 MOST = 500

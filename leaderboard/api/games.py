@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from leaderboard.entry import Entry
-from leaderboard.game_standings import Count, Crossing, GameBoard, GameExcluded, GameFailure, GameRow, Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import Count, Crossing, GameBoard, GameExcluded, GameFailure, GameRow, Name
 
 
 def game_document(board: GameBoard) -> dict[str, Any]:

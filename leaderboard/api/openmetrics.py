@@ -9,9 +9,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.facts import Facts
-from leaderboard.field import Name
+from leaderboard.core.eligibility import Name
+from leaderboard.core.standings import entries_of
 from leaderboard.machine import machine
-from leaderboard.standings import entries_of
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)

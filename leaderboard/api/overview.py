@@ -11,9 +11,9 @@ from leaderboard import phases
 from leaderboard.api import text
 from leaderboard.api.documents import Document, metric_document, overall_row
 from leaderboard.api.facts import Facts
+from leaderboard.core.standings import OverallRow
 from leaderboard.machine import REFUSED, machine
 from leaderboard.metrics import metrics_of
-from leaderboard.standings import OverallRow
 
 # Where everything lies. Every part is to be encoded as addresses are; `result` lies on the branch `results`, under the
 # first twelve digits of its key.

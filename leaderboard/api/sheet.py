@@ -11,9 +11,9 @@ from functools import lru_cache
 from evaluator.model.config.challenge import Task
 from leaderboard.api import text
 from leaderboard.api.games import who
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Row, TaskBoard
 from leaderboard.metrics import metrics_of
-from leaderboard.standings import Row, TaskBoard
 
 # A further metric's column: it may be called like another column.
 METRIC = "metric:"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, sheet, status, table, text
 from leaderboard.api.facts import facts
 from leaderboard.context import PageContext
+from leaderboard.core.parallel import WHOLE, Share
+from leaderboard.core.standings import Standings
 from leaderboard.history import History
-from leaderboard.share import WHOLE, Share
-from leaderboard.standings import Standings
 
 
 def files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leaderboard import departed
 from leaderboard.api import text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
-from leaderboard.entry import Entry
-from leaderboard.field import Name
-from leaderboard.standings import Standings
+from leaderboard.core import former_entries
+from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Standings
 
 State = list[Any]
 """A word, and what it needs: ranked and a place, failed and a verdict, refused, excluded or withdrawn and a reason."""
@@ -71,7 +71,7 @@ def _agent(entry: Entry, facts: Facts, tasks: int) -> Document:
     }
 
 
-def _gone(gone: departed.Departed, tasks: list[str]) -> Document:
+def _gone(gone: former_entries.Departed, tasks: list[str]) -> Document:
     played = {result.task for result in gone.results}
     state = ["excluded", gone.exclusion.why] if gone.exclusion else ["withdrawn", "its folder is on main no more"]
     return {

@@ -11,10 +11,10 @@ from leaderboard import format
 from leaderboard.api import text
 from leaderboard.api.documents import Document, metric_document
 from leaderboard.api.sheet import METRIC, Sheet, marks, words
-from leaderboard.entry import Entry
-from leaderboard.game_standings import GameBoard, GameRow
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameBoard, GameRow
+from leaderboard.core.standings import Excluded, Standings, TaskBoard, Withdrawn
 from leaderboard.metrics import metrics_of
-from leaderboard.standings import Excluded, Standings, TaskBoard, Withdrawn
 
 _PLACE = ("place", "rank_low", "rank_high", "with_leader")
 _FIRST = (

@@ -10,8 +10,8 @@ from evaluator.host.seeds.season_secret import Secret
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Result, sealed
-from leaderboard.field import LOCAL
-from leaderboard.store import RESULT, Store, write_atomically
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.store import RESULT, Store, write_atomically
 from scripts.bot.branches import object_name, read_unasked
 from scripts.bot.commits import CommitFacts
 from scripts.bot.wanted import Official, Work

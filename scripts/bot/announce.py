@@ -7,7 +7,7 @@ from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comment import render
 from leaderboard.comment_states import CommentState, Official, Withdrawn
-from leaderboard.standings import Entry
+from leaderboard.core.standings import Entry
 from leaderboard.whatif import official_state
 from scripts.bot import sticky
 from scripts.bot.answers import Comment

@@ -12,8 +12,8 @@ from pathlib import Path
 from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, is_place
+from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.links import traces_branch as traces_branch
-from leaderboard.store import RESULT, write_atomically
 from scripts.bot.git import GitError, Repository, checked
 from scripts.console import say
 

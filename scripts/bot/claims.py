@@ -14,8 +14,8 @@ from pathlib import Path
 from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
+from leaderboard.core.store import RESULT, TRACE
 from leaderboard.plan import DuelItem
-from leaderboard.store import RESULT, TRACE
 from scripts.bot.official import CLAIM, Assignment, Claim
 from scripts.bot.wanted import Wish, Work
 

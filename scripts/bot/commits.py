@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
-from leaderboard.field import LOCAL
+from leaderboard.core.eligibility import LOCAL
 from scripts.bot.event import SHA
 from scripts.bot.git import checked
 from scripts.bot.lines import harmless

@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.comment import render
 from leaderboard.comment_states import CommentContext
-from leaderboard.standings import Entry
+from leaderboard.core.standings import Entry
 from leaderboard.whatif import Recorded
 from scripts.board import Board
 from scripts.bot import sticky

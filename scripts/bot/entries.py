@@ -7,8 +7,8 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, SubmissionLimits
 from evaluator.model.config.submission import Blob
 from evaluator.model.identifiers import AGENT, LOGIN
-from leaderboard.entry import Entry
-from leaderboard.versions import twin_fault, without_twins
+from leaderboard.core.entry import Entry
+from leaderboard.core.versions import twin_fault, without_twins
 from scripts.board import LOCAL, Found
 from scripts.bot.beacon import EXAMPLES, ROOT, Name, folder_of
 from scripts.bot.git import REGULAR, Leaf, Repository

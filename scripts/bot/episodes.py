@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from leaderboard.store import TRACE, write_atomically
+from leaderboard.core.store import TRACE, write_atomically
 from scripts.bot.branches import Branches, Commit, object_name, open_branches, tip_of
 from scripts.bot.git import GitError, Repository
 from scripts.console import say

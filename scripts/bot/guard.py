@@ -11,7 +11,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
-from leaderboard.versions import twin_fault
+from leaderboard.core.versions import twin_fault
 from scripts.bot.git import REGULAR, Leaf, Repository
 from scripts.bot.trees import ROOT, Change, UnreadableError, changes, leaves, merge_bases
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Blob, Submission, submission_digest
-from leaderboard.field import LOCAL
+from leaderboard.core.eligibility import LOCAL
 from scripts.bot.git import REGULAR, Repository, checked
 
 ROOT, EXAMPLES = "submissions", "example_agents"

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from leaderboard.store import write_atomically
+from leaderboard.core.store import write_atomically
 from scripts.console import say
 
 FOLDER = "manifests"

@@ -14,7 +14,7 @@ from evaluator.host.seeds.season_secret import Secret
 from evaluator.host.solo.verify_result import Standing, first_line
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.store import Store
+from leaderboard.core.store import Store
 from scripts.bot import asked
 from scripts.bot.amending import Amended, amended, stage
 from scripts.bot.asked import Facts, Record

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from evaluator.model.canonical_json import parse_strict
-from leaderboard.field import Name
-from leaderboard.store import write_atomically
+from leaderboard.core.eligibility import Name
+from leaderboard.core.store import write_atomically
 from scripts.bot.git import SHA, GitError, Repository
 from scripts.bot.mapping import Pull
 

@@ -15,8 +15,8 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.store import RESULT, TRACE, Store
 from leaderboard.plan import TRIES
-from leaderboard.store import RESULT, TRACE, Store
 from scripts.bot.amending import replaced
 from scripts.bot.asked import Record
 from scripts.bot.branches import RESULTS, Branches, Commit, object_name, open_branches

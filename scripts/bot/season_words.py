@@ -5,11 +5,11 @@ from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
 from leaderboard.admission import refusals
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import is_asked
 from leaderboard.gate import Gate, phase_refusal
 from leaderboard.phases import stamp
 from leaderboard.quota import Accounts
-from leaderboard.teams import is_asked
 from leaderboard.whatif import Recorded
 from scripts.bot.beacon import Beacon, Name
 from scripts.bot.moment import Asked, arrivals, members_of

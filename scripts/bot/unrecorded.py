@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
+from leaderboard.core.store import RESULT, Store, write_atomically
 from leaderboard.markdown import code
 from leaderboard.plan import DuelItem
-from leaderboard.store import RESULT, Store, write_atomically
 from scripts.bot.answers import Issue
 from scripts.bot.branches import RESULTS, open_branches
 from scripts.bot.claims import item_path

@@ -14,12 +14,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.admission import admit
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import is_asked
 from leaderboard.gate import Gate
 from leaderboard.plan import DuelItem, Item, Where
 from leaderboard.quota import Held
 from leaderboard.shards import Capacity, Packing, expected_bytes, expected_seconds, pack
-from leaderboard.teams import is_asked
 from scripts.board import LOCAL
 from scripts.bot.beacon import Beacon, Name, order, origins
 from scripts.bot.branches import read_recorded

@@ -13,11 +13,11 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
 from leaderboard.admission import admit
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import is_asked
 from leaderboard.gate import Gate
 from leaderboard.plan import DuelItem, Item, Where, shown
 from leaderboard.quota import Accounts, Held
-from leaderboard.teams import is_asked
 from scripts.admitting import gate_of
 from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import OK, print_json, say

@@ -17,7 +17,7 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import Trace
-from leaderboard.store import write_atomically
+from leaderboard.core.store import write_atomically
 from scripts.board import open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
 

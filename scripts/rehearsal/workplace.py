@@ -15,7 +15,7 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.identifiers import AGENT, safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.store import RESULT
+from leaderboard.core.store import RESULT
 from scripts.bot.branches import RESULTS, parse_record
 from scripts.bot.git import SHA, Credentials, GitError, Repository, checked
 from scripts.bot.guard import owners_on

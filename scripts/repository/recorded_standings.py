@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from leaderboard.anonymity import Shown, as_shown, with_flags
-from leaderboard.board import standings
-from leaderboard.standings import Standings
+from leaderboard.build import standings
+from leaderboard.core.standings import Standings
+from leaderboard.visibility import Shown, as_shown, with_flags
 from scripts.board import Board
 from scripts.console import say
 

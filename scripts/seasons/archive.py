@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from leaderboard.store import write_atomically
+from leaderboard.core.store import write_atomically
 
 MANIFEST = "MANIFEST.sha256"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from evaluator.host.solo.verify_result import Finding, Standing
 from evaluator.model.identifiers import safe_path_segment
-from leaderboard.field import is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.store import write_atomically
 from leaderboard.season_page import Freeze, season_page
-from leaderboard.store import write_atomically
 from scripts import site
 from scripts.board import Board
 from scripts.bot.branches import traces_branch

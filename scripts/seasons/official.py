@@ -9,7 +9,7 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.store import RESULT, TRACE, write_atomically
+from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.bot.claims import UNREADABLE, Handed
 from scripts.seasons.opening import sealed_with
 

@@ -11,7 +11,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.identifiers import Digest, Line, LongLine
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.store import write_atomically
+from leaderboard.core.store import write_atomically
 from scripts.console import USAGE, CommandError
 
 NAME = "season.json"

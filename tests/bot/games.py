@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.model.records.duel_record import sealed_duel
-from leaderboard.store import RESULT
+from leaderboard.core.store import RESULT
 from tests.bot.repos import MANIFEST, Clone, agent_files, make_board
 
 CHALLENGE = b"""title: Test

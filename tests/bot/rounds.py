@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.model.records.result import sealed
-from leaderboard.store import RESULT
+from leaderboard.core.store import RESULT
 from scripts.board import Board
 from scripts.bot import official, publish
 from scripts.bot.commits import Ask, CommitFacts

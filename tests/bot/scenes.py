@@ -14,8 +14,8 @@ from evaluator.model.config.challenge import SubmissionLimits, Task
 from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.standings import Entry
-from leaderboard.store import Store
+from leaderboard.core.standings import Entry
+from leaderboard.core.store import Store
 from scripts.board import Board
 from scripts.bot.client import GitHub
 from scripts.bot.desk import Desk

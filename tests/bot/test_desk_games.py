@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.store import Store
+from leaderboard.core.store import Store
 from scripts.board import Board
 from scripts.bot import announce, reconcile
 from scripts.bot.client import GitHub

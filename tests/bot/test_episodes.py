@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.store import RESULT, TRACE
+from leaderboard.core.store import RESULT, TRACE
 from scripts import episodes as rendering
 from scripts.board import Board, open_board
 from scripts.bot import episodes as keeping

@@ -10,8 +10,8 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.store import Store
 from leaderboard.shards import Capacity
-from leaderboard.store import Store
 from scripts.bot import official
 from scripts.bot.moment import parse_moment
 from scripts.bot.official import STEP_SECONDS, Assignment

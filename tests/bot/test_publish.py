@@ -17,7 +17,7 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.store import RESULT, TRACE, Store
+from leaderboard.core.store import RESULT, TRACE, Store
 from scripts import verifying
 from scripts.board import Board
 from scripts.bot import manifests, publish

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.solo.verify_result import parse_result
-from leaderboard.store import RESULT, TRACE, Store
+from leaderboard.core.store import RESULT, TRACE, Store
 from scripts.bot import publish, recording
 from scripts.bot.branches import RESULTS
 from scripts.bot.wanted import Official, open_official

@@ -26,8 +26,8 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard import comment
 from leaderboard.api.documents import document
 from leaderboard.comment_states import CommentContext
+from leaderboard.core.store import Store
 from leaderboard.pages import PageContext, render
-from leaderboard.store import Store
 from leaderboard.whatif import Recorded, official_state, preview_state
 from scripts.board import Board
 from scripts.bot import official, publish

@@ -13,7 +13,7 @@ import yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.result import Result, sealed
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
 from scripts.board import Board
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_markdown import HOSTILE

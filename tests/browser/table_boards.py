@@ -8,9 +8,9 @@ from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation, Verified
 from evaluator.model.records.result import Result
-from leaderboard.board import standings
+from leaderboard.build import standings
+from leaderboard.core.standings import Entry, Standings
 from leaderboard.pages import PageContext
-from leaderboard.standings import Entry, Standings
 from tests.leaderboard import make
 from tests.leaderboard_pages import samples
 

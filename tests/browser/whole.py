@@ -15,8 +15,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import CustomField, People
 from leaderboard.context import PageContext
+from leaderboard.core.standings import Standings
 from leaderboard.episodes import Episode
-from leaderboard.standings import Standings
 from scripts.site import make
 from tests.leaderboard_pages import game_samples, samples
 

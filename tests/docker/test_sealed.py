@@ -11,7 +11,7 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.season_secret import VARIABLE, Secret
 from evaluator.model.records.result import Class, SandboxKind
-from leaderboard.store import Store
+from leaderboard.core.store import Store
 from scripts.board import Board, Found
 from scripts.bot.git import Repository
 from scripts.evaluating import open_bench

@@ -28,7 +28,7 @@ from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
 from evaluator.model.records.result import Class, Result, Wanted, sealed
 from evaluator.model.records.trace import Leaf
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.store import Store
+from leaderboard.core.store import Store
 from scripts.bot.beacon import beacon
 from scripts.verifying import verify_files
 from tests.bot.games import FIRST, MIDDLE

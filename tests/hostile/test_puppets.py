@@ -10,8 +10,8 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
-from leaderboard.board import standings
-from leaderboard.entry import Entry
+from leaderboard.build import standings
+from leaderboard.core.entry import Entry
 from leaderboard.plan import DuelItem, Where, plan
 from tests.leaderboard import make
 

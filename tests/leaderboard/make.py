@@ -11,7 +11,7 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel, End, sealed_duel
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.trace import Leaf
-from leaderboard.standings import Entry
+from leaderboard.core.standings import Entry
 
 NOON = "2026-01-01T12:00:00Z"
 

@@ -10,9 +10,9 @@ from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from leaderboard.admission import admit
+from leaderboard.core.owners import faults, taken
 from leaderboard.gate import Gate
 from leaderboard.plan import Where
-from leaderboard.teams import faults, taken
 from tests.leaderboard.make import challenge, digest, entry, result, task
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -11,11 +11,11 @@ from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
 from leaderboard import agent_pages, comment
-from leaderboard.anonymity import Shown, as_shown, called
 from leaderboard.api.games import game_document
-from leaderboard.board import standings
+from leaderboard.build import standings
 from leaderboard.comment_states import CommentContext, Ranked
 from leaderboard.pages import PageContext, render
+from leaderboard.visibility import Shown, as_shown, called
 from leaderboard.whatif import Recorded, official_state, standing
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from leaderboard.beside import EndedError, beside
+from leaderboard.core.parallel import EndedError, beside
 
 FOR_EVER = 3600
 

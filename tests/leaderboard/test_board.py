@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.model.config.moderation import Moderation
-from leaderboard.board import standings
-from leaderboard.standings import Excluded
+from leaderboard.build import standings
+from leaderboard.core.standings import Excluded
 from tests.leaderboard import make
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"

@@ -6,8 +6,8 @@ import pytest
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
+from leaderboard.core.standings import Estimate, Standings, TaskBoard
 from leaderboard.episodes import BEST, Episode, chosen, figure, shown, thumbnail
-from leaderboard.standings import Estimate, Standings, TaskBoard
 from tests.leaderboard_pages import samples
 
 EPISODE = Episode(

@@ -6,7 +6,7 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.submission import Kind
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard import curves
-from leaderboard.board import standings
+from leaderboard.build import standings
 from tests.leaderboard import make
 
 RULES = ScriptRules(steps=100, last=2, worst=-10, window=2)

@@ -3,8 +3,8 @@
 import pytest
 
 from evaluator.model.records.trace import Leaf
+from leaderboard.core.game_standings import Count
 from leaderboard.duels import SHOWN_MOVES, Meeting, counting, judged, newest, tally, validation_fault
-from leaderboard.game_standings import Count
 from tests.leaderboard import make
 
 GAME = make.game()

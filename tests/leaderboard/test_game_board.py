@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.board import standings
+from leaderboard.build import standings
+from leaderboard.core.game_standings import Count
 from leaderboard.game_board import game_board, points_places
-from leaderboard.game_standings import Count
 from leaderboard.ratings import EQUAL
 from tests.leaderboard import make
 from tests.leaderboard.test_board import excluding

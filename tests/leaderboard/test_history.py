@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation
-from leaderboard.board import standings
-from leaderboard.game_standings import Moment
+from leaderboard.build import standings
+from leaderboard.core.game_standings import Moment
 from leaderboard.history import Best, History
 from leaderboard.history_figures import progress_picture, standing_picture, ticks
 from tests.leaderboard import make

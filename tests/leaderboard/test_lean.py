@@ -6,9 +6,8 @@ import pytest
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import Result
-from leaderboard.board import standings
-from leaderboard.lean import COST, FIELDS, ORIGIN, Lean
-from leaderboard.parcel import packed, unpacked
+from leaderboard.build import standings
+from leaderboard.core.store import COST, FIELDS, ORIGIN, Lean, packed, unpacked
 from tests.leaderboard import make
 from tests.leaderboard_api.boards import CONTEXT, documents
 from tests.leaderboard_pages.everything import render

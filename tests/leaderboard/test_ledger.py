@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from evaluator.model.config.moderation import Verified
-from leaderboard.departed import Departed
+from leaderboard.core.former_entries import Departed
 from leaderboard.ledger import NAMED, ledger, reason, rescores
 from tests.leaderboard_pages import game_samples, samples
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from evaluator.model.config.metric import Direction, Metric
 from leaderboard.api.documents import document
-from leaderboard.board import standings
+from leaderboard.build import standings
 from leaderboard.estimate import values
 from leaderboard.metrics import metrics_of, ranking, worth
 from tests.leaderboard import make

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leaderboard.board import standings
+from leaderboard.build import standings
 from leaderboard.measure import CHUNK
 from tests.leaderboard import make
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.records.result import Result, sealed
-from leaderboard.board import standings
+from leaderboard.build import standings
 from leaderboard.paired import compare_paired, paired
 from tests.leaderboard import make
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from leaderboard.core.standings import Estimate
 from leaderboard.resolution import resolution
-from leaderboard.standings import Estimate
 
 NAN = float("nan")
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.share import WHOLE, Share
+from leaderboard.core.parallel import WHOLE, Share
 
 
 @given(st.integers(0, 40), st.integers(1, 7))

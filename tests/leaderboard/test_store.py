@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.store import Store, write_atomically
+from leaderboard.core.store import Store, write_atomically
 from tests.leaderboard.make import duel, entry, result
 
 WRITER = """
@@ -98,7 +98,7 @@ def test_several_processes_read_what_one_reads(store: Store, monkeypatch: pytest
         path.write_bytes(b'{"schema": NaN}')
     alone = store.read()
 
-    monkeypatch.setattr("leaderboard.store.MANY", 0)
+    monkeypatch.setattr("leaderboard.core.store.MANY", 0)
 
     assert store.read() == alone
     assert [len(part) for part in alone] == [35, 5]

@@ -6,10 +6,10 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
-from leaderboard.board import standings
-from leaderboard.owners import persons
-from leaderboard.standings import Entry
-from leaderboard.versions import homes, without_twins
+from leaderboard.build import standings
+from leaderboard.core.owners import persons
+from leaderboard.core.standings import Entry
+from leaderboard.core.versions import homes, without_twins
 from tests.leaderboard import make
 
 TASK = make.task()

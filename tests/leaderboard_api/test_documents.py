@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from leaderboard.api.documents import document
-from leaderboard.departed import Departed
-from leaderboard.game_standings import GameExcluded
+from leaderboard.core.former_entries import Departed
+from leaderboard.core.game_standings import GameExcluded
 from tests.leaderboard_api.boards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts
 from tests.leaderboard_pages import game_samples, samples
 

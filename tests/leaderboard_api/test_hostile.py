@@ -11,8 +11,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from evaluator.model.config.phase import Phase
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.anonymity import as_shown
 from leaderboard.context import PageContext
+from leaderboard.visibility import as_shown
 from tests.leaderboard.test_anonymity import BEFORE, UNTIL, A, B, board, people, secretive, whole
 from tests.leaderboard.test_anonymity import challenge as rules
 from tests.leaderboard_api.boards import CONTEXT, documents

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evaluator.model.config.metric import Metric
 from leaderboard.api import numbers, sheet, text
 from leaderboard.api.documents import rows_of
-from leaderboard.board import standings
+from leaderboard.build import standings
 from leaderboard.markdown import visible
 from tests.leaderboard import make
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.clip import LIMIT, NOTE, clipped, length
+from leaderboard.core.standings import Estimate
 from leaderboard.preview_log import CAP, Tail, neutralised, tails, written
-from leaderboard.standings import Estimate
 from leaderboard.textbars import LEADER, WIDTH, Bar, picture, shares
 from tests.leaderboard_comment.github import MARKDOWN, Seen
 

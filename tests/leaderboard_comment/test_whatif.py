@@ -7,8 +7,8 @@ import pytest
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Class, Result, SandboxKind
-from leaderboard.board import standings
-from leaderboard.standings import Entry, Estimate
+from leaderboard.build import standings
+from leaderboard.core.standings import Entry, Estimate
 from leaderboard.whatif import Recorded, official_state, preview_state, standing, what_if
 from tests.leaderboard.make import challenge, digest, entry, result, task
 

@@ -6,9 +6,9 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Class, SandboxKind
-from leaderboard.board import standings
+from leaderboard.build import standings
 from leaderboard.comment_states import GamePreview
-from leaderboard.standings import Entry
+from leaderboard.core.standings import Entry
 from leaderboard.whatif import Recorded, official_state, preview_state, standing
 from tests.leaderboard.make import duel, entry, game
 

@@ -2,7 +2,7 @@
 
 from leaderboard import agent_pages, pages, shell
 from leaderboard.context import PageContext
-from leaderboard.standings import Standings
+from leaderboard.core.standings import Standings
 
 
 def render(standings: Standings, context: PageContext) -> dict[str, str]:

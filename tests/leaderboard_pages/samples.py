@@ -8,18 +8,8 @@ from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import Result, sealed
+from leaderboard.core.standings import Entry, Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskBoard, Withdrawn
 from leaderboard.pages import PageContext
-from leaderboard.standings import (
-    Entry,
-    Estimate,
-    Excluded,
-    Failure,
-    OverallRow,
-    Row,
-    Standings,
-    TaskBoard,
-    Withdrawn,
-)
 
 REPOSITORY = "https://github.com/example/board"
 NOON = "2026-01-01T12:00:00Z"

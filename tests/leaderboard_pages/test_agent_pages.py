@@ -11,9 +11,9 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard import agent_figures, links, words
 from leaderboard.agent_past import SHOWN
 from leaderboard.context import PageContext
+from leaderboard.core.standings import Estimate
 from leaderboard.episodes import Episode
 from leaderboard.figures import Scale
-from leaderboard.standings import Estimate
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.test_pages import words as said

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leaderboard.agent_pages import render as agent_pages
-from leaderboard.anonymity import hidden
 from leaderboard.api.site import files
+from leaderboard.core.parallel import WHOLE
+from leaderboard.core.standings import Standings
 from leaderboard.dated import dated
 from leaderboard.pages import PageContext, render
-from leaderboard.share import WHOLE
-from leaderboard.standings import Standings
+from leaderboard.visibility import hidden
 from tests.leaderboard_pages import samples
 
 START, SHOWN, END = "2026-03-01T00:00:00Z", "2026-03-20T00:00:00Z", "2026-05-01T00:00:00Z"

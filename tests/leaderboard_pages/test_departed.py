@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from evaluator.model.config.moderation import Moderation
-from leaderboard.board import standings
-from leaderboard.departed import departed
+from leaderboard.build import standings
+from leaderboard.core.former_entries import departed
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.samples import CONTEXT, POLE, challenge, entry, result

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from leaderboard import links
+from leaderboard.core.game_standings import Crossing, GameExcluded, Moment
 from leaderboard.game_figures import history
 from leaderboard.game_pages import CROSSTABLE
-from leaderboard.game_standings import Crossing, GameExcluded, Moment
 from leaderboard.pages import PageContext
 from leaderboard.replays import Frames, replay
 from tests.leaderboard_pages import game_samples as games

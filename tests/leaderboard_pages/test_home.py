@@ -9,7 +9,7 @@ import pytest
 from evaluator.model.records.duel_record import End
 from leaderboard import home, links
 from leaderboard.context import PageContext
-from leaderboard.departed import Departed
+from leaderboard.core.former_entries import Departed
 from leaderboard.episodes import Episode
 from leaderboard.pages import render
 from tests.leaderboard_pages import game_samples, samples

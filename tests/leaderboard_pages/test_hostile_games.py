@@ -5,7 +5,7 @@ import functools
 
 import pytest
 
-from leaderboard.game_standings import Crossing, Cycle
+from leaderboard.core.game_standings import Crossing, Cycle
 from tests.leaderboard_pages import game_samples as games
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render

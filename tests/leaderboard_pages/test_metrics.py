@@ -6,11 +6,11 @@ import re
 import pytest
 
 from evaluator.model.config.metric import Metric
-from leaderboard.board import standings
+from leaderboard.build import standings
+from leaderboard.core.standings import Estimate
 from leaderboard.figures import interval, scale_of
 from leaderboard.format import number, span
 from leaderboard.pages import PageContext
-from leaderboard.standings import Estimate
 from leaderboard.textbars import Bar, picture
 from tests.leaderboard import make
 from tests.leaderboard_pages.everything import render

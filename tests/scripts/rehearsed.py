@@ -9,8 +9,8 @@ from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.result import Provenance
-from leaderboard.standings import Entry
-from leaderboard.store import RESULT
+from leaderboard.core.standings import Entry
+from leaderboard.core.store import RESULT
 from scripts.bot.git import Repository
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World

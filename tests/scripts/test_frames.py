@@ -12,9 +12,9 @@ import pytest
 from evaluator.environments import quarto
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
-from leaderboard.board import standings
+from leaderboard.build import standings
+from leaderboard.core.standings import Entry, Standings
 from leaderboard.replays import AllFrames
-from leaderboard.standings import Entry, Standings
 from scripts.frames import address, frames, shrunk, watched
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 

@@ -10,7 +10,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.moderation import Verified
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.phase import Phase, Quota
-from leaderboard.teams import faults
+from leaderboard.core.owners import faults
 from tests.scripts.boards import ROOT, put, run
 
 LEFT = "class Agent:\n    def act(self, observation):\n        return 0\n"

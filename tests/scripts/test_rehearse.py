@@ -13,7 +13,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.moderation import Moderation, Rehearsal
 from evaluator.model.config.submission import Blob
-from leaderboard.teams import faults
+from leaderboard.core.owners import faults
 from scripts.bot.download import fetch_page
 from scripts.commands import rehearse
 from scripts.console import CommandError

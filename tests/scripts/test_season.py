@@ -20,7 +20,7 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.seeds.season_secret import VARIABLE, Secret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Class, SandboxKind, sealed
-from leaderboard.store import Store
+from leaderboard.core.store import Store
 from scripts.board import Board, Found
 from scripts.bot.git import Repository
 from scripts.evaluating import open_bench

@@ -7,7 +7,7 @@ import pytest
 from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import sealed_duel
-from leaderboard.store import Store
+from leaderboard.core.store import Store
 from scripts.verifying import Seen, verify_files
 from tests.rooms import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.result import Class, Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.standings import Entry
-from leaderboard.versions import homes
+from leaderboard.core.standings import Entry
+from leaderboard.core.versions import homes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.result import Result
-from leaderboard.entry import Entry as Entry
-from leaderboard.game_standings import GameBoard
+from leaderboard.core.entry import Entry as Entry
+from leaderboard.core.game_standings import GameBoard
 
 
 @dataclass(frozen=True, kw_only=True)

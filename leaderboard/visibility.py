@@ -15,10 +15,10 @@ from evaluator.model.config.phase import moment
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel, Player
 from evaluator.model.records.result import Provenance, Result
-from leaderboard.entry import Entry
-from leaderboard.field import LOCAL
-from leaderboard.owners import sides
-from leaderboard.versions import homes
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import sides
+from leaderboard.core.versions import homes
 
 # Of the hash: enough for ten thousand entries without two alike.
 DIGITS = 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Class, Result
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
 
 # The owner of the example agents: only those named as baselines are part of an official board.
 LOCAL = "local"

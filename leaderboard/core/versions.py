@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from evaluator.model.records.duel_record import Player
 from evaluator.model.records.result import Result
-from leaderboard.entry import Entry
-from leaderboard.field import LOCAL, Name
-from leaderboard.standings import Standings, entries_of
+from leaderboard.core.eligibility import LOCAL, Name
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Standings, entries_of
 
 
 def twin_fault(other: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.duel_record import Duel
-from leaderboard.entry import Entry
+from leaderboard.core.entry import Entry
 
 Name = tuple[str, str]
 """Login without capitals, and the agent's folder."""

@@ -1,22 +1,135 @@
 """The store: one file per result, per trace and per duel, written so that a kill leaves the old state or the new one."""
 
+import marshal
 import os
+import pickle
 import tempfile
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from evaluator.model import canonical_json
+from evaluator.model.config.challenge import Limits
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, is_place
-from leaderboard.beside import beside
-from leaderboard.parcel import packed, unpacked
-from leaderboard.share import Share
+from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind, is_place
+from evaluator.model.records.verdict import Verdict
+from evaluator.model.sealed_fields import secret_hash
+from leaderboard.core.parallel import Share, beside
+
+Value = TypeVar("Value")
+# One set for all of them: each one of its own would be as large as the returns.
+FIELDS, COST, ORIGIN = set(Result.model_fields), set(Cost.model_fields), set(Provenance.model_fields)
+_SHARED = ("task", "task_digest", "login", "agent", "submission_digest", "season", "beacon", "runtime_digest", "platform")
+
+
+class Lean:
+    """Drops seeds, which follow from the beacon and are as many as the returns, and keeps one copy of what is equal.
+
+    Returns and lengths become arrays: they are read like the tuples that they were, in a third of the memory. Such
+    results are to be shown, not to be written.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Any] = {}
+
+    def __call__(self, result: Result) -> Result:
+        """The same object, smaller; one that is sealed stays whole, since its reveal has to fit its hash."""
+        if result.sealed is not None or not result.seeds:
+            return result
+        # Nobody else has seen it yet. As a copy, each would be made twice.
+        known, kept = result.__dict__, self._kept
+        # Those of a revealed season are the same for all, which is how its boards know that they can be paired.
+        known["seeds"] = self._one(result.seeds) if secret_hash(result.beacon) else ()
+        known["returns"] = array("d", known["returns"])
+        known["lengths"] = _lengths(known["lengths"])
+        known["limits"] = kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
+        known["versions"] = kept.setdefault(tuple(result.versions.items()), result.versions)
+        for name in _SHARED:
+            known[name] = self._one(known[name])
+        origin = result.provenance.__dict__
+        origin["commit"], origin["run_url"] = self._one(origin["commit"]), self._one(origin["run_url"])
+        for part, fields in ((result, FIELDS), (result.cost, COST), (result.provenance, ORIGIN)):
+            object.__setattr__(part, "__pydantic_fields_set__", fields)
+        return result
+
+    def _one(self, value: Value) -> Value:
+        found: Value = self._kept.setdefault(value, value)
+        return found
+
+
+def _lengths(lengths: Sequence[int]) -> "array[int]":
+    try:
+        return array("I", lengths)
+    except OverflowError:
+        return array("q", lengths)
+
+
+_NAMES, _COST, _ORIGIN = (tuple(model.model_fields) for model in (Result, Cost, Provenance))
+_KINDS = {"klass": Class, "sandbox": SandboxKind, "verdict": Verdict}
+_BY_VALUE = {name: {one.value: one for one in kind} for name, kind in _KINDS.items()}
+_new, _set = object.__new__, object.__setattr__
+
+
+def packed(results: Iterable[Result]) -> bytes:
+    """Lean results as plain values, limits once each; any other as it is pickled."""
+    limits: dict[int, tuple[int, Limits]] = {}
+    rows = [_row(result, limits) if _is_plain(result) else pickle.dumps(result) for result in results]
+    return marshal.dumps((rows, pickle.dumps([one for _, one in limits.values()])))
+
+
+def unpacked(content: bytes) -> list[Result]:
+    """What was packed."""
+    rows, limits = marshal.loads(content)
+    known: list[Limits] = pickle.loads(limits)
+    return [pickle.loads(row) if isinstance(row, bytes) else _from_row(row, known) for row in rows]
+
+
+def _is_plain(result: Result) -> bool:
+    """Whether it is lean and of no more parts than all are."""
+    return isinstance(result.returns, array) and result.script is None and result.first_attempt is None
+
+
+def _row(result: Result, limits: dict[int, tuple[int, Limits]]) -> tuple[Any, ...]:
+    fields = dict(result.__dict__)
+    for name in _KINDS:
+        fields[name] = fields[name].value
+    for name in ("returns", "lengths"):
+        values = fields[name]
+        fields[name] = (values.typecode, values.tobytes())
+    number, _ = limits.setdefault(id(result.limits), (len(limits), result.limits))
+    fields["limits"] = number
+    fields["cost"], fields["provenance"] = tuple(result.cost.__dict__.values()), tuple(result.provenance.__dict__.values())
+    return tuple(fields.values())
+
+
+def _from_row(row: Sequence[Any], limits: Sequence[Limits]) -> Result:
+    fields = dict(zip(_NAMES, row, strict=True))
+    for name, known in _BY_VALUE.items():
+        fields[name] = known[fields[name]]
+    for name in ("returns", "lengths"):
+        fields[name] = array(*fields[name])
+    fields["limits"] = limits[fields["limits"]]
+    fields["cost"] = _made(Cost, dict(zip(_COST, fields["cost"], strict=True)), COST)
+    fields["provenance"] = _made(Provenance, dict(zip(_ORIGIN, fields["provenance"], strict=True)), ORIGIN)
+    found: Result = _made(Result, fields, FIELDS)
+    return found
+
+
+def _made(model: Any, fields: dict[str, Any], known: set[str]) -> Any:
+    """A value that was valid before it was packed."""
+    found = _new(model)
+    _set(found, "__dict__", fields)
+    _set(found, "__pydantic_fields_set__", known)
+    _set(found, "__pydantic_extra__", None)
+    _set(found, "__pydantic_private__", None)
+    return found
+
 
 RESULT = ".json"
 # What a folder of two players has in its name, and no login: a `+` between each login and its agent. Old logins hold `--`.

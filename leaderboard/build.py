@@ -10,17 +10,17 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import Field, Name, field_of, is_official
+from leaderboard.core.owners import Attempts, Sides, sides
+from leaderboard.core.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
+from leaderboard.core.versions import Homes, homes
 from leaderboard.estimate import Estimates, intervals, oriented, values
-from leaderboard.field import Field, Name, field_of, is_official
 from leaderboard.game_board import game_board
 from leaderboard.measure import Scores, measure
 from leaderboard.metrics import by_value, known, others, ranking
 from leaderboard.overall import overall
-from leaderboard.owners import Attempts, Sides, sides
 from leaderboard.paired import paired
 from leaderboard.rank import Key, name_order, ranks_beside
-from leaderboard.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
-from leaderboard.versions import Homes, homes
 
 
 @dataclass(frozen=True, kw_only=True)

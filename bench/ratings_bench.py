@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.cycles import find_cycle
-from leaderboard.davidson import Floats, chances
-from leaderboard.ratings import rate
+from leaderboard.ratings.cycles import find_cycle
+from leaderboard.ratings.davidson import Floats, chances
+from leaderboard.ratings.fit import rate
 
 NU = 0.4
 # Players, opponents of each (None: random pairs, one match each), matches.

@@ -11,7 +11,7 @@ import numpy as np
 
 from leaderboard.core.standings import Estimate
 from leaderboard.figures import Scale
-from leaderboard.resampling import Array, by_length, sample
+from leaderboard.scoring.bootstrap import Array, by_length, sample
 
 BINS, HEIGHT = 24, 20
 _LEAST_WIDTH = 2.0

@@ -8,9 +8,9 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import Name, is_official
 from leaderboard.core.versions import Homes
-from leaderboard.estimate import values
-from leaderboard.metrics import known, ranking
 from leaderboard.profiles import Profile
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import known, ranking
 
 # The newest so many; the others are in the agent's document.
 SHOWN = 40

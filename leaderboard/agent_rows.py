@@ -14,8 +14,8 @@ from leaderboard.agent_figures import Spread
 from leaderboard.core.standings import Row
 from leaderboard.figures import Scale
 from leaderboard.format import NONE, day, number, numbers, ranks, span
-from leaderboard.metrics import digits
 from leaderboard.profiles import Showing
+from leaderboard.scoring.metrics import digits
 from leaderboard.words import line
 
 Drawn = Mapping[int, tuple[Spread, str]]

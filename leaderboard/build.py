@@ -14,13 +14,13 @@ from leaderboard.core.eligibility import Field, Name, field_of, is_official
 from leaderboard.core.owners import Attempts, Sides, sides
 from leaderboard.core.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
 from leaderboard.core.versions import Homes, homes
-from leaderboard.estimate import Estimates, intervals, oriented, values
-from leaderboard.game_board import game_board
-from leaderboard.measure import Scores, measure
-from leaderboard.metrics import by_value, known, others, ranking
-from leaderboard.overall import overall
-from leaderboard.paired import paired
-from leaderboard.rank import Key, name_order, ranks_beside
+from leaderboard.ratings.game_leaderboard import game_board
+from leaderboard.scoring.intervals import Estimates, intervals, oriented, values
+from leaderboard.scoring.metrics import by_value, known, others, ranking
+from leaderboard.scoring.overall import overall
+from leaderboard.scoring.ranking import Key, name_order, ranks_beside
+from leaderboard.scoring.score_all import Scores, measure
+from leaderboard.scoring.significance import paired
 
 
 @dataclass(frozen=True, kw_only=True)

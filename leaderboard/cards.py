@@ -10,7 +10,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard
 from leaderboard.core.standings import Standings, TaskBoard
 from leaderboard.links import agent_page, task_page
-from leaderboard.metrics import better, digits, ranking
+from leaderboard.scoring.metrics import better, digits, ranking
 
 HOME = "cards/home.png"
 # Whose link is worth a picture of its own: drawing one takes longer than writing an agent's page.

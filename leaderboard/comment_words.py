@@ -14,7 +14,7 @@ from leaderboard.comment_states import AgentPreview, GamePreview, OverallPreview
 from leaderboard.core.standings import Estimate
 from leaderboard.format import number, ranks, seconds, size, span
 from leaderboard.markdown import cell, code, visible
-from leaderboard.metrics import better, digits, metrics_of, ranking, worth
+from leaderboard.scoring.metrics import better, digits, metrics_of, ranking, worth
 from leaderboard.textbars import LEADER, SCORE, Bar, picture
 
 _PLACE = re.compile(

@@ -9,7 +9,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard import format
 from leaderboard.core.standings import Row, Standings, TaskBoard
-from leaderboard.metrics import worth_of_return
+from leaderboard.scoring.metrics import worth_of_return
 
 # So many entries of each task are shown.
 BEST = 10

@@ -20,9 +20,9 @@ from leaderboard.core.eligibility import Name, is_official
 from leaderboard.core.game_standings import GameBoard, Moment
 from leaderboard.core.standings import Entry, Row, Standings, TaskBoard, entries_of
 from leaderboard.core.versions import Homes, homes_of
-from leaderboard.estimate import values
-from leaderboard.metrics import by_value, known, others, ranking
-from leaderboard.rank import Key
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import by_value, known, others, ranking
+from leaderboard.scoring.ranking import Key
 
 Value = TypeVar("Value")
 # More lines than that have no colours to tell them apart.

@@ -15,8 +15,8 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.former_entries import Departed
 from leaderboard.core.game_standings import GameExcluded
 from leaderboard.core.standings import Excluded, Standings, entries_of
-from leaderboard.estimate import values
-from leaderboard.metrics import known, ranking
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import known, ranking
 
 # Changes of one re-scoring that the page names; the rest is counted.
 NAMED = 12

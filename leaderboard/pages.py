@@ -23,7 +23,6 @@ from leaderboard import (
     ledger,
     links,
     markdown,
-    metrics,
     phases,
     script_figures,
     shell,
@@ -34,7 +33,8 @@ from leaderboard.api import text
 from leaderboard.context import PageContext as PageContext
 from leaderboard.core.standings import OverallRow, Standings
 from leaderboard.history import History
-from leaderboard.metrics import is_any_sealed
+from leaderboard.scoring import metrics
+from leaderboard.scoring.metrics import is_any_sealed
 
 Templates = Environment
 """Jinja has one owner: this module."""

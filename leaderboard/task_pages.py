@@ -11,8 +11,8 @@ from leaderboard.core.standings import TaskBoard
 from leaderboard.figures import Scale
 from leaderboard.format import day, number
 from leaderboard.history import Best, History, Track
-from leaderboard.metrics import digits, is_any_sealed
-from leaderboard.resolution import resolution
+from leaderboard.scoring.metrics import digits, is_any_sealed
+from leaderboard.scoring.significance import resolution
 
 # So many rows stand in the page itself; the rest is in the documents, which the page's script fetches when it is asked to.
 FIRST = 100

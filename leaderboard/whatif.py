@@ -16,7 +16,7 @@ from leaderboard.build import standings
 from leaderboard.comment_states import AgentPreview, Official, OverallPreview, Previewed, TaskPreview
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
-from leaderboard.estimate import intervals, measured
+from leaderboard.scoring.intervals import intervals, measured
 from leaderboard.visibility import hidden
 from leaderboard.whatif_games import MERGED
 

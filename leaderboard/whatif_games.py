@@ -12,7 +12,7 @@ from leaderboard.comment_states import GamePreview, Meeting
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Standings, entries_of
-from leaderboard.duels import tally, validation_fault
+from leaderboard.ratings.duel_results import tally, validation_fault
 
 # A position that takes more characters is not drawn.
 POSITION = 1200

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import faults
-from leaderboard.gate import Gate, phase_refusal
+from leaderboard.planning.admission import Gate, phase_refusal
 from scripts.board import LOCAL, Board, Found
 from scripts.bot.beacon import EXAMPLES, arrived
 from scripts.bot.git import Repository

@@ -15,7 +15,7 @@ from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, Store
-from leaderboard.duels import refusal, validation_fault
+from leaderboard.ratings.duel_results import refusal, validation_fault
 from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.entering import entered

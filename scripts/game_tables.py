@@ -12,7 +12,7 @@ from evaluator.model.records.duel_record import Duel, End, Player
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import moves_of, position_text
 from leaderboard.core.game_standings import Count, GameBoard
-from leaderboard.duels import refusal, tally
+from leaderboard.ratings.duel_results import refusal, tally
 from leaderboard.replays import side_names, why
 from scripts.board import Found
 

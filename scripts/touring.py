@@ -8,7 +8,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
-from leaderboard.plan import DuelItem, Where, plan
+from leaderboard.planning.missing import DuelItem, Where, plan
 from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import say
 from scripts.dueling import Hall, title

@@ -17,7 +17,7 @@ TEXTS = {
 
 
 def test_a_module_brings_the_tests_that_bear_its_name_and_those_that_import_it() -> None:
-    assert changed.tests_of("leaderboard/rank.py", TEXTS) == [
+    assert changed.tests_of("leaderboard/scoring/ranking.py", TEXTS) == [
         "tests/leaderboard/test_rank.py",
         "tests/leaderboard/test_board.py",
     ]

@@ -15,10 +15,9 @@ from leaderboard.api.table import reason
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Row
-from leaderboard.curves import curve
 from leaderboard.episodes import Episode
-from leaderboard.estimate import values
-from leaderboard.metrics import known, ranking
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import curve, known, ranking
 
 # Points of a learning curve: as many as its picture has.
 POINTS = 200

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
-from leaderboard import format, metrics
+from leaderboard import format
 from leaderboard.api import agents, text
 from leaderboard.api.agent_tasks import Known
 from leaderboard.api.facts import Facts
@@ -14,6 +14,7 @@ from leaderboard.core.eligibility import Name
 from leaderboard.core.former_entries import Departed
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row
+from leaderboard.scoring import metrics
 
 # White text on each of these has a contrast of 4.5 or more. The first three places, everybody else, faults, and neither.
 _MEDALS = {1: "8a6500", 2: "5c6670", 3: "8c4a1f"}

@@ -7,7 +7,7 @@ from typing import Any
 from evaluator.model.config.metric import Metric
 from leaderboard.api.games import game_document, who
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskBoard, Withdrawn
-from leaderboard.metrics import known, metrics_of
+from leaderboard.scoring.metrics import known, metrics_of
 
 Document = dict[str, Any]
 # Whoever left has no entry that says whether its name is shown, so it is told by the name it has meanwhile.

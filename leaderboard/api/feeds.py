@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
-from leaderboard import format, links, metrics
+from leaderboard import format, links
 from leaderboard.api import text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
 from leaderboard.history import Event, History, game_events
+from leaderboard.scoring import metrics
 
 # Entries of a feed.
 LIMIT = 50

@@ -6,7 +6,7 @@ from itertools import accumulate
 import numpy as np
 
 from leaderboard.api import text
-from leaderboard.resampling import Array
+from leaderboard.scoring.bootstrap import Array
 
 DIGITS = 7
 # Powers of ten that floats hold exactly: what is rounded with them is the float nearest to its decimal digits.

@@ -13,7 +13,7 @@ from leaderboard.api.documents import Document, metric_document, overall_row
 from leaderboard.api.facts import Facts
 from leaderboard.core.standings import OverallRow
 from leaderboard.machine import REFUSED, machine
-from leaderboard.metrics import metrics_of
+from leaderboard.scoring.metrics import metrics_of
 
 # Where everything lies. Every part is to be encoded as addresses are; `result` lies on the branch `results`, under the
 # first twelve digits of its key.

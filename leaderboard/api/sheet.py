@@ -13,7 +13,7 @@ from leaderboard.api import text
 from leaderboard.api.games import who
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Row, TaskBoard
-from leaderboard.metrics import metrics_of
+from leaderboard.scoring.metrics import metrics_of
 
 # A further metric's column: it may be called like another column.
 METRIC = "metric:"

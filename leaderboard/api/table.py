@@ -14,7 +14,7 @@ from leaderboard.api.sheet import METRIC, Sheet, marks, words
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Excluded, Standings, TaskBoard, Withdrawn
-from leaderboard.metrics import metrics_of
+from leaderboard.scoring.metrics import metrics_of
 
 _PLACE = ("place", "rank_low", "rank_high", "with_leader")
 _FIRST = (

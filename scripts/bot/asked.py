@@ -16,7 +16,7 @@ from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Class, Provenance, Result, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from leaderboard.plan import DuelItem, Item
+from leaderboard.planning.missing import DuelItem, Item
 from scripts.board import LOCAL
 from scripts.bot.commits import CommitFacts
 from scripts.bot.event import SHA

@@ -15,7 +15,7 @@ from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from leaderboard.core.store import RESULT, TRACE
-from leaderboard.plan import DuelItem
+from leaderboard.planning.missing import DuelItem
 from scripts.bot.official import CLAIM, Assignment, Claim
 from scripts.bot.wanted import Wish, Work
 

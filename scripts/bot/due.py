@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from leaderboard.plan import TRIES
+from leaderboard.planning.missing import TRIES
 from scripts.bot import announce, official
 from scripts.bot.deployed import built_now, read_note
 from scripts.bot.desk import BASE, Desk

@@ -10,7 +10,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, Player
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
-from leaderboard.duels import tally, validation_fault
+from leaderboard.ratings.duel_results import tally, validation_fault
 from scripts.bot.lines import harmless
 from scripts.console import OUR_FAULT, CommandError
 from scripts.evaluating import Bench

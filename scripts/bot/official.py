@@ -21,8 +21,8 @@ from evaluator.model.records.result import Class, Result, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import Store, write_atomically
-from leaderboard.plan import DuelItem, Item, shown
-from leaderboard.shards import Capacity, minutes
+from leaderboard.planning.missing import DuelItem, Item, shown
+from leaderboard.planning.shards import Capacity, minutes
 from scripts.bot.branches import newest_results
 from scripts.bot.duels import Terms, play_duel, told
 from scripts.bot.entries import found_at

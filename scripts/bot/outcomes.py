@@ -16,7 +16,7 @@ from leaderboard.comment_states import (
     Running,
     Withdrawn,
 )
-from leaderboard.plan import TRIES
+from leaderboard.planning.missing import TRIES
 from scripts.bot.guard import Guarded
 from scripts.bot.mapping import Pull, Run
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comment_states import Broken, Reason
 from leaderboard.core.versions import homes
-from leaderboard.plan import TRIES, given_up, given_up_duels, mark_of
+from leaderboard.planning.missing import TRIES, given_up, given_up_duels, mark_of
 from scripts.bot import sticky
 from scripts.bot.client import GitHubError
 from scripts.bot.desk import BASE, Desk, deliver, guarded, status_of

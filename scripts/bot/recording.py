@@ -16,7 +16,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, Store
-from leaderboard.plan import TRIES
+from leaderboard.planning.missing import TRIES
 from scripts.bot.amending import replaced
 from scripts.bot.asked import Record
 from scripts.bot.branches import RESULTS, Branches, Commit, object_name, open_branches

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from leaderboard.admission import refusals
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked
-from leaderboard.gate import Gate, phase_refusal
 from leaderboard.phases import stamp
-from leaderboard.quota import Accounts
+from leaderboard.planning.admission import Gate, phase_refusal, refusals
+from leaderboard.planning.quota import Accounts
 from leaderboard.whatif import Recorded
 from scripts.bot.beacon import Beacon, Name
 from scripts.bot.moment import Asked, arrivals, members_of

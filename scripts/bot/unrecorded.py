@@ -10,7 +10,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import RESULT, Store, write_atomically
 from leaderboard.markdown import code
-from leaderboard.plan import DuelItem
+from leaderboard.planning.missing import DuelItem
 from scripts.bot.answers import Issue
 from scripts.bot.branches import RESULTS, open_branches
 from scripts.bot.claims import item_path

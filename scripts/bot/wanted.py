@@ -13,13 +13,12 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.admission import admit
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked
-from leaderboard.gate import Gate
-from leaderboard.plan import DuelItem, Item, Where
-from leaderboard.quota import Held
-from leaderboard.shards import Capacity, Packing, expected_bytes, expected_seconds, pack
+from leaderboard.planning.admission import Gate, admit
+from leaderboard.planning.missing import DuelItem, Item, Where
+from leaderboard.planning.quota import Held
+from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack
 from scripts.board import LOCAL
 from scripts.bot.beacon import Beacon, Name, order, origins
 from scripts.bot.branches import read_recorded

@@ -12,12 +12,11 @@ from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
-from leaderboard.admission import admit
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked
-from leaderboard.gate import Gate
-from leaderboard.plan import DuelItem, Item, Where, shown
-from leaderboard.quota import Accounts, Held
+from leaderboard.planning.admission import Gate, admit
+from leaderboard.planning.missing import DuelItem, Item, Where, shown
+from leaderboard.planning.quota import Accounts, Held
 from scripts.admitting import gate_of
 from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import OK, print_json, say

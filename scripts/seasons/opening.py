@@ -6,8 +6,8 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.estimate import values
-from leaderboard.metrics import is_missing, ranking
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import is_missing, ranking
 from scripts.console import OUR_FAULT, CommandError
 
 

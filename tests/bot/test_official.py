@@ -11,7 +11,7 @@ from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import Store
-from leaderboard.shards import Capacity
+from leaderboard.planning.shards import Capacity
 from scripts.bot import official
 from scripts.bot.moment import parse_moment
 from scripts.bot.official import STEP_SECONDS, Assignment

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.challenge import Task
-from leaderboard.plan import Item, Where, plan
-from leaderboard.shards import (
+from leaderboard.planning.missing import Item, Where, plan
+from leaderboard.planning.shards import (
     REPLAY_SHARE,
     STEP_BYTES,
     UNKNOWN_BYTES,

@@ -12,7 +12,7 @@ import pytest
 
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.format import number, ranks, span
-from leaderboard.metrics import digits, others
+from leaderboard.scoring.metrics import digits, others
 
 OVERALL = 3
 CELLS = """all => all.map(row => [".pr-place", ".pr-ranks", ".pr-value"].map(

@@ -12,7 +12,7 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
 from leaderboard.build import standings
 from leaderboard.core.entry import Entry
-from leaderboard.plan import DuelItem, Where, plan
+from leaderboard.planning.missing import DuelItem, Where, plan
 from tests.leaderboard import make
 
 GAME = make.game(opponents=50)

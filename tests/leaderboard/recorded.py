@@ -4,7 +4,7 @@ from evaluator.model.config.challenge import Challenge, Limits
 from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind, Wanted, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
-from leaderboard.plan import Where
+from leaderboard.planning.missing import Where
 
 
 def recorded(challenge: Challenge, entry: Entry, task_id: str, where: Where, verdict: Verdict = Verdict.OK) -> Result:

@@ -9,10 +9,9 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
-from leaderboard.admission import admit
 from leaderboard.core.owners import faults, taken
-from leaderboard.gate import Gate
-from leaderboard.plan import Where
+from leaderboard.planning.admission import Gate, admit
+from leaderboard.planning.missing import Where
 from tests.leaderboard.make import challenge, digest, entry, result, task
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,8 +5,8 @@ import dataclasses
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.submission import Kind
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard import curves
 from leaderboard.build import standings
+from leaderboard.scoring import metrics
 from tests.leaderboard import make
 
 RULES = ScriptRules(steps=100, last=2, worst=-10, window=2)
@@ -18,7 +18,7 @@ def script(login):
 
 
 def curve(*episodes, rules=RULES):
-    return curves.made(episodes, rules)
+    return metrics.made(episodes, rules)
 
 
 def test_an_abandoned_episode_is_no_point_but_its_steps_were_taken():
@@ -35,18 +35,18 @@ def test_without_a_finished_episode_there_is_no_curve():
 def test_steps_to_threshold_needs_a_full_window():
     found = curve((9.0, 10, True), (1.0, 10, True), (5.0, 10, True), (7.0, 10, True))
 
-    assert curves.steps_to_threshold(found, 5) == 20
-    assert curves.steps_to_threshold(found, 6) == 40
-    assert curves.steps_to_threshold(found, 9) is None
+    assert metrics.steps_to_threshold(found, 5) == 20
+    assert metrics.steps_to_threshold(found, 6) == 40
+    assert metrics.steps_to_threshold(found, 9) is None
 
 
 def test_the_area_is_the_mean_height_over_the_whole_budget():
-    assert curves.area_under_curve(curve((10.0, 50, True))) == (-10 * 50 + 10 * 50) / 100
-    assert curves.area_under_curve(curve((10.0, 50, True), (20.0, 25, True))) == (-500 + 250 + 15 * 25) / 100
+    assert metrics.area_under_curve(curve((10.0, 50, True))) == (-10 * 50 + 10 * 50) / 100
+    assert metrics.area_under_curve(curve((10.0, 50, True), (20.0, 25, True))) == (-500 + 250 + 15 * 25) / 100
 
 
 def test_what_ends_beyond_the_budget_has_no_part_in_the_area():
-    assert curves.area_under_curve(curve((10.0, 50, True), (20.0, 500, True))) == 0
+    assert metrics.area_under_curve(curve((10.0, 50, True), (20.0, 500, True))) == 0
 
 
 def test_who_never_reaches_the_threshold_is_last_though_fewer_steps_are_better():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.cycles import Circle, find_cycle
+from leaderboard.ratings.cycles import Circle, find_cycle
 
 
 def table(size, *leads):

@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.model.records.trace import Leaf
 from leaderboard.core.game_standings import Count
-from leaderboard.duels import SHOWN_MOVES, Meeting, counting, judged, newest, tally, validation_fault
+from leaderboard.ratings.duel_results import SHOWN_MOVES, Meeting, counting, judged, newest, tally, validation_fault
 from tests.leaderboard import make
 
 GAME = make.game()

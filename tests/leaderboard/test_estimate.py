@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.estimate import ENDS, centres, ends, estimates, intervals, scores, sizes
+from leaderboard.scoring.intervals import ENDS, centres, ends, estimates, intervals, scores, sizes
 from tests.leaderboard import make
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from leaderboard.build import standings
 from leaderboard.core.game_standings import Count
-from leaderboard.game_board import game_board, points_places
-from leaderboard.ratings import EQUAL
+from leaderboard.ratings.fit import EQUAL
+from leaderboard.ratings.game_leaderboard import game_board, points_places
 from tests.leaderboard import make
 from tests.leaderboard.test_board import excluding
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leaderboard import game_history
-from leaderboard.game_board import game_board
+from leaderboard.ratings import game_leaderboard
+from leaderboard.ratings.game_leaderboard import game_board
 from tests.leaderboard import make
 
 ALICE, BOB, CAROL = (make.entry(login) for login in ("alice", "bob", "carol"))
@@ -72,7 +72,7 @@ def test_who_left_is_left_out():
     ("limit", "most", "kept"), [("MOMENTS", 2, 2), ("MOMENTS", 5, 5), ("STEPS", 13, 3), ("STEPS", 3, 1)]
 )
 def test_a_long_season_is_thinned_and_keeps_its_last_day(monkeypatch, limit, most, kept):
-    monkeypatch.setattr(game_history, limit, most)
+    monkeypatch.setattr(game_leaderboard, limit, most)
     duels = [*validated(1, ALICE, BOB), *(make.duel(ALICE, BOB, "wl", at=at(day)) for day in range(1, 21))]
 
     _, moments = history([ALICE, BOB], duels)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from leaderboard.graphs import bits, is_below_zero_somewhere, members, strong_parts
+from leaderboard.ratings.connectivity import bits, is_below_zero_somewhere, members, strong_parts
 
 
 @st.composite

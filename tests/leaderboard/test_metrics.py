@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from evaluator.model.config.metric import Direction, Metric
 from leaderboard.api.documents import document
 from leaderboard.build import standings
-from leaderboard.estimate import values
-from leaderboard.metrics import metrics_of, ranking, worth
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import metrics_of, ranking, worth
 from tests.leaderboard import make
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leaderboard.build import standings
-from leaderboard.measure import CHUNK
+from leaderboard.scoring.score_all import CHUNK
 from tests.leaderboard import make
 
 FIRST, SECOND = make.task("first", anchors=(10, 20)), make.task("second", anchors=(0, 100), bounds=(0, 100))

@@ -9,7 +9,7 @@ from scipy import stats
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.records.result import Result, sealed
 from leaderboard.build import standings
-from leaderboard.paired import compare_paired, paired
+from leaderboard.scoring.significance import compare_paired, paired
 from tests.leaderboard import make
 
 BEACON = "sealed-" + "a" * 64

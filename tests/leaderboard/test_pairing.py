@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from leaderboard.pairing import pairings
+from leaderboard.planning.matchmaking import pairings
 from tests.leaderboard import make
 
 GAME = make.game(opponents=6)

@@ -10,8 +10,8 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
-from leaderboard.plan import TRIES, DuelItem, Item, Where, given_up_duels, plan
-from leaderboard.shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
+from leaderboard.planning.missing import TRIES, DuelItem, Item, Where, given_up_duels, plan
+from leaderboard.planning.shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from tests.leaderboard import make
 from tests.leaderboard.recorded import recorded
 

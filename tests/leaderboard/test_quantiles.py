@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from leaderboard.quantiles import MANY, normal, student
+from leaderboard.scoring.intervals import MANY, normal, student
 
 CHANCES = [0.001, 0.025, 0.3, 0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9995]
 FREEDOMS = [*range(1, 130), 199, 200, 400, MANY - 1, MANY, MANY + 1, 999, 1000, 2000, 9999, 10_000, 10**6, 10**9]

@@ -9,8 +9,8 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import sealed
 from leaderboard.core.versions import without_twins
-from leaderboard.plan import Where, plan
-from leaderboard.quota import Accounts, hold
+from leaderboard.planning.missing import Where, plan
+from leaderboard.planning.quota import Accounts, hold
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
 
 NOW = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.estimate import Estimates, estimates
-from leaderboard.rank import Rank, name_order, ranks
+from leaderboard.scoring.intervals import Estimates, estimates
+from leaderboard.scoring.ranking import Rank, name_order, ranks
 from tests.leaderboard import make
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from leaderboard.connected import bounds_draws, core_of
-from leaderboard.davidson import Likelihood, Matches, chances, covariance
-from leaderboard.ratings import ELO, Pairing, rate
+from leaderboard.ratings.connectivity import bounds_draws, core_of
+from leaderboard.ratings.davidson import Likelihood, Matches, chances, covariance
+from leaderboard.ratings.fit import ELO, Pairing, rate
 
 FOUR = [Pairing(0, 1, 2, 3, 0), Pairing(0, 3, 1, 4, 0), Pairing(1, 2, 5, 3, 0), Pairing(2, 3, 1, 3, 0)]
 CHOIX = [Pairing(0, 1, 1, 0, 0), Pairing(0, 1, 1, 0, 0), Pairing(1, 2, 1, 0, 0), Pairing(2, 0, 1, 0, 0)]

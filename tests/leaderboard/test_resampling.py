@@ -6,20 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard import resampling
+from leaderboard.scoring import bootstrap
 from tests.leaderboard import make
 
 
 def drawn(returns, task):
     """Resampled scores of every result, in the order given."""
-    scores = np.full((len(returns), resampling.RESAMPLES), np.nan)
-    for rows, block in resampling.resampled_scores(returns, task):
+    scores = np.full((len(returns), bootstrap.RESAMPLES), np.nan)
+    for rows, block in bootstrap.resampled_scores(returns, task):
         scores[rows] = block
     return scores
 
 
 def test_a_stream_is_a_function_of_its_content():
-    first, again, other = (resampling.stream("a", n).random(3).tolist() for n in (1, 1, 2))
+    first, again, other = (bootstrap.stream("a", n).random(3).tolist() for n in (1, 1, 2))
 
     assert first == again
     assert first != other
@@ -28,27 +28,27 @@ def test_a_stream_is_a_function_of_its_content():
 @pytest.mark.parametrize("scoring", ["mean", "iqm"])
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 102])
 def test_every_resample_has_all_of_the_weight(size, scoring):
-    table = resampling.counts(size, scoring, resampling.stream("test"))
+    table = bootstrap.counts(size, scoring, bootstrap.stream("test"))
 
-    assert table.shape == (size, resampling.RESAMPLES)
+    assert table.shape == (size, bootstrap.RESAMPLES)
     assert (table >= 0).all()
-    assert (table.sum(axis=0) == size - 2 * resampling.trimmed(size, scoring)).all()
+    assert (table.sum(axis=0) == size - 2 * bootstrap.trimmed(size, scoring)).all()
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 30])
 def test_the_product_is_the_trimmed_mean_of_each_resample(size):
     values = np.sort(np.random.default_rng(1).normal(size=size))
-    copies = resampling.counts(size, "mean", resampling.stream("test")).astype(int)
-    table, kept = resampling.counts(size, "iqm", resampling.stream("test")), size - 2 * resampling.trimmed(size, "iqm")
+    copies = bootstrap.counts(size, "mean", bootstrap.stream("test")).astype(int)
+    table, kept = bootstrap.counts(size, "iqm", bootstrap.stream("test")), size - 2 * bootstrap.trimmed(size, "iqm")
 
-    (found,) = resampling._means(values[np.newaxis], table, kept)
+    (found,) = bootstrap._means(values[np.newaxis], table, kept)
 
     assert found == pytest.approx([stats.trim_mean(np.repeat(values, column), 0.25) for column in copies.T], abs=1e-13)
 
 
 def test_pseudo_episodes_stand_at_the_bounds():
-    assert resampling.sample([[2, 1]], (0, 5)).tolist() == [[0, 1, 2, 5]]
-    assert resampling.sample([[2, 1]], None).tolist() == [[1, 2]]
+    assert bootstrap.sample([[2, 1]], (0, 5)).tolist() == [[0, 1, 2, 5]]
+    assert bootstrap.sample([[2, 1]], None).tolist() == [[1, 2]]
 
 
 def test_results_of_any_lengths_are_resampled():
@@ -61,15 +61,15 @@ def test_results_of_any_lengths_are_resampled():
 
 
 def test_nothing_is_resampled_of_nothing():
-    assert drawn([], make.task()).shape == (0, resampling.RESAMPLES)
+    assert drawn([], make.task()).shape == (0, bootstrap.RESAMPLES)
 
 
 def test_resamples_depend_on_nothing_else_on_the_board():
     task = make.task(bounds=(-10, 10))
-    returns = np.random.default_rng(1).normal(size=(3 * resampling.ROWS + 5, 37)).tolist()
+    returns = np.random.default_rng(1).normal(size=(3 * bootstrap.ROWS + 5, 37)).tolist()
     together = drawn(returns, task)
 
-    for i in (0, 1, resampling.ROWS - 1, resampling.ROWS, len(returns) - 1):
+    for i in (0, 1, bootstrap.ROWS - 1, bootstrap.ROWS, len(returns) - 1):
         assert (drawn([returns[i]], task) == together[i]).all()
 
 
@@ -85,8 +85,8 @@ def test_tasks_are_resampled_apart():
 )
 def test_the_order_of_addition_does_not_matter(values, scoring):
     ordered = np.sort(values)[np.newaxis]
-    size, kept = len(values), len(values) - 2 * resampling.trimmed(len(values), scoring)
-    table = resampling.counts(size, scoring, resampling.stream("test"))
+    size, kept = len(values), len(values) - 2 * bootstrap.trimmed(len(values), scoring)
+    table = bootstrap.counts(size, scoring, bootstrap.stream("test"))
     steps = []
 
     class Recorded(np.ndarray):
@@ -94,11 +94,11 @@ def test_the_order_of_addition_does_not_matter(values, scoring):
             steps.append(np.asarray(self))
             return np.asarray(self) @ np.asarray(other)
 
-    found = resampling._means(ordered.view(Recorded), table, kept)
+    found = bootstrap._means(ordered.view(Recorded), table, kept)
 
     ((whole,),) = steps
     sums = [sum(int(step) * int(count) for step, count in zip(whole, column, strict=True)) for column in table.T[:5]]
-    assert all(abs(one) < 1 << resampling.BITS for one in sums)
+    assert all(abs(one) < 1 << bootstrap.BITS for one in sums)
     assert (whole @ table)[:5].tolist() == sums
     assert np.asarray(found)[0] == pytest.approx(
         ordered[0] @ table / kept, rel=1e-9, abs=1e-290 + 1e-12 * np.abs(ordered).max()

@@ -3,7 +3,7 @@
 import pytest
 
 from leaderboard.core.standings import Estimate
-from leaderboard.resolution import resolution
+from leaderboard.scoring.significance import resolution
 
 NAN = float("nan")
 

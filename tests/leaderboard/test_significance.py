@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.estimate import Estimates, estimates
-from leaderboard.significance import ROWS, compare, critical
+from leaderboard.scoring.intervals import Estimates, estimates
+from leaderboard.scoring.significance import ROWS, compare, critical
 from tests.leaderboard import make
 
 

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from evaluator.host.deterministic import pinned_environment
-from leaderboard.plan import Where
+from leaderboard.planning.missing import Where
 from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import say
 from scripts.verbs import VERBS
@@ -109,7 +109,7 @@ def test_ranking_needs_arithmetic_only(board: Path) -> None:
 def test_a_plan_needs_neither_environments_nor_ratings(board: Path) -> None:
     packages, out, _ = imported(board, "plan", "--json", "--sandbox", "process", pinned=True)
 
-    assert not packages & (FOREIGN | {"leaderboard.ratings", "leaderboard.build"})
+    assert not packages & (FOREIGN | {"leaderboard.ratings.fit", "leaderboard.build"})
     assert {item["task"] for item in json.loads(out)} == {"CartPole-v1", "tictactoe", "five"}
 
 

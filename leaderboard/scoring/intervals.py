@@ -1,5 +1,6 @@
 """What returns amount to: a score, its 95 % interval, and what comparing it with another needs."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -10,9 +11,94 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import GROUPS, Metric
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Estimate
-from leaderboard.metrics import MISSING, episode_values, is_any_sealed, ranking, single, single_error, worth, yardstick
-from leaderboard.quantiles import student
-from leaderboard.resampling import Array, Bounds, Indices, Scored, Scoring, by_length, resampled_scores, sample, trimmed
+from leaderboard.scoring.bootstrap import (
+    Array,
+    Bounds,
+    Indices,
+    Scored,
+    Scoring,
+    by_length,
+    resampled_scores,
+    sample,
+    trimmed,
+)
+from leaderboard.scoring.metrics import (
+    MISSING,
+    episode_values,
+    is_any_sealed,
+    ranking,
+    single,
+    single_error,
+    worth,
+    yardstick,
+)
+
+# With more degrees of freedom than that, what the expansion leaves out is less than a part in 10¹² (10¹³ at 97.5 %).
+MANY = 500
+# After a step this short only roundings are left.
+DONE = 1e-9
+
+
+def normal(chance: float) -> float:
+    """Below which number of the standard normal distribution a share of `chance` lies; 1.96 for 97.5 %."""
+    return _reached(_within_normal, 2 * chance - 1)
+
+
+@functools.lru_cache(maxsize=1024)
+def student(freedom: int, chance: float) -> float:
+    """The same of Student's t, by Abramowitz & Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 to 26.7.5.
+
+    Args:
+        freedom: degrees of freedom, at least 1.
+        chance: between 0 and 1.
+    """
+    if freedom > MANY:
+        return _expanded(normal(chance), freedom)
+    return math.sqrt(freedom) * math.tan(_reached(functools.partial(_within_student, freedom), 2 * chance - 1))
+
+
+def _reached(within: Callable[[float], tuple[float, float]], share: float) -> float:
+    """How far from the middle a share lies within; `within` gives that share, and how fast it grows."""
+    place, step = 0.0, 1.0
+    while abs(step) > DONE:
+        reached, slope = within(place)
+        step = (share - reached) / slope
+        place += step
+    return place
+
+
+def _within_normal(place: float) -> tuple[float, float]:
+    return math.erf(place / math.sqrt(2)), math.sqrt(2 / math.pi) * math.exp(-place * place / 2)
+
+
+def _within_student(freedom: int, angle: float) -> tuple[float, float]:
+    """What lies between −t and t, where t = √freedom · tan(angle), and its derivative by the angle."""
+    if freedom == 1:
+        return angle * 2 / math.pi, 2 / math.pi
+    sine, cosine = math.sin(angle), math.cos(angle)
+    square = cosine * cosine
+    is_odd = freedom % 2
+    terms = [cosine if is_odd else 1.0]
+    for number in range(1 + is_odd, freedom - 2, 2):
+        terms.append(terms[-1] * square * number / (number + 1))
+    total, slope = sine * math.fsum(terms), (freedom - 1) * terms[-1] * cosine
+    return ((angle + total) * 2 / math.pi, slope * 2 / math.pi) if is_odd else (total, slope)
+
+
+def _expanded(z: float, freedom: int) -> float:
+    """Student's quantile from the normal one, in powers of 1 / freedom."""
+    square = z * z
+    orders = (
+        (square + 1) / 4,
+        ((5 * square + 16) * square + 3) / 96,
+        (((3 * square + 19) * square + 17) * square - 15) / 384,
+        ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) / 92160,
+    )
+    correction = 0.0
+    for order in reversed(orders):
+        correction = (correction + order) / freedom
+    return z * (1 + correction)
+
 
 CONFIDENCE = 0.95
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)

@@ -13,7 +13,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
 from leaderboard.core.versions import NOWHERE, Homes, homes
-from leaderboard.pairing import pairings
+from leaderboard.planning.matchmaking import pairings
 
 # Which evaluation: task, login without capitals, agent and key.
 Mark = tuple[str, str, str, str]

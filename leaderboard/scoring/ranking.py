@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leaderboard.core.standings import Entry
-from leaderboard.estimate import Estimates
-from leaderboard.resampling import Indices
-from leaderboard.significance import Comparison, compare
+from leaderboard.scoring.bootstrap import Indices
+from leaderboard.scoring.intervals import Estimates
+from leaderboard.scoring.significance import Comparison, compare
 
 Key = tuple[Any, ...]
 """Parts equal scores: the better one is the smaller."""

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.common_scale import Scale, scale_of
 from leaderboard.core.eligibility import Name
 from leaderboard.core.standings import Entry, OverallRow, Row, TaskBoard
-from leaderboard.estimate import Estimates, intervals, scores
-from leaderboard.measure import Column
-from leaderboard.metrics import is_any_sealed
-from leaderboard.rank import name_order, ranks_beside
-from leaderboard.resampling import Array
+from leaderboard.scoring.bootstrap import Array
+from leaderboard.scoring.intervals import Estimates, intervals, scores
+from leaderboard.scoring.metrics import is_any_sealed
+from leaderboard.scoring.ranking import name_order, ranks_beside
+from leaderboard.scoring.score_all import Column, Scale, scale_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """All boards measured at once, so that each result is resampled once: for its task and for the overall board."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,12 +11,37 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import GROUPS
 from evaluator.model.records.result import Result
-from leaderboard.common_scale import Scale, scale_of
 from leaderboard.core.eligibility import Name
 from leaderboard.core.parallel import beside
-from leaderboard.estimate import Estimates, deviation, ends, estimates, measured, standard_error
-from leaderboard.metrics import Yardstick, episode_values, is_any_sealed, ranking, yardstick
-from leaderboard.resampling import RESAMPLES, Array, Indices, stream
+from leaderboard.scoring.bootstrap import RESAMPLES, Array, Indices, stream
+from leaderboard.scoring.intervals import Estimates, deviation, ends, estimates, measured, standard_error
+from leaderboard.scoring.metrics import Yardstick, episode_values, is_any_sealed, ranking, yardstick
+
+# A normalised score counts no less and no more than this.
+LEAST, MOST = -1.0, 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """The anchors of a task."""
+
+    task: Task
+    """Whose they are."""
+    zero: float
+    """The random agent's score."""
+    one: float
+    """The reference's score."""
+
+    def normalised(self, score: Array) -> Array:
+        """Scores of any shape on the common scale, clipped."""
+        return np.clip((score - self.zero) / (self.one - self.zero), LEAST, MOST)
+
+
+def scale_of(task: Task) -> Iterator[Scale]:
+    """The task's scale, if it has both anchors."""
+    if task.random and task.reference:
+        yield Scale(task=task, zero=task.random.score, one=task.reference.score)
+
 
 # So many entries are resampled at once, which bounds the memory: four megabytes, less than a processor's cache.
 CHUNK = 250

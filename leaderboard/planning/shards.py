@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import Name
-from leaderboard.plan import DuelItem, Item
+from leaderboard.planning.missing import DuelItem, Item
 
 # GitHub ends a matrix at 256 jobs; 200 leave room for what else a run does.
 SHARDS = 200

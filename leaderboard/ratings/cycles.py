@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.davidson import Floats
-from leaderboard.estimate import ENDS
-from leaderboard.graphs import bits, members
-from leaderboard.quantiles import normal
+from leaderboard.ratings.connectivity import bits, members
+from leaderboard.ratings.davidson import Floats
+from leaderboard.scoring.intervals import ENDS, normal
 
 
 class Circle(NamedTuple):

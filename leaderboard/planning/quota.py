@@ -17,7 +17,7 @@ from evaluator.model.records.result import Class, Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked, persons, teams
-from leaderboard.plan import DuelItem, Item
+from leaderboard.planning.missing import DuelItem, Item
 
 Version = tuple[str, str]
 """Owner without capitals, and the digest of the version."""

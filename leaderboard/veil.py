@@ -14,7 +14,7 @@ def masked(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], a
 
     The scores of its own preview stay: anybody can play them at home.
     """
-    rows = tuple(_row(row, challenge, hidden, at) for row in agent.rows)
+    rows = tuple(_redacted_row(row, challenge, hidden, at) for row in agent.rows)
     games = tuple(_game(game, challenge, hidden, at) for game in agent.games)
     return replace(agent, rows=rows, games=games)
 
@@ -26,7 +26,7 @@ def unscored(agent: AgentPreview, hidden: Collection[str]) -> AgentPreview:
     return replace(agent, rows=rows, games=games)
 
 
-def _row(row: TaskPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskPreview:
+def _redacted_row(row: TaskPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskPreview:
     if row.task.id not in hidden:
         return replace(row, leader_name=row.leader_name and called(challenge, row.leader_name, at))
     return TaskPreview(task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable)

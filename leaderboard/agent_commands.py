@@ -4,11 +4,10 @@ import shlex
 from dataclasses import dataclass
 
 from evaluator.model.records.result import Class
-from leaderboard import links
-from leaderboard.api import text
 from leaderboard.context import PageContext
 from leaderboard.core.standings import Standings
 from leaderboard.profiles import Profile
+from leaderboard.text import serialise, urls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ def commands(standings: Standings, context: PageContext, profile: Profile) -> Co
     results = [showing.result for showing in profile.showings if showing.result]
     official = [result for result in results if result.klass is Class.OFFICIAL]
     recorded = f"results/*/{shlex.quote(entry.login)}/{shlex.quote(entry.agent)}"
-    is_local = entry.login == links.LOCAL
+    is_local = entry.login == urls.LOCAL
     folder = f"{'example_agents' if is_local else f'submissions/{entry.login}'}/{entry.agent}"
     return Commands(
         fetch=_fetch(repository, standings.challenge.season, entry.login, entry.agent) if official and repository else "",
@@ -56,7 +55,7 @@ def commands(standings: Standings, context: PageContext, profile: Profile) -> Co
 def _fetch(repository: str, season: str, login: str, agent: str) -> str:
     return (
         f"git clone {shlex.quote(repository)} board && cd board && make recorded\n"
-        f"git fetch origin {shlex.quote(links.traces_branch(season))} && mkdir -p traces\n"
+        f"git fetch origin {shlex.quote(urls.traces_branch(season))} && mkdir -p traces\n"
         f"git archive FETCH_HEAD {shlex.quote(f'*/{login}/{agent}/*')} | tar -x -C traces"
     )
 
@@ -72,12 +71,12 @@ def badges(context: PageContext, profile: Profile) -> Badges | None:
     tasks = [showing.task for showing in profile.showings] + [playing.board.task for playing in profile.playings]
     if entry.anonymous or not tasks:
         return None
-    segments = [text.segment(task.id) for task in tasks]
+    segments = [serialise.segment(task.id) for task in tasks]
     title = tasks[0].title or tasks[0].id
     if profile.overall:
         segments, title = ["overall", *segments], "overall"
-    image = context.site_url + text.address(f"badges/{entry.login}/{entry.agent}/{segments[0]}.svg")
-    page = context.site_url + text.agent_address(entry.login, entry.agent)
+    image = context.site_url + serialise.address(f"badges/{entry.login}/{entry.agent}/{segments[0]}.svg")
+    page = context.site_url + serialise.agent_address(entry.login, entry.agent)
     return Badges(first=segments[0], others=tuple(segments[1:]), markdown=f"[![{_plain(title)}]({image})]({page})")
 
 

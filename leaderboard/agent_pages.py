@@ -10,12 +10,11 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard import agent_figures, episodes, figures, game_figures, links, words
+from leaderboard import agent_figures, episodes, figures, game_figures
 from leaderboard.agent_commands import badges, commands
 from leaderboard.agent_past import by_agent, past
 from leaderboard.agent_rows import VERDICTS, Drawn, Rows, codes, draw, facts, heads
 from leaderboard.agent_sources import sources
-from leaderboard.api import text
 from leaderboard.cards import HOME, card_files
 from leaderboard.context import PageContext
 from leaderboard.core.eligibility import Name
@@ -27,6 +26,7 @@ from leaderboard.figures import Scale
 from leaderboard.pages import Press, Templates, environment
 from leaderboard.profiles import Profile, profiles
 from leaderboard.shell import Stamped
+from leaderboard.text import escape_html, serialise, urls
 
 # Any page at their depth: what leads away from one of them leads away from all.
 _LIKE = "agents/_/_.md"
@@ -57,12 +57,12 @@ class _Agents:
         tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
         above, below = self._press.page(_LIKE, "agent_ends.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
-        task_links = {task.id: Markup(links.href(_LIKE, links.task_page(task.id))) for task in tasks}
+        task_links = {task.id: Markup(urls.href(_LIKE, urls.task_page(task.id))) for task in tasks}
         self._rows = Rows(scales, task_links, context.reproduced)
         self._shared: Mapping[str, Any] = {
             "above": Markup(above),
             "below": Markup(below),
-            "root": Markup(links.up(_LIKE)),
+            "root": Markup(urls.up(_LIKE)),
             "scales": scales,
             "task_links": task_links,
             "anchors": {task.id: _anchor(task.id) for task in tasks},
@@ -72,7 +72,7 @@ class _Agents:
     def present(self, profile: Profile, drawn: Drawn) -> tuple[str, Stamped]:
         """The page of an agent that stands on main."""
         entry = profile.entry
-        page = links.agent_page(entry.login, entry.agent)
+        page = urls.agent_page(entry.login, entry.agent)
         shown = [(showing.task, showing.result) for showing in profile.showings if showing.result]
         results = [result for _, result in shown]
         measured = _measured(profile)
@@ -81,7 +81,7 @@ class _Agents:
             here=page, profile=profile, entry=entry, results=results,
             returns=self._rows.returns(measured, drawn),
             told={result.key for task, result in shown if self._is_told(task, result)},
-            document=text.agent_file(entry.login, entry.agent), source=self._source(profile, results),
+            document=serialise.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),
             shared=facts(found.shared), named=heads(found.named),
             scores=self._rows.scores(profile.showings),
@@ -94,7 +94,7 @@ class _Agents:
 
     def departed(self, gone: Departed) -> tuple[str, Stamped]:
         """The page of an agent that no longer ranks."""
-        page = links.agent_page(gone.login, gone.agent)
+        page = urls.agent_page(gone.login, gone.agent)
         name = f"{gone.login}/{gone.agent}"
         content = self._press.page(page, "departed.html.jinja", **self._shared, gone=gone)
         return self._stamped(page, name, f"{name} no longer ranks. What was measured of it stays recorded.", content)
@@ -108,7 +108,7 @@ class _Agents:
 
     def _stamped(self, page: str, title: str, said: str, content: str) -> tuple[str, Stamped]:
         stamped = Stamped(
-            title=words.line(title), description=words.line(said), address=links.address(page),
+            title=escape_html.line(title), description=escape_html.line(said), address=urls.address(page),
             card=self._cards.get(page, HOME), content=str(content),
         )  # fmt: skip
         return f"{page.removesuffix('.md')}/index.html", stamped
@@ -118,15 +118,15 @@ class _Agents:
         if profile.entry.anonymous:
             return None
         newest = max(results, key=lambda result: result.provenance.evaluated_at, default=None)
-        return links.source_url(self._repository, profile.entry, newest.provenance.commit if newest else None)
+        return urls.source_url(self._repository, profile.entry, newest.provenance.commit if newest else None)
 
 
 @functools.cache
 def _html() -> Templates:
     """The templates of pages that are HTML from the start; compiled once, whatever the number of boards."""
-    made = environment(words.line)
+    made = environment(escape_html.line)
     made.filters.update(
-        command=words.command, link=lambda url, said=None: words.linked(url, url or "" if said is None else said)
+        command=escape_html.command, link=lambda url, said=None: escape_html.linked(url, url or "" if said is None else said)
     )
     made.globals.update(
         bar=_bar, point=_point, verdict_tag=VERDICTS.__getitem__, figure=episodes.figure,

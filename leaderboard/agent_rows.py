@@ -13,10 +13,10 @@ from leaderboard import agent_figures
 from leaderboard.agent_figures import Spread
 from leaderboard.core.standings import Row
 from leaderboard.figures import Scale
-from leaderboard.format import NONE, day, number, numbers, ranks, span
 from leaderboard.profiles import Showing
 from leaderboard.scoring.metrics import digits
-from leaderboard.words import line
+from leaderboard.text.escape_html import line
+from leaderboard.text.format import NONE, day, number, numbers, ranks, span
 
 Drawn = Mapping[int, tuple[Spread, str]]
 """By the identity of a result: where its returns lie, and their outline."""

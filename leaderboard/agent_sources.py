@@ -12,9 +12,9 @@ from markupsafe import Markup, escape
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Class, Result, SandboxKind
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard import format, links
 from leaderboard.profiles import Profile
-from leaderboard.words import line, linked
+from leaderboard.text import format, urls
+from leaderboard.text.escape_html import line, linked
 
 _ERROR = ":error"
 _UNKNOWN = Markup("not recorded")
@@ -108,7 +108,7 @@ def _versions(result: Result, _: str | None) -> Markup:
 
 def _commit(result: Result, repository: str | None) -> Markup:
     commit = result.provenance.commit
-    return linked(links.commit_url(repository, commit), format.short(commit)) if commit else _UNKNOWN
+    return linked(urls.commit_url(repository, commit), format.short(commit)) if commit else _UNKNOWN
 
 
 def _run(result: Result, _: str | None) -> Markup:
@@ -118,7 +118,7 @@ def _run(result: Result, _: str | None) -> Markup:
 def _own(result: Result, repository: str | None) -> str:
     """The cells of what only one result has, in the order of `_OWN`."""
     key = escape(format.short(result.key))
-    url = links.result_url(repository, result.path()) if result.klass is Class.OFFICIAL else None
+    url = urls.result_url(repository, result.path()) if result.klass is Class.OFFICIAL else None
     if url:
         key = Markup(f'<a href="{escape(url)}">{key}</a>')
     trace = format.short(result.trace_sha256 or "")

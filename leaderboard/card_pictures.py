@@ -7,7 +7,7 @@ from functools import cache
 from PIL import Image, ImageDraw, ImageFont
 
 from leaderboard.cards import Card, Line
-from leaderboard.format import MINUS
+from leaderboard.text.format import MINUS
 
 WIDTH, HEIGHT = 1200, 630
 _MARGIN = 72

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from evaluator.model.identifiers import safe_path_segment
-from leaderboard import format
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard
 from leaderboard.core.standings import Standings, TaskBoard
-from leaderboard.links import agent_page, task_page
 from leaderboard.scoring.metrics import better, digits, ranking
+from leaderboard.text import format
+from leaderboard.text.urls import agent_page, task_page
 
 HOME = "cards/home.png"
 # Whose link is worth a picture of its own: drawing one takes longer than writing an agent's page.

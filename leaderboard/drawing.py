@@ -7,7 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.markdown import escape
+from leaderboard.text.escape_markdown import escape
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard import format
 from leaderboard.core.standings import Row, Standings, TaskBoard
 from leaderboard.scoring.metrics import worth_of_return
+from leaderboard.text import format
 
 # So many entries of each task are shown.
 BEST = 10

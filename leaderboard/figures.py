@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from leaderboard.core.standings import Estimate
-from leaderboard.format import number, span
-from leaderboard.markdown import escape
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import number, span
 
 _LEAST_WIDTH = 2.0
 _STRIP_LOW, _STRIP_HIGH = -1.0, 2.0

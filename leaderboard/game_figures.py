@@ -9,8 +9,8 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard, Rating
 from leaderboard.core.standings import Estimate
 from leaderboard.figures import Scale, scale_of
-from leaderboard.format import number
-from leaderboard.markdown import escape
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import number
 
 # More lines than that have no colours to tell them apart.
 LINES = 8

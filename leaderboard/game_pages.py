@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
-from leaderboard import format, game_figures, links
+from leaderboard import game_figures
 from leaderboard.boards import moves_of, position_text
 from leaderboard.core.game_standings import Count, Crossing, GameBoard, GameRow, Name
 from leaderboard.core.standings import Entry
 from leaderboard.replays import AllFrames, replay, side_names
+from leaderboard.text import format, urls
 
 # A wider table is read by nobody; each player's own page has all its duels.
 CROSSTABLE = 24
@@ -45,7 +46,7 @@ def meeting(board: GameBoard, crossing: Crossing) -> Meeting:
     count = crossing.count
     share = count.points / (2 * count.matches) if count.matches else 0.5
     tint = "won" if share > 0.55 else "lost" if share < 0.45 else "even"
-    return Meeting(count=count, page=links.duel_page(board.task.id, crossing.duel), tint=tint)
+    return Meeting(count=count, page=urls.duel_page(board.task.id, crossing.duel), tint=tint)
 
 
 def crosstable(board: GameBoard) -> list[tuple[GameRow, list[Meeting | None]]]:
@@ -82,19 +83,19 @@ def duels(board: GameBoard) -> Iterator[Duel]:
 
 def render(board: GameBoard, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:
     """The board's page, and the pages of its duels; `page` fills a template."""
-    path = links.task_page(board.task.id)
+    path = urls.task_page(board.task.id)
     scale = game_figures.rating_scale(board)
     pages = {path: page(path, "game.md.jinja", board=board, task=board.task, scale=scale)}
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
     for duel in duels(board):
-        path = links.duel_page(board.task.id, duel)
+        path = urls.duel_page(board.task.id, duel)
         shown = replay(duel, board.task, frames)
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
             path, "duel.html.jinja", task=board.task, duel=duel, replay=shown, counts=counts, names=side_names(duel),
             signed=format.SIGNED,
             entries=[entries.get(player.name) for player in duel.players],
-            assets=Markup(links.up(path) + "assets/"), root=Markup(links.up(path)),
+            assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip
     return pages
 

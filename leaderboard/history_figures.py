@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from leaderboard.figures import Scale
-from leaderboard.format import day, number
 from leaderboard.history import Best, Track
-from leaderboard.markdown import escape
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import day, number
 
 _WIDE, _HIGH, _LEFT, _TOP = 600.0, 200.0, 48.0, 10.0
 _TICKS = 5

@@ -10,14 +10,14 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import moment
 from evaluator.model.records.duel_record import Duel, End, Side
 from leaderboard import cards, episodes, history, machine
-from leaderboard.api.text import segment
 from leaderboard.boards import kind_of, moves_of
 from leaderboard.context import PageContext
 from leaderboard.core.game_standings import Crossing, GameBoard
 from leaderboard.core.standings import Row, Standings
 from leaderboard.drawing import Kind, Mark
-from leaderboard.markdown import escape
-from leaderboard.phases import stamp
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import stamp
+from leaderboard.text.serialise import segment
 
 # Rows of the overall table on the home page, and on the page of its own.
 FEW, MANY = 10, 100

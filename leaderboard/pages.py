@@ -13,28 +13,14 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import in_plain_words
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard import (
-    comment_page,
-    figures,
-    format,
-    game_figures,
-    game_pages,
-    home,
-    ledger,
-    links,
-    markdown,
-    phases,
-    script_figures,
-    shell,
-    submitting,
-    task_pages,
-)
-from leaderboard.api import text
+from leaderboard import figures, game_figures, game_pages, home, ledger, script_figures, shell, submitting, task_pages
+from leaderboard.comments import samples
 from leaderboard.context import PageContext as PageContext
 from leaderboard.core.standings import OverallRow, Standings
 from leaderboard.history import History
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import is_any_sealed
+from leaderboard.text import escape_markdown, format, serialise, urls
 
 Templates = Environment
 """Jinja has one owner: this module."""
@@ -49,22 +35,22 @@ def render(standings: Standings, context: PageContext, past: History | None = No
     """
     show = Press(standings, context, past=past)
     pages = {shell.PAGE: shell.SOURCE}
-    pages[links.HOME] = show.page(links.HOME, "home.md.jinja")
-    pages[links.TASKS] = show.page(links.TASKS, "tasks.md.jinja")
-    pages[links.OVERALL] = show.page(links.OVERALL, "overall.md.jinja")
-    pages[links.LEDGER] = show.page(links.LEDGER, "ledger.md.jinja", ledger=ledger.ledger(standings, context))
-    pages[links.COMPARE] = show.page(links.COMPARE, "compare.md.jinja")
-    pages[links.STATUS] = show.page(links.STATUS, "status.md.jinja")
-    pages[comment_page.PAGE] = show.page(comment_page.PAGE, "states.md.jinja", shown=comment_page.shown())
+    pages[urls.HOME] = show.page(urls.HOME, "home.md.jinja")
+    pages[urls.TASKS] = show.page(urls.TASKS, "tasks.md.jinja")
+    pages[urls.OVERALL] = show.page(urls.OVERALL, "overall.md.jinja")
+    pages[urls.LEDGER] = show.page(urls.LEDGER, "ledger.md.jinja", ledger=ledger.ledger(standings, context))
+    pages[urls.COMPARE] = show.page(urls.COMPARE, "compare.md.jinja")
+    pages[urls.STATUS] = show.page(urls.STATUS, "status.md.jinja")
+    pages[samples.PAGE] = show.page(samples.PAGE, "states.md.jinja", shown=samples.shown())
     pages[submitting.PAGE] = submitting.form(standings, context)
     for board in standings.tasks:
-        path = links.task_page(board.task.id)
+        path = urls.task_page(board.task.id)
         scale = figures.task_scale(board.task, (row.estimate for row in board.rows))
         pages[path] = show.page(path, "task.md.jinja", board=board, task=board.task, scale=scale)
     for game in standings.games:
         pages |= game_pages.render(game, show.page, context.frames)
     for task in context.hidden:
-        path = links.task_page(task.id)
+        path = urls.task_page(task.id)
         phase = standings.challenge.phase_of(task.id)
         pages[path] = show.page(path, "hidden.md.jinja", task=task, phase=phase)
     return pages
@@ -83,10 +69,10 @@ class Press:
             "context": context,
             "repository": context.repository or standings.challenge.repository,
             "history": past or History(standings, context.results),
-            "gone_pages": {links.agent_page(gone.login, gone.agent) for gone in context.departed},
+            "gone_pages": {urls.agent_page(gone.login, gone.agent) for gone in context.departed},
             "sealed": any(is_any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {asked.name for asked in standings.challenge.people.fields if not asked.shown},
-            "phases": phases.shown(standings.challenge, context.now),
+            "phases": format.shown(standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
             "overall_scale": figures.scale_of((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
@@ -109,7 +95,7 @@ def _markdown() -> Environment:
     return environment()
 
 
-def environment(finalize: Callable[[object], Markup] = markdown.escape) -> Environment:
+def environment(finalize: Callable[[object], Markup] = escape_markdown.escape) -> Environment:
     """Jinja such that whatever a template prints goes through `finalize`, unless our own code made it."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -122,22 +108,23 @@ def environment(finalize: Callable[[object], Markup] = markdown.escape) -> Envir
     )
     made.filters.update(
         number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
-        short=format.short, paragraphs=markdown.paragraphs, preformatted=markdown.preformatted, link=markdown.link,
-        in_plain_words=in_plain_words, summary=summary, settings=settings, moment=phases.stamp,
+        short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
+        link=escape_markdown.link,
+        in_plain_words=in_plain_words, summary=summary, settings=settings, moment=format.stamp,
         measures=metrics.measures, segment=safe_path_segment,
     )  # fmt: skip
     made.globals.update(
         secret_hash=secret_hash,
-        span=format.span, ranks=format.ranks, counted=format.counted, href=links.href, task_page=links.task_page,
-        agent_page=links.agent_page, owner_url=links.owner_url, folder_url=links.folder_url,
-        result_url=links.result_url, commit_url=links.commit_url, interval=figures.interval,
-        duel_page=links.duel_page, up=links.up, rating_scale=game_figures.rating_scale,
+        span=format.span, ranks=format.ranks, counted=format.counted, href=urls.href, task_page=urls.task_page,
+        agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
+        result_url=urls.result_url, commit_url=urls.commit_url, interval=figures.interval,
+        duel_page=urls.duel_page, up=urls.up, rating_scale=game_figures.rating_scale,
         rating_estimate=game_figures.rating_estimate, rating_history=game_figures.history,
         crosstable=game_pages.crosstable, CROSSTABLE=game_pages.CROSSTABLE, last_position=game_pages.last_position,
         ranking=metrics.ranking, others=metrics.others, digits=metrics.digits, arrow=metrics.arrow, better=metrics.better,
         learning_curve=script_figures.learning_curve, curve_ends=script_figures.ends,
         is_other_claim=script_figures.is_other_claim,
-        task_file=text.task_file, address=text.address,
+        task_file=serialise.task_file, address=serialise.address,
         documents=task_pages.documents, scale_marks=task_pages.marks, told_apart=task_pages.told_apart,
         task_past=task_pages.past, forge=task_pages.forge, FIRST=task_pages.FIRST,
         histogram=figures.histogram, strip=_strip, task_scale=figures.task_scale,

@@ -12,7 +12,7 @@ from evaluator.model.records.duel_record import Duel, End, Match, Side
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import action_word, kind_of, milliseconds_of, moves_of
 from leaderboard.drawing import Kind, Mark, final, packed, shared_ground
-from leaderboard.format import plain
+from leaderboard.text.format import plain
 
 
 @dataclass(frozen=True, kw_only=True)

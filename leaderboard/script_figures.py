@@ -4,9 +4,9 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.format import number, span
-from leaderboard.markdown import escape
 from leaderboard.scoring.metrics import curve
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import number, span
 
 WIDTH, HEIGHT = 240, 60
 # More points than the picture has columns would be drawn one over the other.

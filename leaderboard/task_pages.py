@@ -9,10 +9,10 @@ from evaluator.model.identifiers import safe_path_segment
 from leaderboard import history_figures
 from leaderboard.core.standings import TaskBoard
 from leaderboard.figures import Scale
-from leaderboard.format import day, number
 from leaderboard.history import Best, History, Track
 from leaderboard.scoring.metrics import digits, is_any_sealed
 from leaderboard.scoring.significance import resolution
+from leaderboard.text.format import day, number
 
 # So many rows stand in the page itself; the rest is in the documents, which the page's script fetches when it is asked to.
 FIRST = 100

@@ -17,9 +17,9 @@ from leaderboard.core.former_entries import departed
 from leaderboard.core.parallel import Share, beside
 from leaderboard.core.standings import Standings
 from leaderboard.history import History
-from leaderboard.markdown import escape
 from leaderboard.pages import PageContext, render
 from leaderboard.reproduced import reproduced
+from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import Shown, as_shown, hidden
 from scripts.board import Board
 from scripts.bot.pulls import pulls

@@ -8,7 +8,7 @@ from typing import Any
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api import boards, numbers, sheet, text
+from leaderboard.api import boards, numbers, sheet
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
 from leaderboard.api.table import reason
@@ -18,6 +18,7 @@ from leaderboard.core.standings import Failure, Row
 from leaderboard.episodes import Episode
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import curve, known, ranking
+from leaderboard.text import serialise
 
 # Points of a learning curve: as many as its picture has.
 POINTS = 200
@@ -83,7 +84,7 @@ _CIRCUMSTANCES = (
 def _circumstances(made: tuple[Any, ...]) -> str:
     """As JSON; most agents share theirs."""
     said = dict(zip(_CIRCUMSTANCES, made, strict=True))
-    return text.dumped({**said, "versions": dict(said["versions"])})
+    return serialise.dumped({**said, "versions": dict(said["versions"])})
 
 
 class _Runs:
@@ -129,19 +130,19 @@ class Told:
 
 def of_task(board: Board, found: Known, told: Told) -> str:
     """What is known of an agent on one task."""
-    named = f'{{"task":{text.dumped(board.task.id)},'
+    named = f'{{"task":{serialise.dumped(board.task.id)},'
     match found:
         case Row():
             return f'{named}"state":"ranked",{told.rows[id(found)]},{_measured(board, found, told)}}}'
         case Failure():
             failed = {"verdict": found.result.verdict.value, **_failed(found)}
-            return f"{named}{text.dumped(failed)[1:-1]},{_measured(board, found, told)}}}"
+            return f"{named}{serialise.dumped(failed)[1:-1]},{_measured(board, found, told)}}}"
         case GameRow():
-            return named + text.dumped({"state": "ranked", **without(boards.full_game_row(found))})[1:]
+            return named + serialise.dumped({"state": "ranked", **without(boards.full_game_row(found))})[1:]
         case GameFailure():
             at = found.duel.provenance.evaluated_at
             why = {"state": "refused", "reason": found.reason, "attempts": found.attempts, "evaluated_at": at}
-            return named + text.dumped(why)[1:]
+            return named + serialise.dumped(why)[1:]
     return f'{named}"state":"waiting"}}'
 
 
@@ -150,13 +151,13 @@ def _measured(board: Board, found: Row | Failure, told: Told) -> str:
     result = found.result
     parts = [f'"run":{told.runs.number(result, is_named=not told.entry.anonymous)}']
     if optional := _optional(board, result, told.facts):
-        parts.insert(0, text.dumped(optional)[1:-1])
+        parts.insert(0, serialise.dumped(optional)[1:-1])
     if board.of_lengths:
-        parts.insert(-1, f'"lengths":{text.dumped(list(result.lengths))}')
+        parts.insert(-1, f'"lengths":{serialise.dumped(list(result.lengths))}')
     elif result.lengths:
         parts.insert(-1, _length(result.lengths))
     if earlier := _earlier(board, result, told):
-        parts.append(f'"history":{text.dumped(earlier)}')
+        parts.append(f'"history":{serialise.dumped(earlier)}')
     return f'{",".join(parts)},"returns":{told.returns[id(result)]}'
 
 
@@ -181,7 +182,7 @@ def _optional(board: Board, result: Result, facts: Facts) -> Document:
 
 def _failed(found: Failure) -> Document:
     result = found.result
-    claim = {"claimed": text.finite(found.claimed)} if found.claimed is not None else {}
+    claim = {"claimed": serialise.finite(found.claimed)} if found.claimed is not None else {}
     return {
         "state": "self-reported" if claim else "failed", **claim, "message": reason(result), "log_tail": result.log_tail,
         "attempts": found.attempts, "evaluated_at": result.provenance.evaluated_at,
@@ -198,13 +199,14 @@ def _script(result: Result, task: Task) -> Document:
     count = min(POINTS, len(points))
     shown = [points[index * (len(points) - 1) // max(1, count - 1)] for index in range(count)]
     counts = {"episodes": len(record.returns), "unfinished": len(record.unfinished)}
-    said = {"claimed": text.finite(record.claimed), "steps": record.steps, **counts}
+    said = {"claimed": serialise.finite(record.claimed), "steps": record.steps, **counts}
     return {"script": said, "curve": [[steps, float(f"{value:.7g}")] for steps, value in shown]}
 
 
 def _episode(one: Episode) -> Document:
     return {
-        "which": one.which, "number": one.number, "total": one.total, "length": one.length, "file": text.address(one.file),
+        "which": one.which, "number": one.number, "total": one.total, "length": one.length,
+        "file": serialise.address(one.file),
         "columns": one.columns, "width": one.width, "height": one.height, "steps": list(one.steps),
     }  # fmt: skip
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from leaderboard import links
-from leaderboard.api import text
 from leaderboard.api.agent_tasks import Board, Known, Told, by_task, of_task, returns_texts, row_texts, without
 from leaderboard.api.documents import Document, overall_row
 from leaderboard.api.facts import Facts
@@ -15,6 +13,7 @@ from leaderboard.core.former_entries import Departed
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.parallel import batches
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
+from leaderboard.text import serialise, urls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +67,13 @@ def files(facts: Facts, agents: Mapping[Name, Gathered], departed: Iterable[Depa
         rows, returns = row_texts(every), returns_texts(every)
         for name, agent in batch:
             head = {**_manifest(agent.entry, facts, unshown), "overall": _overall(overall.get(name))}
-            path = text.agent_file(agent.entry.login, agent.entry.agent)
+            path = serialise.agent_file(agent.entry.login, agent.entry.agent)
             told = Told(
                 entry=agent.entry, facts=facts, rows=rows, returns=returns, recorded=by_task(facts.recorded.get(name, ()))
             )
             yield path, _joined(head, agent, told).encode("utf-8", "replace")
     for gone in departed:
-        yield text.agent_file(gone.login, gone.agent), text.dumps(_departed(gone))
+        yield serialise.agent_file(gone.login, gone.agent), serialise.dumps(_departed(gone))
 
 
 def _overall(row: OverallRow | None) -> Document | None:
@@ -89,20 +88,20 @@ def _manifest(entry: Entry, facts: Facts, unshown: set[str]) -> Document:
         "url": said.url, "paper": said.paper, "license": said.license,
         "meta": {name: value for name, value in said.meta.items() if name not in unshown},
         "digest": entry.digest if is_known else None, "pull": facts.context.pulls.get(entry.name) if is_known else None,
-        "source": links.folder_url(facts.repository, entry) if is_known else None,
+        "source": urls.folder_url(facts.repository, entry) if is_known else None,
     }  # fmt: skip
     return {
         "login": entry.login, "agent": entry.agent, "name": said.name, **flags(entry), "state": "entered",
         "algorithm": said.algorithm, "authors": list(said.authors), "kind": said.kind.value, "entry": said.entry,
         "enters": said.tasks if said.tasks == "all" else list(said.tasks),
-        "page": text.agent_address(entry.login, entry.agent),
+        "page": serialise.agent_address(entry.login, entry.agent),
         **{name: value for name, value in optional.items() if value not in (None, [], {})},
     }  # fmt: skip
 
 
 def _joined(head: Document, agent: Gathered, told: Told) -> str:
     tasks = ",".join([of_task(board, found, told) for board, found in agent.found])
-    return f'{text.dumped(head)[:-1]},"tasks":[{tasks}],"runs":{told.runs.said}}}'
+    return f'{serialise.dumped(head)[:-1]},"tasks":[{tasks}],"runs":{told.runs.said}}}'
 
 
 def _departed(gone: Departed) -> Document:
@@ -114,7 +113,7 @@ def _departed(gone: Departed) -> Document:
         "state": "excluded" if out else "withdrawn",
         "rehearsal": gone.is_rehearsal,
         "exclusion": out.model_dump(include={"since", "who", "why", "link"}) if out else None,
-        "page": text.agent_address(gone.login, gone.agent),
+        "page": serialise.agent_address(gone.login, gone.agent),
         "tasks": [],
         "runs": [],
         "recorded": [

@@ -6,8 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
-from leaderboard import format
-from leaderboard.api import agents, text
+from leaderboard.api import agents
 from leaderboard.api.agent_tasks import Known
 from leaderboard.api.facts import Facts
 from leaderboard.core.eligibility import Name
@@ -15,6 +14,7 @@ from leaderboard.core.former_entries import Departed
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row
 from leaderboard.scoring import metrics
+from leaderboard.text import format, serialise
 
 # White text on each of these has a contrast of 4.5 or more. The first three places, everybody else, faults, and neither.
 _MEDALS = {1: "8a6500", 2: "5c6670", 3: "8c4a1f"}
@@ -49,7 +49,7 @@ def files(
     ranked = sum(not row.entry.is_aside for row in facts.standings.overall)
     counts = {board.task.id: sum(not row.entry.is_aside for row in board.rows) for board in facts.standings.tasks}
     counts |= {game.task.id: sum(not row.entry.is_aside for row in game.rows) for game in facts.standings.games}
-    parts = {task_id: text.segment(task_id) for task_id in counts}
+    parts = {task_id: serialise.segment(task_id) for task_id in counts}
     for name, agent in gathered.items():
         folder = f"badges/{agent.entry.login}/{agent.entry.agent}"
         yield from _both(f"{folder}/overall", of_overall(title, overall.get(name), ranked))
@@ -98,11 +98,11 @@ def _departed(gone: Departed, title: str, tasks: Mapping[str, Task]) -> Iterator
     yield from _both(f"{folder}/overall", Badge(label=title, message=word, color=_QUIET))
     for task_id in sorted({result.task for result in gone.results} & set(tasks)):
         label = tasks[task_id].title or task_id
-        yield from _both(f"{folder}/{text.segment(task_id)}", Badge(label=label, message=word, color=_QUIET))
+        yield from _both(f"{folder}/{serialise.segment(task_id)}", Badge(label=label, message=word, color=_QUIET))
 
 
 def _both(path: str, badge: Badge) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
-    said = f'{_label(badge.label).said}{text.dumped(badge.message)},"color":{text.dumped(badge.color)}}}'
+    said = f'{_label(badge.label).said}{serialise.dumped(badge.message)},"color":{serialise.dumped(badge.color)}}}'
     return (f"{path}.json", said.encode("utf-8", "replace")), (f"{path}.svg", svg(badge).encode("utf-8", "replace"))
 
 
@@ -116,14 +116,14 @@ class _Label(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _label(words: str) -> _Label:
-    document = text.dumped({"schemaVersion": 1, "label": words, "message": ""})
-    return _Label(width=_width(words), drawn=text.xml(words), said=document.removesuffix('""}'))
+    document = serialise.dumped({"schemaVersion": 1, "label": words, "message": ""})
+    return _Label(width=_width(words), drawn=serialise.xml(words), said=document.removesuffix('""}'))
 
 
 def svg(badge: Badge) -> str:
     """The picture."""
     left, label, _ = _label(badge.label)
-    right, message = _width(badge.message), text.xml(badge.message)
+    right, message = _width(badge.message), serialise.xml(badge.message)
     whole, edge = left + right, right - _ROUND
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{label}: {message}">'

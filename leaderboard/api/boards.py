@@ -5,13 +5,13 @@ from typing import Any
 
 from evaluator.model.records.result import Cost
 from leaderboard.api import sheet as sheets
-from leaderboard.api import text
 from leaderboard.api.documents import Document, excluded_document, failure_document, withdrawn_document
 from leaderboard.api.facts import Facts
 from leaderboard.api.games import game_document, game_row, who
 from leaderboard.api.sheet import Sheet, medal
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Entry, TaskBoard
+from leaderboard.text import serialise
 
 # Rows of an order that is not the board's own.
 MOST = 500
@@ -23,24 +23,24 @@ def of_task(board: TaskBoard, sheet: Sheet, facts: Facts) -> Iterator[tuple[str,
     """The documents of a task, but for its table."""
     since = facts.firsts(board)
     rows = [
-        f'{{{place},{one.who},{measured},{one.about},"since":{text.dumped(at)},{one.where}}}'
+        f'{{{place},{one.who},{measured},{one.about},"since":{serialise.dumped(at)},{one.where}}}'
         for place, measured, one, at in zip(
             sheets.places(sheet.columns), sheets.measured(board.task, sheet.columns), sheet.said, since, strict=True
         )
     ]
     yield from _written(board.task.id, rows, sheet.columns["evaluated_at"], _gone(board))
-    yield text.task_file(board.task.id, "leaderboard.csv"), _csv(board, sheet, since)
+    yield serialise.task_file(board.task.id, "leaderboard.csv"), _csv(board, sheet, since)
 
 
 def of_game(game: GameBoard) -> Iterator[tuple[str, bytes]]:
     """The documents of a game, but for its table."""
     rows = [full_game_row(row) for row in game.rows]
-    written, moments = [text.dumped(row) for row in rows], [row.since for row in game.rows]
+    written, moments = [serialise.dumped(row) for row in rows], [row.since for row in game.rows]
     yield from _written(game.task.id, written, moments, _game_gone(game))
-    yield text.task_file(game.task.id, "leaderboard.csv"), _game_csv(rows)
+    yield serialise.task_file(game.task.id, "leaderboard.csv"), _game_csv(rows)
     whole = game_document(game)
     duels = {"task": game.task.id, "crosstable": whole["crosstable"], "history": whole["history"]}
-    yield text.task_file(game.task.id, "duels.json"), text.dumps(duels)
+    yield serialise.task_file(game.task.id, "duels.json"), serialise.dumps(duels)
 
 
 def full_game_row(row: GameRow) -> Document:
@@ -65,14 +65,14 @@ def _about(entry: Entry) -> Document:
 
 
 def _where(entry: Entry) -> Document:
-    file = text.agent_file(entry.login, entry.agent)
-    return {"page": text.agent_address(entry.login, entry.agent), "api": text.address(file)}
+    file = serialise.agent_file(entry.login, entry.agent)
+    return {"page": serialise.agent_address(entry.login, entry.agent), "api": serialise.address(file)}
 
 
 def _gone(board: TaskBoard) -> Document:
     failures = []
     for one in board.failures:
-        claim = {} if one.claimed is None else {"claimed": text.finite(one.claimed)}
+        claim = {} if one.claimed is None else {"claimed": serialise.finite(one.claimed)}
         more = {"attempts": one.attempts, "evaluated_at": one.result.provenance.evaluated_at}
         failures.append({**failure_document(one), **claim, **more, **_where(one.entry)})
     return {
@@ -94,7 +94,7 @@ def _written(task_id: str, rows: Sequence[str], moments: Sequence[str], gone: Do
 
     def file(name: str, order: str, chosen: Iterable[str], more: Document) -> tuple[str, bytes]:
         head = {"task": task_id, "order": order, "count": len(rows)}
-        return text.task_file(task_id, name), text.around(head, "rows", chosen, more)
+        return serialise.task_file(task_id, name), serialise.around(head, "rows", chosen, more)
 
     yield file("leaderboard.json", "place", rows, gone)
     by_date = sorted(range(len(rows)), key=moments.__getitem__)
@@ -116,7 +116,7 @@ _REST = (
 def _csv(board: TaskBoard, sheet: Sheet, since: Sequence[str]) -> bytes:
     """One line for each row; a board without rows is its header alone."""
     if not board.rows:
-        return text.csv_text([_HEADER])
+        return serialise.csv_text([_HEADER])
     further = [name for name in sheet.columns if name.startswith(sheets.METRIC)]
     known = {name: _cells(own) for name, own in sheet.columns.items()}
     # Text takes another form here than in JSON. These are digits and words of ours: nothing of them needs quotes.
@@ -130,7 +130,7 @@ def _csv(board: TaskBoard, sheet: Sheet, since: Sequence[str]) -> bytes:
     order = [known[name] for name in ("score", "low", "high", *further, *_REST)]
     lines = zip(*(known[name] for name in _HEADER[:4]), said, *order, strict=True)
     whole = "".join([f"{','.join(cells)}\r\n" for cells in lines])
-    return text.csv_text([(*_HEADER, *further, *_REST)]) + whole.encode("utf-8", "replace")
+    return serialise.csv_text([(*_HEADER, *further, *_REST)]) + whole.encode("utf-8", "replace")
 
 
 def _cells(column: Sequence[str]) -> list[str]:
@@ -140,7 +140,7 @@ def _cells(column: Sequence[str]) -> list[str]:
 
 def _game_csv(rows: Sequence[Document]) -> bytes:
     lines = [_flat(row) for row in rows]
-    return text.csv_text([tuple(lines[0] if lines else _HEADER), *(line.values() for line in lines)])
+    return serialise.csv_text([tuple(lines[0] if lines else _HEADER), *(line.values() for line in lines)])
 
 
 def _flat(row: Document) -> Document:

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
-from leaderboard import format, links
-from leaderboard.api import text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
 from leaderboard.history import Event, History, game_events
 from leaderboard.scoring import metrics
+from leaderboard.text import format, serialise, urls
 
 # Entries of a feed.
 LIMIT = 50
@@ -38,9 +37,9 @@ def files(facts: Facts, past: History) -> Iterator[tuple[str, bytes]]:
     everything: list[Event] = []
     for task, found in _by_task(facts, past):
         everything += found
-        path = f"feeds/{text.segment(task.id)}"
+        path = f"feeds/{serialise.segment(task.id)}"
         named = f"{title}: {task.title or task.id}"
-        yield from _both(Feed(path=path, title=named, page=text.task_address(task.id), events=found), facts)
+        yield from _both(Feed(path=path, title=named, page=serialise.task_address(task.id), events=found), facts)
     everything.sort(key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)
     yield from _both(Feed(path="feeds/board", title=title, page="", events=everything[:LIMIT]), facts)
 
@@ -54,7 +53,7 @@ def _by_task(facts: Facts, past: History) -> Iterator[tuple[Task, tuple[Event, .
 
 def _both(feed: Feed, facts: Facts) -> Iterator[tuple[str, bytes]]:
     yield f"{feed.path}.atom", atom(feed, facts).encode("utf-8", "replace")
-    yield f"{feed.path}.json", text.dumps(json_feed(feed, facts))
+    yield f"{feed.path}.json", serialise.dumps(json_feed(feed, facts))
 
 
 def headline(event: Event) -> str:
@@ -87,39 +86,40 @@ def _event_mark(event: Event, facts: Facts) -> str:
 
 
 def _page(event: Event) -> str:
-    return links.address(links.agent_page(event.entry.login, event.entry.agent))
+    return urls.address(urls.agent_page(event.entry.login, event.entry.agent))
 
 
 def atom(feed: Feed, facts: Facts) -> str:
     """The feed as Atom (RFC 4287)."""
-    base = text.xml(_base(facts))
+    base = serialise.xml(_base(facts))
     entries = "".join(_atom_entry(event, base, facts) for event in feed.events)
     updated = feed.events[0].at if feed.events else facts.generated_at
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         '<feed xmlns="http://www.w3.org/2005/Atom">'
-        f"<id>{_mark(facts, feed.path)}</id><title>{text.xml(feed.title)}</title><updated>{text.xml(updated)}</updated>"
-        f'<link rel="self" type="application/atom+xml" href="{base}{text.xml(text.address(feed.path))}.atom"/>'
-        f'<link rel="alternate" type="text/html" href="{base}{text.xml(feed.page)}"/>'
-        f"<author><name>{text.xml(facts.standings.challenge.title)}</name></author>"
+        f"<id>{_mark(facts, feed.path)}</id><title>{serialise.xml(feed.title)}</title>"
+        f"<updated>{serialise.xml(updated)}</updated>"
+        f'<link rel="self" type="application/atom+xml" href="{base}{serialise.xml(serialise.address(feed.path))}.atom"/>'
+        f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(feed.page)}"/>'
+        f"<author><name>{serialise.xml(facts.standings.challenge.title)}</name></author>"
         f"<generator>Pullrank</generator>{entries}</feed>\n"
     )
 
 
 def _atom_entry(event: Event, base: str, facts: Facts) -> str:
     return (
-        f"<entry><id>{_event_mark(event, facts)}</id><title>{text.xml(headline(event))}</title>"
+        f"<entry><id>{_event_mark(event, facts)}</id><title>{serialise.xml(headline(event))}</title>"
         f"<updated>{event.at}</updated><published>{event.at}</published>"
-        f"<author><name>{text.xml(event.entry.login)}</name></author>"
-        f'<link rel="alternate" type="text/html" href="{base}{text.xml(_page(event))}"/>'
-        f"<summary>{text.xml(words(event))}</summary></entry>"
+        f"<author><name>{serialise.xml(event.entry.login)}</name></author>"
+        f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(_page(event))}"/>'
+        f"<summary>{serialise.xml(words(event))}</summary></entry>"
     )
 
 
 def json_feed(feed: Feed, facts: Facts) -> Document:
     """The feed as JSON Feed 1.1."""
     site = facts.context.site_url
-    home = {"home_page_url": site + feed.page, "feed_url": f"{site}{text.address(feed.path)}.json"} if site else {}
+    home = {"home_page_url": site + feed.page, "feed_url": f"{site}{serialise.address(feed.path)}.json"} if site else {}
     return {
         "version": "https://jsonfeed.org/version/1.1",
         "title": feed.title,
@@ -139,7 +139,8 @@ def _item(event: Event, facts: Facts) -> Document:
         "authors": [{"name": event.entry.login}],
         "tags": [event.task.id],
         "_pullrank": {
-            "login": event.entry.login, "agent": event.entry.agent, "task": event.task.id, "score": text.finite(event.score),
+            "login": event.entry.login, "agent": event.entry.agent, "task": event.task.id,
+            "score": serialise.finite(event.score),
             "place": event.place, "place_before": event.place_before,
         },
     }  # fmt: skip

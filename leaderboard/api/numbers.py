@@ -5,8 +5,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from leaderboard.api import text
 from leaderboard.scoring.bootstrap import Array
+from leaderboard.text import serialise
 
 DIGITS = 7
 # Powers of ten that floats hold exactly: what is rounded with them is the float nearest to its decimal digits.
@@ -24,7 +24,7 @@ def lists(found: Sequence[Sequence[float]]) -> list[str]:
         return []
     rounded = _rounded(np.concatenate(found, dtype=np.float64)).tolist()
     ends = accumulate(map(len, found))
-    whole = text.dumped([rounded[end - len(one) : end] for one, end in zip(found, ends, strict=True)])
+    whole = serialise.dumped([rounded[end - len(one) : end] for one, end in zip(found, ends, strict=True)])
     return [f"[{own}]" for own in whole.replace(".0,", ",").replace(".0]", "]")[2:-2].split("],[")]
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leaderboard.api import text
 from leaderboard.api.facts import Facts
 from leaderboard.api.overview import LINKS
 from leaderboard.api.schemas import ref, schemas
+from leaderboard.text import serialise
 
 # A link's name, what is found there, and its schema or else its media type.
 _DOCUMENTS = (
@@ -42,7 +42,7 @@ _PARTS = {
 
 def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     """The one document."""
-    yield "api/openapi.json", text.dumps(description(facts))
+    yield "api/openapi.json", serialise.dumps(description(facts))
 
 
 def description(facts: Facts) -> dict[str, Any]:

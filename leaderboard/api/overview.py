@@ -7,13 +7,12 @@ from typing import Any
 from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard import phases
-from leaderboard.api import text
 from leaderboard.api.documents import Document, metric_document, overall_row
 from leaderboard.api.facts import Facts
 from leaderboard.core.standings import OverallRow
 from leaderboard.machine import REFUSED, machine
 from leaderboard.scoring.metrics import metrics_of
+from leaderboard.text import format, serialise
 
 # Where everything lies. Every part is to be encoded as addresses are; `result` lies on the branch `results`, under the
 # first twelve digits of its key.
@@ -45,10 +44,10 @@ LINKS = {
 
 def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     """The documents about the whole board."""
-    yield "api/index.json", text.dumps(index(facts))
-    yield "api/tasks.json", text.dumps(tasks(facts))
-    yield "api/overall.json", text.dumps(overall(facts))
-    yield "api/health.json", text.dumps(health(facts))
+    yield "api/index.json", serialise.dumps(index(facts))
+    yield "api/tasks.json", serialise.dumps(tasks(facts))
+    yield "api/overall.json", serialise.dumps(overall(facts))
+    yield "api/health.json", serialise.dumps(health(facts))
 
 
 def _head(facts: Facts) -> Document:
@@ -83,7 +82,7 @@ def index(facts: Facts) -> Document:
 def tasks(facts: Facts) -> list[Document]:
     """Every task and game with its addresses, in the order of the challenge; boards that are hidden have none."""
     challenge = facts.standings.challenge
-    states = {one.phase.id: one for one in phases.shown(challenge, facts.context.now)}
+    states = {one.phase.id: one for one in format.shown(challenge, facts.context.now)}
     shown = [*(board.task for board in facts.standings.tasks), *(game.task for game in facts.standings.games)]
     hidden = {task.id for task in facts.context.hidden}
     order = {task.id: place for place, task in enumerate(challenge.tasks)}
@@ -92,7 +91,7 @@ def tasks(facts: Facts) -> list[Document]:
     return [_task(task, _phase(task, facts, states), is_hidden=task.id in hidden) for task in shown]
 
 
-def _phase(task: Task, facts: Facts, states: dict[str, phases.ShownPhase]) -> Document | None:
+def _phase(task: Task, facts: Facts, states: dict[str, format.ShownPhase]) -> Document | None:
     phase = facts.standings.challenge.phase_of(task.id)
     if phase is None:
         return None
@@ -105,9 +104,9 @@ def _phase(task: Task, facts: Facts, states: dict[str, phases.ShownPhase]) -> Do
 
 def _task(task: Task, phase: Document | None, *, is_hidden: bool) -> Document:
     def at(name: str) -> str | None:
-        return None if is_hidden else text.address(text.task_file(task.id, name))
+        return None if is_hidden else serialise.address(serialise.task_file(task.id, name))
 
-    part = text.segment(task.id)
+    part = serialise.segment(task.id)
     kind = "game" if task.game else "script" if task.script else "task"
     return {
         "id": task.id, "segment": safe_path_segment(task.id), "badge": part, "digest": task.digest(),
@@ -116,10 +115,10 @@ def _task(task: Task, phase: Document | None, *, is_hidden: bool) -> Document:
         "metrics": [] if task.game else [metric_document(metric) for metric in metrics_of(task)],
         "anchors": {"random": _anchor(task.random), "reference": _anchor(task.reference)},
         "episodes": task.matches if task.game else task.counted, "weight": task.weight, "phase": phase,
-        "hidden": is_hidden, "page": text.task_address(task.id), "leaderboard": at("leaderboard.json"),
+        "hidden": is_hidden, "page": serialise.task_address(task.id), "leaderboard": at("leaderboard.json"),
         "table": at("table.json"), "csv": at("leaderboard.csv"),
-        "feed": None if is_hidden else text.address(f"feeds/{part}.json"),
-        "atom": None if is_hidden else text.address(f"feeds/{part}.atom"),
+        "feed": None if is_hidden else serialise.address(f"feeds/{part}.json"),
+        "atom": None if is_hidden else serialise.address(f"feeds/{part}.atom"),
     }  # fmt: skip
 
 
@@ -134,7 +133,7 @@ def overall(facts: Facts) -> Document:
 
 def _overall(row: OverallRow) -> Document:
     login, agent = row.entry.login, row.entry.agent
-    more = {"page": text.agent_address(login, agent), "api": text.address(text.agent_file(login, agent))}
+    more = {"page": serialise.agent_address(login, agent), "api": serialise.address(serialise.agent_file(login, agent))}
     return {**overall_row(row), **more}
 
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api import text
 from leaderboard.api.games import who
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Row, TaskBoard
 from leaderboard.scoring.metrics import metrics_of
+from leaderboard.text import serialise
 
 # A further metric's column: it may be called like another column.
 METRIC = "metric:"
 _MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
 # As JSON.
-_WON = {None: "null"} | {won: text.dumped(won) for won in _MEDALS.values()}
+_WON = {None: "null"} | {won: serialise.dumped(won) for won in _MEDALS.values()}
 _PLACE = ("place", "rank_low", "rank_high", "with_leader")
 _ESTIMATE = ("score", "low", "high")
 _RUN = ("attempts", "episodes", "key", "evaluated_at")
@@ -48,23 +48,23 @@ def columns(task: Task, rows: Sequence[Row]) -> Columns:
     further = [metric.name for metric in metrics_of(task)[1:]]
     values = zip(*(row.others for row in rows), strict=True) if rows else [()] * len(further)
     return {
-        "place": text.bare([None if row.entry.is_aside else row.place for row in rows]),
-        "rank_low": text.bare([row.rank_low for row in rows]),
-        "rank_high": text.bare([row.rank_high for row in rows]),
-        "with_leader": text.bare([row.with_leader for row in rows]),
-        "score": text.bare([one.score for one in estimates]),
-        "low": text.bare([one.low for one in estimates]),
-        "high": text.bare([one.high for one in estimates]),
-        **{f"{METRIC}{name}": text.bare(own) for name, own in zip(further, values, strict=True)},
-        "attempts": text.bare([row.attempts for row in rows]),
-        "episodes": text.bare([counted if result.sealed else len(result.returns) for result in results]),
+        "place": serialise.bare([None if row.entry.is_aside else row.place for row in rows]),
+        "rank_low": serialise.bare([row.rank_low for row in rows]),
+        "rank_high": serialise.bare([row.rank_high for row in rows]),
+        "with_leader": serialise.bare([row.with_leader for row in rows]),
+        "score": serialise.bare([one.score for one in estimates]),
+        "low": serialise.bare([one.low for one in estimates]),
+        "high": serialise.bare([one.high for one in estimates]),
+        **{f"{METRIC}{name}": serialise.bare(own) for name, own in zip(further, values, strict=True)},
+        "attempts": serialise.bare([row.attempts for row in rows]),
+        "episodes": serialise.bare([counted if result.sealed else len(result.returns) for result in results]),
         # A result's file is found by its key, and its path says whose it is.
-        "key": ["null" if row.entry.anonymous else text.dumped(row.result.key) for row in rows],
-        "evaluated_at": [text.dumped(result.provenance.evaluated_at) for result in results],
-        "cpu_seconds": text.bare([cost.cpu_seconds for cost in costs]),
-        "wall_seconds": text.bare([cost.wall_seconds for cost in costs]),
-        "peak_memory_bytes": text.bare([cost.peak_memory_bytes for cost in costs]),
-        "steps": text.bare([cost.steps for cost in costs]),
+        "key": ["null" if row.entry.anonymous else serialise.dumped(row.result.key) for row in rows],
+        "evaluated_at": [serialise.dumped(result.provenance.evaluated_at) for result in results],
+        "cpu_seconds": serialise.bare([cost.cpu_seconds for cost in costs]),
+        "wall_seconds": serialise.bare([cost.wall_seconds for cost in costs]),
+        "peak_memory_bytes": serialise.bare([cost.peak_memory_bytes for cost in costs]),
+        "steps": serialise.bare([cost.steps for cost in costs]),
         "medal": [_WON[_medal(row)] for row in rows],
     }
 
@@ -97,7 +97,7 @@ def measured(task: Task, found: Columns) -> list[str]:
 
 def _members(names: Iterable[str]) -> str:
     """A template for members of these names; a host's own may hold what a template takes for a place."""
-    return ",".join(text.dumped(name).replace("%", "%%") + ":%s" for name in names)
+    return ",".join(serialise.dumped(name).replace("%", "%%") + ":%s" for name in names)
 
 
 def _lines(template: str, found: Columns, names: Iterable[str]) -> list[str]:
@@ -157,14 +157,15 @@ class Entries:
 
 def _said(entry: Entry) -> Said:
     manifest = entry.submission
-    kind, page = manifest.kind.value, text.agent_address(entry.login, entry.agent)
+    kind, page = manifest.kind.value, serialise.agent_address(entry.login, entry.agent)
     about = {"algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": kind}
-    where = {"page": page, "api": text.address(text.agent_file(entry.login, entry.agent))}
+    where = {"page": page, "api": serialise.address(serialise.agent_file(entry.login, entry.agent))}
     names = (entry.login, entry.agent, manifest.name, manifest.algorithm)
     return Said(
-        entry=entry, who=text.dumped(who(entry))[1:-1], about=text.dumped(about)[1:-1], where=text.dumped(where)[1:-1],
-        names=text.dumped([*names, ", ".join(manifest.authors)])[1:-1], kind=text.dumped(kind),
-        cells=",".join(map(text.csv_cell, (*names, "; ".join(manifest.authors), kind))), page=text.csv_cell(page),
+        entry=entry, who=serialise.dumped(who(entry))[1:-1], about=serialise.dumped(about)[1:-1],
+        where=serialise.dumped(where)[1:-1],
+        names=serialise.dumped([*names, ", ".join(manifest.authors)])[1:-1], kind=serialise.dumped(kind),
+        cells=",".join(map(serialise.csv_cell, (*names, "; ".join(manifest.authors), kind))), page=serialise.csv_cell(page),
         flags=tuple(marks(entry)),
     )  # fmt: skip
 
@@ -172,4 +173,4 @@ def _said(entry: Entry) -> Said:
 @lru_cache(maxsize=64)
 def words(found: tuple[str, ...]) -> str:
     """Flags as a JSON list: there are but a few combinations."""
-    return text.dumped(found)
+    return serialise.dumped(found)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, sheet, status, table, text
+from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, sheet, status, table
 from leaderboard.api.facts import facts
 from leaderboard.context import PageContext
 from leaderboard.core.parallel import WHOLE, Share
 from leaderboard.core.standings import Standings
 from leaderboard.history import History
+from leaderboard.text import serialise
 
 
 def files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
@@ -25,10 +26,10 @@ def of_boards(standings: Standings, context: PageContext) -> Iterator[tuple[str,
     entries = sheet.Entries()
     for board in standings.tasks:
         rows = entries.sheet(board)
-        yield text.task_file(board.task.id, "table.json"), table.of_task(board, rows, context.reproduced)
+        yield serialise.task_file(board.task.id, "table.json"), table.of_task(board, rows, context.reproduced)
         yield from boards.of_task(board, rows, known)
     for game in standings.games:
-        yield text.task_file(game.task.id, "table.json"), text.dumps(table.of_game(game, standings))
+        yield serialise.task_file(game.task.id, "table.json"), serialise.dumps(table.of_game(game, standings))
         yield from boards.of_game(game)
 
 

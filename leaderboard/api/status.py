@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leaderboard.api import text
 from leaderboard.api.documents import Document
 from leaderboard.api.facts import Facts
 from leaderboard.core import former_entries
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
+from leaderboard.text import serialise
 
 State = list[Any]
 """A word, and what it needs: ranked and a place, failed and a verdict, refused, excluded or withdrawn and a reason."""
@@ -17,7 +17,7 @@ State = list[Any]
 
 def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     """The one document."""
-    yield "api/status.json", text.dumps(status(facts))
+    yield "api/status.json", serialise.dumps(status(facts))
 
 
 def status(facts: Facts) -> Document:
@@ -37,7 +37,9 @@ def status(facts: Facts) -> Document:
             agents[name] = _gone(gone, [task.id for task in tasks])
     return {
         "generated_at": facts.generated_at,
-        "tasks": [{"id": task.id, "title": task.title or task.id, "page": text.task_address(task.id)} for task in tasks],
+        "tasks": [
+            {"id": task.id, "title": task.title or task.id, "page": serialise.task_address(task.id)} for task in tasks
+        ],
         "agents": [agents[name] for name in sorted(agents)],
     }
 
@@ -66,7 +68,7 @@ def _agent(entry: Entry, facts: Facts, tasks: int) -> Document:
         "agent": entry.agent,
         "name": entry.submission.name,
         "pull": facts.context.pulls.get(entry.name),
-        "page": text.agent_address(entry.login, entry.agent),
+        "page": serialise.agent_address(entry.login, entry.agent),
         "tasks": [None] * tasks,
     }
 
@@ -79,6 +81,6 @@ def _gone(gone: former_entries.Departed, tasks: list[str]) -> Document:
         "agent": gone.agent,
         "name": gone.agent,
         "pull": None,
-        "page": text.agent_address(gone.login, gone.agent),
+        "page": serialise.agent_address(gone.login, gone.agent),
         "tasks": [state if task in played or gone.exclusion else None for task in tasks],
     }

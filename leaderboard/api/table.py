@@ -7,14 +7,13 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard import format
-from leaderboard.api import text
 from leaderboard.api.documents import Document, metric_document
 from leaderboard.api.sheet import METRIC, Sheet, marks, words
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Excluded, Standings, TaskBoard, Withdrawn
 from leaderboard.scoring.metrics import metrics_of
+from leaderboard.text import format, serialise
 
 _PLACE = ("place", "rank_low", "rank_high", "with_leader")
 _FIRST = (
@@ -40,7 +39,7 @@ def of_task(board: TaskBoard, sheet: Sheet, reproduced: Collection[str] = ()) ->
         "metrics": [metric_document(metric) for metric in metrics_of(task)],
         "leader": leader,
     }
-    return text.around({"task": task.id, "columns": columns}, "rows", _rows(board, sheet, further, reproduced), tail)
+    return serialise.around({"task": task.id, "columns": columns}, "rows", _rows(board, sheet, further, reproduced), tail)
 
 
 def _rows(board: TaskBoard, sheet: Sheet, further: Sequence[str], reproduced: Collection[str]) -> list[str]:
@@ -106,7 +105,7 @@ def _gone(board: TaskBoard) -> Iterator[Document]:
         claimed = one.claimed is not None
         more = [*marks(one.entry), *(["self-reported"] if claimed else [])]
         words = {"verdict": one.result.verdict.value, "message": reason(one.result), "flags": more}
-        numbers = {"score": text.finite(one.claimed), "attempts": one.attempts}
+        numbers = {"score": serialise.finite(one.claimed), "attempts": one.attempts}
         yield {**_who(one.entry), **_measured(one.result), **words, **numbers}
     for entry in board.waiting:
         yield _waiting(entry)

@@ -14,9 +14,9 @@ from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import faults, is_asked, taken
-from leaderboard.phases import stamp
 from leaderboard.planning.missing import DuelItem, Item, Where, plan
 from leaderboard.planning.quota import Accounts, Held, hold
+from leaderboard.text.format import stamp
 
 
 @dataclass(frozen=True, kw_only=True)

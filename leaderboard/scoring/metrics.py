@@ -11,9 +11,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.result import Result
-from leaderboard.format import plain
 from leaderboard.scoring import metrics
 from leaderboard.scoring.bootstrap import Bounds, Scoring
+from leaderboard.text.format import plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
-from leaderboard.comment import render
-from leaderboard.comment_states import CommentState, Official, Withdrawn
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import CommentState, Official, Withdrawn
 from leaderboard.core.standings import Entry
-from leaderboard.whatif import official_state
+from leaderboard.preview.hypothetical_standings import official_state
 from scripts.bot import sticky
 from scripts.bot.answers import Comment
 from scripts.bot.beacon import arrived

@@ -13,7 +13,7 @@ from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
-from leaderboard.links import traces_branch as traces_branch
+from leaderboard.text.urls import traces_branch as traces_branch
 from scripts.bot.git import GitError, Repository, checked
 from scripts.console import say
 

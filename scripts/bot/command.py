@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from leaderboard.comment import render
-from leaderboard.comment_states import Help, Ranked
-from leaderboard.whatif import standing
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import Help, Ranked
+from leaderboard.preview.hypothetical_standings import standing
 from scripts.bot.client import GitHubError
 from scripts.bot.desk import BASE, Desk
 from scripts.bot.event import SHA, CommentEvent, comment_event

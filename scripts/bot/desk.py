@@ -9,10 +9,10 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.comment import render
-from leaderboard.comment_states import CommentContext
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Entry
-from leaderboard.whatif import Recorded
+from leaderboard.preview.hypothetical_standings import Recorded
 from scripts.board import Board
 from scripts.bot import sticky
 from scripts.bot.answers import Status

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from evaluator.model.records.verdict import Verdict, is_retryable
-from leaderboard.comment_states import (
+from leaderboard.comments.states import (
     AgentPreview,
     Broken,
     CommentState,

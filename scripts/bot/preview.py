@@ -18,9 +18,9 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.preview import AGENTS
 from evaluator.model.records.result import Class
-from leaderboard.comment import render
-from leaderboard.comment_states import Broken, CommentContext, CommentState, NoRun, Reason, Refused, Withdrawn
-from leaderboard.whatif import Recorded, preview_state
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, Reason, Refused, Withdrawn
+from leaderboard.preview.hypothetical_standings import Recorded, preview_state
 from scripts.admitting import closed, people_faults
 from scripts.board import Board, Found, open_board
 from scripts.bot.artifact import LOG

@@ -10,8 +10,8 @@ from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.game_standings import GameBoard
 from leaderboard.core.owners import sides
+from leaderboard.preview.hypothetical_standings import Recorded, preview_state
 from leaderboard.ratings.duel_results import validation_fault
-from leaderboard.whatif import Recorded, preview_state
 from scripts.board import LOCAL, PREVIEW_BEACON, Found
 from scripts.bot.duels import Terms, play_duel, told
 from scripts.bot.preview_session import Changed, Session, who

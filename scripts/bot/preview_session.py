@@ -14,8 +14,8 @@ from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.trace import Leaf
 from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.log_excerpt import Tail, written
 from leaderboard.core.store import write_atomically
-from leaderboard.preview_log import Tail, written
 from scripts.board import Board, Found
 from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
 from scripts.bot.duels import between, told

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comment_states import Broken, Reason
+from leaderboard.comments.states import Broken, Reason
 from leaderboard.core.versions import homes
 from leaderboard.planning.missing import TRIES, given_up, given_up_duels, mark_of
 from scripts.bot import sticky

@@ -4,8 +4,8 @@ import io
 import zipfile
 from dataclasses import dataclass, replace
 
-from leaderboard.comment_states import Reason
-from leaderboard.whatif import preview_state
+from leaderboard.comments.states import Reason
+from leaderboard.preview.hypothetical_standings import preview_state
 from scripts.bot.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
 from scripts.bot.desk import BASE, Desk, deliver, guarded
 from scripts.bot.duel_claims import duel_fault

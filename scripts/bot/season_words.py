@@ -6,10 +6,10 @@ from datetime import datetime
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked
-from leaderboard.phases import stamp
 from leaderboard.planning.admission import Gate, phase_refusal, refusals
 from leaderboard.planning.quota import Accounts
-from leaderboard.whatif import Recorded
+from leaderboard.preview.hypothetical_standings import Recorded
+from leaderboard.text.format import stamp
 from scripts.bot.beacon import Beacon, Name
 from scripts.bot.moment import Asked, arrivals, members_of
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import RESULT, Store, write_atomically
-from leaderboard.markdown import code
 from leaderboard.planning.missing import DuelItem
+from leaderboard.text.escape_markdown import code
 from scripts.bot.answers import Issue
 from scripts.bot.branches import RESULTS, open_branches
 from scripts.bot.claims import item_path

@@ -10,7 +10,7 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.text import agent_file
+from leaderboard.text.serialise import agent_file
 from scripts.bot import sticky
 from scripts.bot.client import GitHub
 from scripts.bot.desk import BASE, CONTEXT

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from leaderboard.markdown import cell
+from leaderboard.text.escape_markdown import cell
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.rehearsal.looks import Look, State
 

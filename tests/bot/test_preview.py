@@ -15,8 +15,8 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.log_excerpt import CAP, tails
 from leaderboard.core.store import Store
-from leaderboard.preview_log import CAP, tails
 from scripts.board import open_board
 from scripts.bot import preview, preview_session
 from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES

@@ -10,8 +10,8 @@ import pytest
 from evaluator.model.records.duel_record import sealed_duel
 from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.trace import Leaf
+from leaderboard.comments.log_excerpt import tails
 from leaderboard.core.store import Store
-from leaderboard.preview_log import tails
 from scripts.board import open_board
 from scripts.bot import preview_session, report
 from scripts.bot.artifact import LOG, ArtifactError, read_artifact

@@ -23,12 +23,12 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind, sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard import comment
 from leaderboard.api.documents import document
-from leaderboard.comment_states import CommentContext
+from leaderboard.comments import render_comment
+from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import Store
 from leaderboard.pages import PageContext, render
-from leaderboard.whatif import Recorded, official_state, preview_state
+from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state
 from scripts.board import Board
 from scripts.bot import official, publish
 from scripts.bot.artifact import ArtifactError, read_artifact
@@ -414,7 +414,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     recorded = Recorded(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
-    told = comment.render(official_state(recorded, [("alice", "probe")], "1" * 40), context)
+    told = render_comment.render(official_state(recorded, [("alice", "probe")], "1" * 40), context)
     plain = make.result(probe, [9.0, 10.0, 11.0], on=board.challenge.tasks[0], sandbox="process", **{"class": "preview"})
     agent = {
         "login": "alice",
@@ -424,7 +424,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
         "results": [plain.document()],
     }
     document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [agent]}
-    guessed = comment.render(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
+    guessed = render_comment.render(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
 
     assert "on the secret episodes of this season, which are the same for everybody" in told
     assert "merge commit" not in told

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from evaluator.model.identifiers import safe_path_segment
-from leaderboard.format import number, ranks, span
 from leaderboard.scoring.metrics import digits, others
+from leaderboard.text.format import number, ranks, span
 
 OVERALL = 3
 CELLS = """all => all.map(row => [".pr-place", ".pr-ranks", ".pr-value"].map(

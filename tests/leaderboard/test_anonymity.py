@@ -10,13 +10,14 @@ from evaluator.model.config.participants import People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
-from leaderboard import agent_pages, comment
+from leaderboard import agent_pages
 from leaderboard.api.games import game_document
 from leaderboard.build import standings
-from leaderboard.comment_states import CommentContext, Ranked
+from leaderboard.comments import render_comment
+from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages import PageContext, render
+from leaderboard.preview.hypothetical_standings import Recorded, official_state, standing
 from leaderboard.visibility import Shown, as_shown, called
-from leaderboard.whatif import Recorded, official_state, standing
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -283,7 +284,7 @@ def test_comments_on_games_name_no_opponent_before_the_date() -> None:
         own = standing(recorded, "ann", "ann-agent")
         states = [official_state(recorded, [("ann", "ann-agent")], "a" * 40), Ranked(agents=(own,))]
         context = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
-        return "\n".join(comment.render(state, context) for state in states)
+        return "\n".join(render_comment.render(state, context) for state in states)
 
     assert "bobby" in told(AFTER)
     assert [name for name in ("bobby", "cyril") if name in told(BEFORE)] == []

@@ -10,24 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.metric import Metric
-from leaderboard.api import numbers, sheet, text
+from leaderboard.api import numbers, sheet
 from leaderboard.api.documents import rows_of
 from leaderboard.build import standings
-from leaderboard.markdown import visible
+from leaderboard.text import serialise
+from leaderboard.text.escape_markdown import visible
 from tests.leaderboard import make
 
 
 @given(st.text())
 def test_a_cell_stands_as_csv_has_it(value: str) -> None:
     whole = io.StringIO(newline="")
-    csv.writer(whole).writerow(["first", text.cell(value)])
+    csv.writer(whole).writerow(["first", serialise.cell(value)])
 
-    assert f"first,{text.csv_cell(value)}\r\n" == whole.getvalue()
+    assert f"first,{serialise.csv_cell(value)}\r\n" == whole.getvalue()
 
 
 def test_xml_leaves_nothing_as_it_is_that_it_would_change() -> None:
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    kept = [one for one in characters if text._PLAIN.fullmatch(one)]
+    kept = [one for one in characters if serialise._PLAIN.fullmatch(one)]
 
     assert len(kept) > 100_000
     assert [one for one in kept if visible(one) != one or one in "&<>\"'"] == []
@@ -50,7 +51,7 @@ def test_numbers_are_written_as_short_as_they_can_be() -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner)))
 def test_a_value_is_written_as_the_standard_library_has_it(value: object) -> None:
-    assert repr(json.loads(text.dumped([value]))) == repr([_known(value)])
+    assert repr(json.loads(serialise.dumped([value]))) == repr([_known(value)])
 
 
 def _known(value: object) -> object:
@@ -61,7 +62,7 @@ def _known(value: object) -> object:
 
 
 def test_half_a_character_becomes_a_question_mark() -> None:
-    assert text.dumps({"name": "\ud800"}) == b'{"name":"?"}'
+    assert serialise.dumps({"name": "\ud800"}) == b'{"name":"?"}'
 
 
 @pytest.mark.parametrize("name", ["Return", "in % of %s"])

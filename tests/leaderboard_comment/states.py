@@ -6,7 +6,7 @@ from typing import Any
 from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict, is_retryable
-from leaderboard.comment_states import (
+from leaderboard.comments.states import (
     AgentPreview,
     Broken,
     CommentContext,

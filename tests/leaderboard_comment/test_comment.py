@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
-from leaderboard import comment_words
-from leaderboard.clip import LIMIT, length
-from leaderboard.comment import render
-from leaderboard.comment_states import (
+from leaderboard.comments import phrases
+from leaderboard.comments.render_comment import LIMIT, length, render
+from leaderboard.comments.states import (
     Broken,
     CommentContext,
     CommentState,
@@ -25,7 +24,7 @@ from leaderboard.comment_states import (
     Running,
     Withdrawn,
 )
-from leaderboard.markdown import cell, code, fenced
+from leaderboard.text.escape_markdown import cell, code, fenced
 from tests.leaderboard_comment import states as made
 from tests.leaderboard_comment.github import ACTED_ON, OURS, Seen
 from tests.leaderboard_pages.test_markdown import HOSTILE as ON_PAGES
@@ -355,7 +354,7 @@ def test_long_lists_say_how_much_is_left_out() -> None:
 def test_the_line_at_fault_is_found(message: str, place: tuple[str, int] | None) -> None:
     result = made.result(made.TAXI, Verdict.CRASHED, message=message)
 
-    assert comment_words.fault_place(result) == place
+    assert phrases.fault_place(result) == place
 
 
 @pytest.mark.parametrize("name", ["x; rm -rf ~", "$(id)", "../../x", "a b", "x\n", "-x"])
@@ -372,10 +371,10 @@ def test_what_is_not_known_is_a_dash() -> None:
     row = made.failed(made.TAXI, Verdict.CRASHED, "x")
 
     assert {
-        comment_words.place(row),
-        comment_words.rank_interval(row),
-        comment_words.interval(row),
-        comment_words.score(row),
+        phrases.place(row),
+        phrases.rank_interval(row),
+        phrases.interval(row),
+        phrases.score(row),
     } == {"–"}
 
 
@@ -383,6 +382,6 @@ def test_what_is_not_known_is_a_dash() -> None:
 def test_every_verdict_has_advice(verdict: Verdict) -> None:
     row = made.POLE_ROW if verdict is Verdict.OK else made.failed(made.TAXI, verdict, "x")
 
-    assert comment_words.advice(verdict)
-    assert comment_words.retry(verdict, False)
+    assert phrases.advice(verdict)
+    assert phrases.retry(verdict, False)
     harmless(render(made.previewed(made.agent(row)), made.CONTEXT))

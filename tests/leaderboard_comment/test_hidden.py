@@ -8,10 +8,10 @@ from evaluator.host.seeds.encryption import seal
 from evaluator.host.seeds.season_secret import Secret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
-from leaderboard import comment
-from leaderboard.comment_headlines import official_headline
-from leaderboard.comment_states import CommentContext, Official, Ranked
-from leaderboard.whatif import Recorded, official_state, standing
+from leaderboard.comments import render_comment
+from leaderboard.comments.headlines import official_headline
+from leaderboard.comments.states import CommentContext, Official, Ranked
+from leaderboard.preview.hypothetical_standings import Recorded, official_state, standing
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ def state_at(at: datetime, *hidden: str, others: bool = True) -> Official:
 
 @pytest.mark.parametrize("others", [False, True])
 def test_no_headline_and_no_line_tells_what_a_hidden_board_holds(others: bool) -> None:
-    told = comment.render(state_at(BEFORE, "later", "duel", others=others), CONTEXT)
+    told = render_comment.render(state_at(BEFORE, "later", "duel", others=others), CONTEXT)
 
     assert [word for word in ("71234", f"71{THIN}234", f"81{THIN}234", "Elo", "place 2", "bob", "🥇") if word in told] == (
         ["🥇"] if others else []
@@ -64,7 +64,7 @@ def test_a_score_that_waits_for_its_board_is_said_to_wait() -> None:
 
 def test_everything_is_told_once_the_board_is_shown() -> None:
     state = state_at(AFTER, "open", "later", "duel")
-    told = comment.render(state, CONTEXT)
+    told = render_comment.render(state, CONTEXT)
 
     assert state.unshown == 0
     assert "🏁 Official: all 3 evaluations scored" in told
@@ -82,7 +82,7 @@ def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more(
     assert own is not None
 
     state = official_state(recorded, [("ann", "agent")], "c" * 40)
-    told = "".join(comment.render(one, CONTEXT) for one in (state, Ranked(agents=(own,))))
+    told = "".join(render_comment.render(one, CONTEXT) for one in (state, Ranked(agents=(own,))))
 
     assert official_headline(state).startswith(f"🥇 Official: 71{THIN}230")
     assert [word for word in ("71234", f"71{THIN}234", "71,234") if word in told] == []

@@ -5,10 +5,10 @@ import dataclasses
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.submission import Kind
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard import comment_words as words
-from leaderboard.comment import render
-from leaderboard.comment_states import CommentContext
-from leaderboard.whatif import Recorded, official_state, what_if
+from leaderboard.comments import phrases as words
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import CommentContext
+from leaderboard.preview.hypothetical_standings import Recorded, official_state, what_if
 from tests.leaderboard.make import challenge, entry, result, task
 
 OWN = "module:function"

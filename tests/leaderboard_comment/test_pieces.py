@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.clip import LIMIT, NOTE, clipped, length
+from leaderboard.comments.log_excerpt import CAP, Tail, neutralised, tails, written
+from leaderboard.comments.render_comment import LIMIT, NOTE, clipped, length
+from leaderboard.comments.text_charts import LEADER, WIDTH, Bar, picture, shares
 from leaderboard.core.standings import Estimate
-from leaderboard.preview_log import CAP, Tail, neutralised, tails, written
-from leaderboard.textbars import LEADER, WIDTH, Bar, picture, shares
 from tests.leaderboard_comment.github import MARKDOWN, Seen
 
 FINITE = st.floats(-1e6, 1e6)

@@ -9,7 +9,7 @@ from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Class, Result, SandboxKind
 from leaderboard.build import standings
 from leaderboard.core.standings import Entry, Estimate
-from leaderboard.whatif import Recorded, official_state, preview_state, standing, what_if
+from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state, standing, what_if
 from tests.leaderboard.make import challenge, digest, entry, result, task
 
 HEAD, EVALUATOR = "a" * 40, "b" * 40

@@ -7,9 +7,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Class, SandboxKind
 from leaderboard.build import standings
-from leaderboard.comment_states import GamePreview
+from leaderboard.comments.states import GamePreview
 from leaderboard.core.standings import Entry
-from leaderboard.whatif import Recorded, official_state, preview_state, standing
+from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state, standing
 from tests.leaderboard.make import duel, entry, game
 
 GAME = game("tictactoe", title="Tic-tac-toe")

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard import agent_figures, links, words
+from leaderboard import agent_figures
 from leaderboard.agent_past import SHOWN
 from leaderboard.context import PageContext
 from leaderboard.core.standings import Estimate
 from leaderboard.episodes import Episode
 from leaderboard.figures import Scale
+from leaderboard.text import escape_html, urls
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.test_pages import words as said
@@ -26,7 +27,7 @@ def of(who, results=(), context=CONTEXT, **fields):
     """The page of an agent with one score, and with so many other results."""
     row = samples.row(who, samples.POLE, 1, 497.5, **fields)
     board = samples.board(samples.task_board(samples.POLE, [row]))
-    return render(board, replace(context, results=(*results, row.result)))[links.agent_page(who.login, who.agent)]
+    return render(board, replace(context, results=(*results, row.result)))[urls.agent_page(who.login, who.agent)]
 
 
 def earlier(number, **fields):
@@ -59,7 +60,7 @@ def test_a_second_attempt_is_told_and_why(verdict):
     else:
         failure = type(samples.failure(who, samples.POLE))(entry=who, result=result, attempts=1)
         board = samples.task_board(samples.POLE, [], [failure])
-    page = render(samples.board(board), replace(CONTEXT, results=(result,)))[links.agent_page(who.login, who.agent)]
+    page = render(samples.board(board), replace(CONTEXT, results=(result,)))[urls.agent_page(who.login, who.agent)]
 
     sentence = "This is the second attempt, because the first ended before the agent was shown anything:"
     assert sentence in said(page)
@@ -136,7 +137,7 @@ def test_the_source_is_the_folder_at_the_commit():
 
 
 def test_commands_quote_what_a_shell_would_read():
-    assert links.traces_branch("a b") == "traces-a%20b"
+    assert urls.traces_branch("a b") == "traces-a%20b"
     assert "example_agents/random" in said(of(samples.entry("random", "local")))
 
 
@@ -173,10 +174,10 @@ def test_a_score_without_an_interval_has_a_bar_all_the_same():
 
 
 def test_words_are_harmless_and_only_plain_addresses_are_links():
-    assert words.line("<b>\u202e&'\"") == "&lt;b&gt;\ufffd&amp;&#39;&#34;"
-    assert words.linked("javascript:alert(1)", "x") == "x"
-    assert words.linked("https://example.org/?a&b", "<x>").endswith('nofollow ugc noopener">&lt;x&gt;</a>')
-    assert "&lt;x&gt;" in words.command("<x>")
+    assert escape_html.line("<b>\u202e&'\"") == "&lt;b&gt;\ufffd&amp;&#39;&#34;"
+    assert escape_html.linked("javascript:alert(1)", "x") == "x"
+    assert escape_html.linked("https://example.org/?a&b", "<x>").endswith('nofollow ugc noopener">&lt;x&gt;</a>')
+    assert "&lt;x&gt;" in escape_html.command("<x>")
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

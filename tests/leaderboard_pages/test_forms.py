@@ -6,8 +6,9 @@ import re
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard import comment_page, submitting
-from leaderboard.comment_samples import samples as states
+from leaderboard import submitting
+from leaderboard.comments import samples as comment_page
+from leaderboard.comments.samples import samples as states
 from leaderboard.pages import render
 from tests.leaderboard_pages import samples
 

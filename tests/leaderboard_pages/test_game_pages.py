@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard import links
 from leaderboard.core.game_standings import Crossing, GameExcluded, Moment
 from leaderboard.game_figures import history
 from leaderboard.game_pages import CROSSTABLE
 from leaderboard.pages import PageContext
 from leaderboard.replays import Frames, replay
+from leaderboard.text import urls
 from tests.leaderboard_pages import game_samples as games
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render
@@ -48,8 +48,8 @@ def document(page: str):
 
 def test_there_is_a_page_for_each_game_player_and_duel(full):
     boards = games.full().games
-    wanted = {links.task_page(board.task.id) for board in boards}
-    wanted |= {links.duel_page(board.task.id, c.duel) for board in boards for c in board.crosstable.values()}
+    wanted = {urls.task_page(board.task.id) for board in boards}
+    wanted |= {urls.duel_page(board.task.id, c.duel) for board in boards for c in board.crosstable.values()}
 
     assert wanted <= set(full)
     assert "tasks/connect_four/duels/mallory+cheat--mallory+cheat/index.html" in full

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.records.duel_record import End
-from leaderboard import home, links
+from leaderboard import home
 from leaderboard.context import PageContext
 from leaderboard.core.former_entries import Departed
 from leaderboard.episodes import Episode
 from leaderboard.pages import render
+from leaderboard.text import urls
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import words
 
@@ -41,7 +42,7 @@ def test_a_season_ends_with_its_last_phase(made, now, said):
     assert home.season_end(made, now) == said
 
 
-def page(board, context=samples.CONTEXT, path=links.HOME):
+def page(board, context=samples.CONTEXT, path=urls.HOME):
     return render(board, context)[path]
 
 
@@ -94,12 +95,12 @@ def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
 
 
 def test_the_overall_page_stops_where_its_document_goes_on():
-    text = page(many(home.MANY + 1), path=links.OVERALL)
+    text = page(many(home.MANY + 1), path=urls.OVERALL)
 
     assert text.count('<th scope="row"') == home.MANY
     assert "These are the first 100 of 101. All of them as JSON" in words(text)
-    assert "The same as JSON" in words(page(many(3), path=links.OVERALL))
-    assert "No agent has a score yet." in words(page(samples.empty(), path=links.OVERALL))
+    assert "The same as JSON" in words(page(many(3), path=urls.OVERALL))
+    assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL))
 
 
 def test_a_strip_has_no_slot_for_a_task_without_anchors():
@@ -192,7 +193,7 @@ def test_the_ledger_tells_exclusions_withdrawals_and_rescores():
             samples.POLE, excluded=(samples.excluded(samples.entry()),), withdrawn=(samples.withdrawn(who, samples.POLE),)
         )
     )
-    text = words(page(board, dataclasses.replace(samples.CONTEXT, results=results), links.LEDGER))
+    text = words(page(board, dataclasses.replace(samples.CONTEXT, results=results), urls.LEDGER))
 
     assert "2026-05-01 angle-rule by alice host copies weights Discussion" in text
     assert "2026-01-01 gone by zoe CartPole-v1" in text
@@ -200,7 +201,7 @@ def test_the_ledger_tells_exclusions_withdrawals_and_rescores():
 
 
 def test_an_empty_ledger_says_so():
-    text = words(page(samples.empty(), path=links.LEDGER))
+    text = words(page(samples.empty(), path=urls.LEDGER))
 
     assert "Nobody is excluded." in text
     assert "Nobody withdrew." in text

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.identifiers import INVISIBLE
-from leaderboard import markdown
+from leaderboard.text import escape_markdown
 
 MKDOCS = Path(__file__).parents[2] / "mkdocs.yml"
 # Extensions that the site does not use; a host may add them.
@@ -108,7 +108,7 @@ def seen(text: str) -> str:
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_a_paragraph_nothing_happens_and_the_text_is_whole(text, more):
-    found = rendered(f"{markdown.escape(text)}\n\nafter", more=more)
+    found = rendered(f"{escape_markdown.escape(text)}\n\nafter", more=more)
 
     assert found.tags == ["p", "p"]
     assert found.words == f"{seen(text)}\nafter"
@@ -117,7 +117,7 @@ def test_in_a_paragraph_nothing_happens_and_the_text_is_whole(text, more):
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_a_heading_nothing_happens(text, more):
-    found = rendered(f"# {markdown.escape(text)}\n", more=more)
+    found = rendered(f"# {escape_markdown.escape(text)}\n", more=more)
 
     assert found.tags == ["h1", "a"]
     assert found.words.startswith(seen(text))
@@ -126,7 +126,7 @@ def test_in_a_heading_nothing_happens(text, more):
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_a_markdown_table_nothing_happens(text, more):
-    found = rendered(f"| a | b |\n|---|---|\n| {markdown.escape(text)} | 2 |\n", more=more)
+    found = rendered(f"| a | b |\n|---|---|\n| {escape_markdown.escape(text)} | 2 |\n", more=more)
 
     assert found.tags == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
     assert seen(text) in found.words
@@ -135,7 +135,7 @@ def test_in_a_markdown_table_nothing_happens(text, more):
 @pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_in_html_and_in_an_attribute_nothing_happens(text, more):
-    source = f'<div title="{markdown.escape(text)}">\n<b>{markdown.escape(text)}</b>\n</div>\n'
+    source = f'<div title="{escape_markdown.escape(text)}">\n<b>{escape_markdown.escape(text)}</b>\n</div>\n'
     found = rendered(source, more=more)
 
     assert found.tags == ["div", "b"]
@@ -144,7 +144,7 @@ def test_in_html_and_in_an_attribute_nothing_happens(text, more):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_preformatted_text_keeps_its_lines(text):
-    found = rendered(f"{markdown.preformatted(text)}\n\nafter", more=True)
+    found = rendered(f"{escape_markdown.preformatted(text)}\n\nafter", more=True)
 
     assert found.tags == ["pre", "code", "p"]
     assert found.words.startswith(INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text))
@@ -152,7 +152,7 @@ def test_preformatted_text_keeps_its_lines(text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_paragraphs_are_the_only_form_of_a_description(text):
-    found = rendered(f"<div>\n{markdown.paragraphs(text)}\n</div>\n", more=True)
+    found = rendered(f"<div>\n{escape_markdown.paragraphs(text)}\n</div>\n", more=True)
 
     assert set(found.tags) <= {"div", "p"}
     assert found.words.split() == seen(text).split()
@@ -160,7 +160,7 @@ def test_paragraphs_are_the_only_form_of_a_description(text):
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cn"])))
 def test_any_text_is_shown_and_nothing_else(text):
-    found = rendered(f"<div>\n<b>:{markdown.escape(text)}:</b>\n</div>\n")
+    found = rendered(f"<div>\n<b>:{escape_markdown.escape(text)}:</b>\n</div>\n")
 
     assert found.tags == ["div", "b"]
     assert found.words.strip() == f":{seen(text)}:"
@@ -168,17 +168,17 @@ def test_any_text_is_shown_and_nothing_else(text):
 
 @given(st.text(alphabet=st.characters(codec=None)))
 def test_the_outcome_can_always_be_written(text):
-    markdown.escape(text).encode("utf-8")
-    markdown.preformatted(text).encode("utf-8")
+    escape_markdown.escape(text).encode("utf-8")
+    escape_markdown.preformatted(text).encode("utf-8")
 
 
 @pytest.mark.parametrize("character", ["\u202e", "\u2066", "\u200b", "\x00", "\x1b", "\u2028", "\ufeff"])
 def test_what_hides_or_reorders_leaves_a_mark(character):
-    assert markdown.escape(f"a{character}b") == "a&#65533;b"
+    assert escape_markdown.escape(f"a{character}b") == "a&#65533;b"
 
 
 def test_what_is_ours_stays():
-    assert markdown.escape(markdown.escape("<")) == "&#60;"
+    assert escape_markdown.escape(escape_markdown.escape("<")) == "&#60;"
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_what_is_ours_stays():
     ],
 )
 def test_an_address_that_is_not_plain_https_is_no_link(url):
-    assert "<a" not in markdown.link(url)
+    assert "<a" not in escape_markdown.link(url)
 
 
 def test_a_link_is_marked_as_an_entrants():
-    assert markdown.link("https://example.org/a", "<b>") == (
+    assert escape_markdown.link("https://example.org/a", "<b>") == (
         '<a href="https&#58;&#47;&#47;example&#46;org&#47;a" rel="nofollow ugc noopener">&#60;b&#62;</a>'
     )
 
 
 def test_words_without_an_address_are_words():
-    assert markdown.link(None, "alice") == "alice"
+    assert escape_markdown.link(None, "alice") == "alice"

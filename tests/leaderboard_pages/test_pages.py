@@ -6,9 +6,9 @@ import re
 import pytest
 
 from evaluator.model.config.challenge import Task
-from leaderboard import links
-from leaderboard.format import number, seconds, size
 from leaderboard.pages import PageContext, summary
+from leaderboard.text import urls
+from leaderboard.text.format import number, seconds, size
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.test_markdown import HOSTILE, Text, rendered, seen
@@ -37,13 +37,13 @@ def board(request):
 def test_there_is_a_page_for_each_task_and_agent(board):
     pages = render(board, samples.CONTEXT)
     named = {
-        links.agent_page(known.login, known.agent)
+        urls.agent_page(known.login, known.agent)
         for b in board.tasks
         for known in [*(r.entry for r in b.rows), *(f.entry for f in b.failures), *b.waiting]
     }
 
     assert HOME in pages
-    assert of_board(pages) == {"tasks/index.md", *(links.task_page(b.task.id) for b in board.tasks), *named}
+    assert of_board(pages) == {"tasks/index.md", *(urls.task_page(b.task.id) for b in board.tasks), *named}
 
 
 def of_board(pages):
@@ -176,8 +176,8 @@ def test_a_single_episode_is_enough():
 
 @pytest.mark.parametrize("name", ["index", "readme"])
 def test_an_agent_may_have_the_name_of_a_folders_page(name):
-    assert links.agent_page("a", name) == f"agents/a/_{name}.md"
-    assert links.task_page(name.upper()) == f"tasks/_{name.upper()}.md"
+    assert urls.agent_page("a", name) == f"agents/a/_{name}.md"
+    assert urls.task_page(name.upper()) == f"tasks/_{name.upper()}.md"
 
 
 @pytest.mark.parametrize("text", HOSTILE)

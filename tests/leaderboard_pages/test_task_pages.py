@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard import format, task_pages
+from leaderboard import task_pages
 from leaderboard.api.sheet import Entries
 from leaderboard.api.table import of_task
 from leaderboard.figures import Scale
 from leaderboard.pages import render
+from leaderboard.text import format
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import words
 from tests.needs import node

@@ -23,7 +23,8 @@ from typing import IO, Any
 from jinja2 import Environment
 
 from evaluator.host.deterministic import pinned_environment, run_pinned
-from leaderboard import agent_pages, comment, pages
+from leaderboard import agent_pages, pages
+from leaderboard.comments import render_comment
 from scripts import cli
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +128,7 @@ def _import_all() -> None:
                 importlib.import_module(module.name)
     _compile(pages._markdown(), lambda name: name.endswith(".md.jinja") and not name.startswith("comment_"))
     _compile(agent_pages._html(), lambda name: name.endswith(".html.jinja"))
-    _compile(comment._environment(), lambda name: name.startswith("comment_"))
+    _compile(render_comment._environment(), lambda name: name.startswith("comment_"))
 
 
 def _compile(made: Environment, is_its: Callable[[str], bool]) -> None:

@@ -1,4 +1,4 @@
-/** Numbers and dates as a reader wants them: exactly what leaderboard/format.py writes. */
+/** Numbers and dates as a reader wants them: exactly what leaderboard/text/format.py writes. */
 
 export const MINUS = "\u2212";
 export const NONE = "\u2013";

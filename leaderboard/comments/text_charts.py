@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from leaderboard.core.standings import Estimate
 from leaderboard.figures import Scale
-from leaderboard.format import number
+from leaderboard.text.format import number
 
 WIDTH = 26
 SCORE, LEADER = "●", "◆"

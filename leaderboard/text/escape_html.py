@@ -9,7 +9,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from leaderboard import markdown
+from leaderboard.text import escape_markdown
 
 # Words with one space between them, in characters that need no reference: such text is what it becomes.
 _HARMLESS = re.compile(r"[A-Za-z0-9_.,:/+-]+(?: [A-Za-z0-9_.,:/+-]+)*")
@@ -25,16 +25,18 @@ def line(value: object) -> Markup:
 @functools.lru_cache(maxsize=4096)
 def _line(text: str) -> Markup:
     """Names, dates and versions come again and again."""
-    return Markup(text) if _HARMLESS.fullmatch(text) else escape(" ".join(markdown.visible(text).split()))
+    return Markup(text) if _HARMLESS.fullmatch(text) else escape(" ".join(escape_markdown.visible(text).split()))
 
 
 def linked(url: str | None, words: object) -> Markup:
     """A link to a plain https address, and the mere words to anything else."""
-    if url is None or not markdown.LINK.fullmatch(url):
+    if url is None or not escape_markdown.LINK.fullmatch(url):
         return line(words)
     return Markup(f'<a href="{escape(url)}" rel="nofollow ugc noopener">{line(words)}</a>')
 
 
 def command(text: str) -> Markup:
     """Lines for a terminal, as a block with a button that copies it; nothing is shown that could hide or reorder."""
-    return Markup(f'<div class="highlight"><pre tabindex="0"><code>{escape(markdown.visible(text))}</code></pre></div>')
+    return Markup(
+        f'<div class="highlight"><pre tabindex="0"><code>{escape(escape_markdown.visible(text))}</code></pre></div>'
+    )

@@ -1,6 +1,6 @@
 """What if this were merged? The place that a preview's scores would take, and the place that merged agents have."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -11,14 +11,50 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.result import Class, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict, is_retryable
-from leaderboard import veil, whatif_games
 from leaderboard.build import standings
-from leaderboard.comment_states import AgentPreview, Official, OverallPreview, Previewed, TaskPreview
+from leaderboard.comments.states import AgentPreview, GamePreview, Official, OverallPreview, Previewed, TaskPreview
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
+from leaderboard.preview import hypothetical_ratings, hypothetical_standings
+from leaderboard.preview.hypothetical_ratings import MERGED
 from leaderboard.scoring.intervals import intervals, measured
-from leaderboard.visibility import hidden
-from leaderboard.whatif_games import MERGED
+from leaderboard.visibility import called, hidden
+
+
+def masked(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:
+    """An agent without what others' boards would tell: places and leaders where a board is hidden, names until a date.
+
+    The scores of its own preview stay: anybody can play them at home.
+    """
+    rows = tuple(_redacted_row(row, challenge, hidden, at) for row in agent.rows)
+    games = tuple(_game(game, challenge, hidden, at) for game in agent.games)
+    return replace(agent, rows=rows, games=games)
+
+
+def unscored(agent: AgentPreview, hidden: Collection[str]) -> AgentPreview:
+    """An agent without its official scores on boards that are hidden; what failed is told, so that it can be mended."""
+    rows = tuple(row for row in agent.rows if row.task.id not in hidden or row.estimate is None)
+    games = tuple(game for game in agent.games if game.task.id not in hidden or game.refusal or game.failed)
+    return replace(agent, rows=rows, games=games)
+
+
+def _redacted_row(row: TaskPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskPreview:
+    if row.task.id not in hidden:
+        return replace(row, leader_name=row.leader_name and called(challenge, row.leader_name, at))
+    return TaskPreview(task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable)
+
+
+def _game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> GamePreview:
+    meetings = tuple(replace(one, opponent=called(challenge, one.opponent, at)) for one in game.meetings)
+    if game.task.id not in hidden:
+        anchor = game.anchor and called(challenge, game.anchor, at)
+        leader = game.leader_name and called(challenge, game.leader_name, at)
+        return replace(game, meetings=meetings, anchor=anchor, leader_name=leader)
+    return GamePreview(
+        task=game.task, meetings=tuple(one for one in meetings if one.is_baseline), refusal=game.refusal,
+        position=game.position, failed=game.failed, log=game.log, official=game.official, signed=game.signed,
+    )  # fmt: skip
+
 
 Name = tuple[str, str]
 """Login without capitals, and the agent's folder."""
@@ -56,7 +92,7 @@ class Recorded:
 
     def masked(self, agent: AgentPreview) -> AgentPreview:
         """What a comment may say of an agent: nothing of boards that are hidden, and no name that is not shown."""
-        return agent if self.at is None else veil.masked(agent, self.challenge, self.hidden, self.at)
+        return agent if self.at is None else hypothetical_standings.masked(agent, self.challenge, self.hidden, self.at)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +151,7 @@ def _candidates(recorded: Recorded, agents: Sequence[Agent]) -> _Candidates:
     entries += [_entry(agent) for agent in played.values()]
     results += [_promoted(result) for agent in played.values() for result in agent.results]
     duels = [duel for duel in recorded.duels if not any(player.name in played for player in duel.players)]
-    duels += whatif_games.promoted(agents)
+    duels += hypothetical_ratings.promoted(agents)
     then = standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
     return _Candidates(recorded=recorded, then=then)
 
@@ -149,7 +185,7 @@ def _agent(candidates: _Candidates, agent: Agent, *, overall: bool) -> AgentPrev
     shown = _overall(candidates.then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
     return AgentPreview(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=whatif_games.previewed(candidates.then, candidates.recorded.now, agent),
+        games=hypothetical_ratings.previewed(candidates.then, candidates.recorded.now, agent),
     )  # fmt: skip
 
 
@@ -234,9 +270,9 @@ def standing(recorded: Recorded, login: str, agent: str) -> AgentPreview | None:
     overall = _overall(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
     found = AgentPreview(
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
-        games=whatif_games.official(recorded.now, entry),
+        games=hypothetical_ratings.official(recorded.now, entry),
     )  # fmt: skip
-    return recorded.masked(veil.unscored(found, recorded.hidden))
+    return recorded.masked(hypothetical_standings.unscored(found, recorded.hidden))
 
 
 def _measured(board: TaskBoard) -> Iterator[Row | Failure]:

@@ -1,12 +1,17 @@
-"""The comment's states with made-up numbers, for the page that shows what a pull request will say."""
+"""The comment as a page shows it: its Markdown made into HTML, for readers who have not sent anything yet."""
 
+import functools
 import hashlib
 from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comment_states import (
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import (
     AgentPreview,
     Broken,
     CommentContext,
@@ -143,3 +148,42 @@ def _faulty() -> AgentPreview:
         "submission.yml:1: the key 'algorithm' is missing; add it",
     )
     return AgentPreview(login="alice", agent="angle-rule", name=None, faults=faults)
+
+
+PAGE = "states.md"
+
+
+class Shown(NamedTuple):
+    """One state on the page."""
+
+    id: str
+    """Its anchor."""
+    title: str
+    """What has happened."""
+    what_now: str
+    """What its reader does next."""
+    comment: Markup
+    """The comment."""
+
+
+@functools.cache
+def shown() -> tuple[Shown, ...]:
+    """Every state as the board's own templates word it. The samples are ours, so their HTML is too."""
+    return tuple(Shown(one.id, one.title, one.what_now, _html(render(one.state, CONTEXT))) for one in samples())
+
+
+def _html(comment: str) -> Markup:
+    """GitHub's rendering, near enough; links of the example's repository lead nowhere, so they are only drawn as links."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    _, _, body = comment.partition("\n")
+    made = str(parser.render(body))
+    for tag, instead in (("</a>", "</span>"), ("<pre>", '<pre tabindex="0">'), ("<th ", '<th scope="col" ')):
+        made = made.replace(tag, instead)
+    made = made.replace("<table>", '<div class="pr-comment-table" tabindex="0"><table>')
+    made = made.replace("</table>", "</table></div>").replace("<th>", '<th scope="col">')
+    return Markup(_unlinked(made))
+
+
+def _unlinked(html: str) -> str:
+    first, *rest = html.split("<a ")
+    return first + "".join(f'<span class="pr-comment-link">{part.partition(">")[2]}' for part in rest)

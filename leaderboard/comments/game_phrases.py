@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from leaderboard.comment_states import AgentPreview, GamePreview, Meeting
-from leaderboard.comment_words import is_plain, title_of
+from leaderboard.comments.phrases import is_plain, title_of
+from leaderboard.comments.states import AgentPreview, GamePreview, Meeting
+from leaderboard.comments.text_charts import LEADER, SCORE, Bar, picture, shares
 from leaderboard.core.game_standings import Rating
 from leaderboard.core.standings import Estimate
-from leaderboard.format import counted, number, ranks, span
-from leaderboard.markdown import cell
-from leaderboard.textbars import LEADER, SCORE, Bar, picture, shares
+from leaderboard.text.escape_markdown import cell
+from leaderboard.text.format import counted, number, ranks, span
 
 # Those that a template may print as they are: their Markdown is ours.
 SENTENCES = (

@@ -4,6 +4,7 @@ Whatever a template prints becomes a code span, unless our own code made it: tex
 """
 
 import functools
+import re
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -12,11 +13,11 @@ from markupsafe import Markup
 
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.verdict import Verdict
-from leaderboard import comment_games as games
-from leaderboard import comment_headlines, format, links, markdown
-from leaderboard import comment_words as words
-from leaderboard.clip import clipped
-from leaderboard.comment_states import (
+from leaderboard.comments import game_phrases as games
+from leaderboard.comments import headlines
+from leaderboard.comments import phrases as words
+from leaderboard.comments.log_excerpt import tails
+from leaderboard.comments.states import (
     AgentPreview,
     Broken,
     CommentContext,
@@ -32,7 +33,53 @@ from leaderboard.comment_states import (
     TaskPreview,
     Withdrawn,
 )
-from leaderboard.preview_log import tails
+from leaderboard.text import escape_markdown, format, urls
+
+# GitHub answers 422 above this. It does not say how it counts, so we count as the most cautious do: in UTF-16 units.
+LIMIT = 65_536
+NOTE = "\n\n*This comment was too long for GitHub, so its end is left out. The run's artifact has the rest.*\n"
+_FENCE = re.compile(r"(`{3,})")
+_DETAILS, _CLOSED = "<details>", "</details>"
+
+
+def length(text: str) -> int:
+    """UTF-16 units."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def clipped(text: str, limit: int = LIMIT) -> str:
+    """The text itself, or as many of its lines as there is room for, and a note.
+
+    Args:
+        text: Markdown whose fences and details begin at a line's start.
+        limit: the greatest length, in UTF-16 units; enough for the note.
+    """
+    if length(text) <= limit:
+        return text
+    room = limit - length(NOTE)
+    kept: list[str] = []
+    open_fence, open_details = "", 0
+    for line in text.split("\n"):  # pragma: no branch  (it never comes to the end: there is no room for that)
+        fence, details = _after(line, open_fence, open_details)
+        closing = (f"\n{fence}" if fence else "") + f"\n\n{_CLOSED}" * details
+        room -= length(line) + 1
+        if room < length(closing):
+            break
+        kept.append(line)
+        open_fence, open_details = fence, details
+    ending = (f"\n{open_fence}" if open_fence else "") + f"\n\n{_CLOSED}" * open_details
+    return "\n".join(kept) + ending + NOTE
+
+
+def _after(line: str, fence: str, details: int) -> tuple[str, int]:
+    """The fence that is open after a line, and how many details are."""
+    if fence:
+        closes = line.startswith(fence) and not line.strip("`")
+        return ("" if closes else fence), details
+    if found := _FENCE.match(line):
+        return found.group(), details
+    return "", max(0, details + line.startswith(_DETAILS) - line.startswith(_CLOSED))
+
 
 TEMPLATES = Path(__file__).with_name("templates")
 # So many lines of a list and of a log are shown; of a line so many characters.
@@ -86,10 +133,10 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, finalize=_shown, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    made.filters.update(code=markdown.code, cell=markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup)
+    made.filters.update(code=escape_markdown.code, cell=escape_markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup)
     made.globals.update({name: _ours(getattr(words, name)) for name in words.SENTENCES})
     made.globals.update(
-        headline=comment_headlines.headline, official_headline=comment_headlines.official_headline,
+        headline=headlines.headline, official_headline=headlines.official_headline,
         counted=_ours(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, link=words.link, link_code=words.link_code, command=words.command,
         verify_line=words.verify_line, fault_place=words.fault_place, unverified=words.unverified,
@@ -102,7 +149,7 @@ def _environment() -> Environment:
 
 def _shown(value: Any) -> Markup:
     """Numbers of ours as they are, everything else as code."""
-    return Markup(value) if isinstance(value, int) and not isinstance(value, bool) else markdown.code(value)
+    return Markup(value) if isinstance(value, int) and not isinstance(value, bool) else escape_markdown.code(value)
 
 
 def _ours(function: Any) -> Any:
@@ -132,7 +179,7 @@ def _more(lines: tuple[str, ...]) -> int:
 
 
 def _block(lines: str | tuple[str, ...]) -> Markup:
-    return markdown.fenced(lines if isinstance(lines, str) else "\n".join(_few(lines)))
+    return escape_markdown.fenced(lines if isinstance(lines, str) else "\n".join(_few(lines)))
 
 
 def _log(state: Previewed | Official, agent: AgentPreview, row: TaskPreview) -> str:
@@ -153,7 +200,7 @@ def _end(state: Previewed | Official, agent: AgentPreview, task_id: str, recorde
 
 
 def _sha(commit: str | None) -> Markup:
-    return markdown.code((commit or "")[:7])
+    return escape_markdown.code((commit or "")[:7])
 
 
 def _line_url(repository: str, commit: str, agent: AgentPreview, place: tuple[str, int]) -> str:
@@ -164,4 +211,4 @@ def _page_url(context: CommentContext, agent: AgentPreview) -> str | None:
     """The agent's page on the published board."""
     if not context.site or not LOGIN.fullmatch(agent.login) or not AGENT.fullmatch(agent.agent):
         return None
-    return f"{context.site.rstrip('/')}/{links.address(links.agent_page(agent.login, agent.agent))}"
+    return f"{context.site.rstrip('/')}/{urls.address(urls.agent_page(agent.login, agent.agent))}"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from leaderboard.markdown import visible
+from leaderboard.text.escape_markdown import visible
 
 CAP = 64 << 10
 _OURS, _THEIRS = "| == ", "| > "

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard import comment_games
-from leaderboard.comment_states import AgentPreview, GamePreview, Official, Previewed, TaskPreview
-from leaderboard.comment_words import score, task_name
-from leaderboard.format import counted
+from leaderboard.comments import game_phrases
+from leaderboard.comments.phrases import score, task_name
+from leaderboard.comments.states import AgentPreview, GamePreview, Official, Previewed, TaskPreview
+from leaderboard.text.format import counted
 
 MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 
@@ -27,7 +27,7 @@ def headline(state: Previewed) -> Markup:
     if not scored:
         return _without_score(rows, games, refused)
     if scored == whole == 1:
-        return _single(rows[0]) if rows else Markup("✅ Preview: {}").format(comment_games.in_words(games[0]))
+        return _single(rows[0]) if rows else Markup("✅ Preview: {}").format(game_phrases.in_words(games[0]))
     if scored == whole:
         return Markup(f"✅ Preview: all {scored} evaluations scored")
     return Markup(f"🟡 Preview: {scored} of {whole} scored")
@@ -47,7 +47,7 @@ def _without_score(rows: Sequence[TaskPreview], games: Sequence[GamePreview], re
     if not refused and ours:
         return Markup("🛠️ No score yet: our fault, not yours")
     if not refused and games:
-        named = comment_games.game_name(games[0]) if len(games) + len(rows) == 1 else f"{len(games) + len(rows)} tasks"
+        named = game_phrases.game_name(games[0]) if len(games) + len(rows) == 1 else f"{len(games) + len(rows)} tasks"
         return Markup("❌ Refused on {}" if not rows else "❌ No score on {}").format(named)
     if not refused:
         failed = task_name(rows[0]) if len(rows) == 1 else Markup(f"{len(rows)} tasks")
@@ -84,4 +84,4 @@ def _official(row: TaskPreview) -> Markup:
 
 
 def _official_game(game: GamePreview) -> Markup:
-    return Markup("{} Official: {}").format(MEDALS.get(game.place or 0, "🏁"), comment_games.in_words(game))
+    return Markup("{} Official: {}").format(MEDALS.get(game.place or 0, "🏁"), game_phrases.in_words(game))

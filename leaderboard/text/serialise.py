@@ -12,8 +12,8 @@ from urllib.parse import quote
 from pydantic_core import PydanticSerializationError, to_json
 
 from evaluator.model.identifiers import safe_path_segment
-from leaderboard import links
-from leaderboard.markdown import visible
+from leaderboard.text import urls
+from leaderboard.text.escape_markdown import visible
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # What spreadsheets take for a formula, or for the end of a cell.
@@ -115,9 +115,9 @@ def address(path: str) -> str:
 
 def agent_address(login: str, agent: str) -> str:
     """An agent's page, as an address below the site's root."""
-    return links.address(links.agent_page(login, agent))
+    return urls.address(urls.agent_page(login, agent))
 
 
 def task_address(task_id: str) -> str:
     """A task's page, as an address below the site's root."""
-    return links.address(links.task_page(task_id))
+    return urls.address(urls.task_page(task_id))

@@ -8,7 +8,7 @@ from evaluator.model.records.preview import Agent
 from evaluator.model.records.result import Class, SandboxKind
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.boards import moves_of, position_text
-from leaderboard.comment_states import GamePreview, Meeting
+from leaderboard.comments.states import GamePreview, Meeting
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Standings, entries_of

@@ -10,12 +10,12 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
-from leaderboard.comment_states import AgentPreview, GamePreview, OverallPreview, TaskPreview
+from leaderboard.comments.states import AgentPreview, GamePreview, OverallPreview, TaskPreview
+from leaderboard.comments.text_charts import LEADER, SCORE, Bar, picture
 from leaderboard.core.standings import Estimate
-from leaderboard.format import number, ranks, seconds, size, span
-from leaderboard.markdown import cell, code, visible
 from leaderboard.scoring.metrics import better, digits, metrics_of, ranking, worth
-from leaderboard.textbars import LEADER, SCORE, Bar, picture
+from leaderboard.text.escape_markdown import cell, code, visible
+from leaderboard.text.format import number, ranks, seconds, size, span
 
 _PLACE = re.compile(
     r"(?:.* )?at (?P<file>[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,200}):(?P<line>[1-9][0-9]{0,6})(?:: .*)?", re.DOTALL

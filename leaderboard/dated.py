@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from leaderboard.home import season_end
+from leaderboard.pages.home_page import season_end
 from leaderboard.text.format import shown
 from leaderboard.visibility import hidden, is_anonymous
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from leaderboard.card_pictures import drawn
-from leaderboard.cards import cards
+from leaderboard.charts.social_cards import cards, drawn
 from leaderboard.core.standings import Standings
 
 

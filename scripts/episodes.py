@@ -28,7 +28,7 @@ from evaluator.model.identifiers import Digest
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.episodes import FOLDER, Episode, Episodes, chosen, shown
+from leaderboard.pages.episode_replays import FOLDER, Episode, Episodes, chosen, shown
 from scripts.board import Board
 from scripts.console import say
 from scripts.progress import bar

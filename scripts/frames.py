@@ -15,11 +15,11 @@ from evaluator.host.envs.pettingzoo_game import Game, open_game
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, End
-from leaderboard.boards import kind_of
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.game_pages import duels
-from leaderboard.replays import AllFrames, Frames
+from leaderboard.game_boards.board_registry import kind_of
+from leaderboard.game_boards.match_replay import AllFrames, Frames
+from leaderboard.pages.game_page import duels
 from scripts.console import say
 from scripts.progress import bar
 

@@ -10,10 +10,10 @@ from rich.text import Text
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, End, Player
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.boards import moves_of, position_text
 from leaderboard.core.game_standings import Count, GameBoard
+from leaderboard.game_boards.board_registry import moves_of, position_text
+from leaderboard.game_boards.match_replay import side_names, why
 from leaderboard.ratings.duel_results import refusal, tally
-from leaderboard.replays import side_names, why
 from scripts.board import Found
 
 # Wider tables are for the site.

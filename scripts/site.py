@@ -11,14 +11,16 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
-from leaderboard import agent_pages, shell, sitemap
+from leaderboard import sitemap
 from leaderboard.api import site as documents
 from leaderboard.core.former_entries import departed
 from leaderboard.core.parallel import Share, beside
 from leaderboard.core.standings import Standings
 from leaderboard.history import History
-from leaderboard.pages import PageContext, render
-from leaderboard.reproduced import reproduced
+from leaderboard.pages import html_frame
+from leaderboard.pages.agent import agent_page
+from leaderboard.pages.page_context import PageContext, reproduced
+from leaderboard.pages.page_renderer import render
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import Shown, as_shown, hidden
 from scripts.board import Board
@@ -89,9 +91,9 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
             pages = _write(fresh, chain(made, pictures(context.episodes, root / "build")))
         pages += [*_folders_with_pages(framed, ""), *written()]
     _move(framed, fresh)
-    frame = shell.cut((fresh / shell.ADDRESS / PAGE).read_text("utf-8"))
-    shutil.rmtree(fresh / shell.ADDRESS.split("/_/")[0])
-    pages.remove(shell.ADDRESS)
+    frame = html_frame.cut((fresh / html_frame.ADDRESS / PAGE).read_text("utf-8"))
+    shutil.rmtree(fresh / html_frame.ADDRESS.split("/_/")[0])
+    pages.remove(html_frame.ADDRESS)
     with beside(lambda: _write_agents(frame, table, context, fresh, Share(1, 2))) as written:
         pages += _write_agents(frame, table, context, fresh, Share(0, 2)) + written()
     for name in ("sitemap.xml", "sitemap.xml.gz"):
@@ -102,9 +104,9 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
     return fresh.rename(site)
 
 
-def _write_agents(frame: shell.Shell, table: Standings, context: PageContext, fresh: Path, share: Share) -> list[str]:
+def _write_agents(frame: html_frame.Shell, table: Standings, context: PageContext, fresh: Path, share: Share) -> list[str]:
     """The pages of the agents of a share; returns their addresses."""
-    pages = agent_pages.render(table, context, share)
+    pages = agent_page.render(table, context, share)
     return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages))
 
 

@@ -9,10 +9,10 @@ from rich.text import Text
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words
+from leaderboard.charts.interval_chart import is_other_claim
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskBoard
 from leaderboard.scoring.intervals import measured, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, others, ranking
-from leaderboard.script_figures import is_other_claim
 from leaderboard.text.format import NONE
 from scripts.game_tables import game_tables
 

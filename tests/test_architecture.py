@@ -15,7 +15,7 @@ OWNERS = {
     "docker": {"evaluator/host/docker/engine.py"},
     "github": {"scripts/bot/client.py"},
     "yaml": {"evaluator/host/loading/yaml_loader.py"},
-    "jinja2": {"leaderboard/pages.py", "leaderboard/comments/render_comment.py"},
+    "jinja2": {"leaderboard/pages/page_renderer.py", "leaderboard/comments/render_comment.py"},
     "cryptography": {"evaluator/host/seeds/encryption.py"},
 }
 

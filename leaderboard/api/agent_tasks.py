@@ -15,7 +15,7 @@ from leaderboard.api.table import reason
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, Row
-from leaderboard.episodes import Episode
+from leaderboard.pages.episode_replays import Episode
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import curve, known, ranking
 from leaderboard.text import serialise

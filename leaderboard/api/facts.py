@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evaluator.model.records.result import Class, Result
-from leaderboard.context import PageContext
 from leaderboard.core.eligibility import Name, is_official
 from leaderboard.core.standings import Row, Standings, TaskBoard
 from leaderboard.core.versions import homes_of
+from leaderboard.pages.page_context import PageContext
 
 # A moment as pages show it.
 _SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")

@@ -11,7 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.facts import Facts
 from leaderboard.core.eligibility import Name
 from leaderboard.core.standings import entries_of
-from leaderboard.machine import machine
+from leaderboard.pages.health import machine
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)

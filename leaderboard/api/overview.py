@@ -10,7 +10,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Document, metric_document, overall_row
 from leaderboard.api.facts import Facts
 from leaderboard.core.standings import OverallRow
-from leaderboard.machine import REFUSED, machine
+from leaderboard.pages.health import REFUSED, machine
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, sheet, status, table
 from leaderboard.api.facts import facts
-from leaderboard.context import PageContext
 from leaderboard.core.parallel import WHOLE, Share
 from leaderboard.core.standings import Standings
 from leaderboard.history import History
+from leaderboard.pages.page_context import PageContext
 from leaderboard.text import serialise
 
 

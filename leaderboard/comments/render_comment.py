@@ -91,7 +91,7 @@ REPLY = "<!-- pullrank:reply run={} -->"
 def render(state: CommentState, context: CommentContext) -> str:
     """The comment's Markdown, never longer than GitHub takes; its first line is a hidden marker with the run's id."""
     marker = REPLY if isinstance(state, Ranked | Help) else MARKER
-    template = _environment().get_template(f"comment_{_template(state)}.md.jinja")
+    template = _environment().get_template(f"{_template(state)}.md.jinja")
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
     return clipped(f"{marker.format(context.run_id)}\n{body.strip()}\n")

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leaderboard.charts.interval_chart import Scale
 from leaderboard.core.standings import Estimate
-from leaderboard.figures import Scale
 from leaderboard.text.format import number
 
 WIDTH = 26

@@ -7,11 +7,11 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Agent
 from evaluator.model.records.result import Class, SandboxKind
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.boards import moves_of, position_text
 from leaderboard.comments.states import GamePreview, Meeting
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Standings, entries_of
+from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.ratings.duel_results import tally, validation_fault
 
 # A position that takes more characters is not drawn.

@@ -10,7 +10,7 @@ from evaluator.host.solo.verify_result import Finding, Standing
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
-from leaderboard.season_page import Freeze, season_page
+from leaderboard.pages.page_renderer import Freeze, season_page
 from scripts import site
 from scripts.board import Board
 from scripts.bot.branches import traces_branch

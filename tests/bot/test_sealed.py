@@ -27,7 +27,8 @@ from leaderboard.api.documents import document
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import Store
-from leaderboard.pages import PageContext, render
+from leaderboard.pages.page_context import PageContext
+from leaderboard.pages.page_renderer import render
 from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state
 from scripts.board import Board
 from scripts.bot import official, publish

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from leaderboard.pages import render
+from leaderboard.pages.page_renderer import render
 from tests.browser import built, disk, whole
 from tests.leaderboard_pages import game_samples, samples
 from tests.needs import lacking

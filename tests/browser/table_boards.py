@@ -10,7 +10,7 @@ from evaluator.model.config.moderation import Exclusion, Moderation, Verified
 from evaluator.model.records.result import Result
 from leaderboard.build import standings
 from leaderboard.core.standings import Entry, Standings
-from leaderboard.pages import PageContext
+from leaderboard.pages.page_context import PageContext
 from tests.leaderboard import make
 from tests.leaderboard_pages import samples
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from leaderboard.episodes import Episode, figure, thumbnail
+from leaderboard.pages.episode_replays import Episode, figure, thumbnail
 from scripts.sprites import sheet
 from tests.browser.conftest import ROOT, _Quiet
 

@@ -14,9 +14,9 @@ from PIL import Image
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import CustomField, People
-from leaderboard.context import PageContext
 from leaderboard.core.standings import Standings
-from leaderboard.episodes import Episode
+from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.page_context import PageContext
 from scripts.site import make
 from tests.leaderboard_pages import game_samples, samples
 

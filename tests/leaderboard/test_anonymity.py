@@ -10,12 +10,13 @@ from evaluator.model.config.participants import People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
-from leaderboard import agent_pages
 from leaderboard.api.games import game_document
 from leaderboard.build import standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
-from leaderboard.pages import PageContext, render
+from leaderboard.pages.agent import agent_page
+from leaderboard.pages.page_context import PageContext
+from leaderboard.pages.page_renderer import render
 from leaderboard.preview.hypothetical_standings import Recorded, official_state, standing
 from leaderboard.visibility import Shown, as_shown, called
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
@@ -61,7 +62,7 @@ def board(shown):
 
 def all_pages(table, context):
     """Those that MkDocs makes, and those of agents."""
-    return render(table, context) | {path: page.content for path, page in agent_pages.render(table, context)}
+    return render(table, context) | {path: page.content for path, page in agent_page.render(table, context)}
 
 
 def people(**fields):

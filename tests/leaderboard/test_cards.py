@@ -5,8 +5,8 @@ import io
 import pytest
 from PIL import Image
 
-from leaderboard import cards
-from leaderboard.card_pictures import HEIGHT, WIDTH, drawable, drawn, fitted
+from leaderboard.charts import social_cards
+from leaderboard.charts.social_cards import HEIGHT, WIDTH, drawable, drawn, fitted
 from scripts.cards import card_pictures
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import hostile_board
@@ -19,7 +19,7 @@ BOARDS |= {"full": game_samples.full, "lone": game_samples.lone}
 def test_every_card_is_a_picture_of_its_size(name):
     pictures = dict(card_pictures(BOARDS[name]()))
 
-    assert cards.HOME in pictures
+    assert social_cards.HOME in pictures
     for content in pictures.values():
         assert Image.open(io.BytesIO(content)).size == (WIDTH, HEIGHT)
         assert len(content) < 40_000
@@ -27,21 +27,21 @@ def test_every_card_is_a_picture_of_its_size(name):
 
 def test_every_page_that_names_a_card_has_one():
     board = game_samples.full()
-    files = {card.file.replace("%", "%25") for card in cards.cards(board)}
+    files = {card.file.replace("%", "%25") for card in social_cards.cards(board)}
 
-    assert set(cards.card_files(board).values()) <= files
-    assert cards.task_card("ALE/Pong-v5") == "cards/tasks/ALE%252FPong-v5.png"
+    assert set(social_cards.card_files(board).values()) <= files
+    assert social_cards.task_card("ALE/Pong-v5") == "cards/tasks/ALE%252FPong-v5.png"
 
 
 def test_only_the_best_have_cards():
     rows = [samples.row(samples.entry(f"agent-{i}"), samples.POLE, i + 1, 9.0 - i) for i in range(8)]
     board = samples.board(samples.task_board(samples.POLE, rows))
 
-    assert [entry.agent for entry in cards.chosen(board)] == ["agent-0", "agent-1", "agent-2"]
+    assert [entry.agent for entry in social_cards.chosen(board)] == ["agent-0", "agent-1", "agent-2"]
 
 
 def lines(board, file):
-    (found,) = [card for card in cards.cards(board) if card.file == file]
+    (found,) = [card for card in social_cards.cards(board) if card.file == file]
     return [(line.place, line.name[0], line.value) for line in found.lines]
 
 
@@ -61,7 +61,7 @@ def test_what_stands_aside_has_no_line():
 
 
 def test_a_board_of_games_names_each_champion():
-    assert lines(game_samples.full(), cards.HOME)[0] == (1, "Connect Four: minimax", "412")
+    assert lines(game_samples.full(), social_cards.HOME)[0] == (1, "Connect Four: minimax", "412")
 
 
 def test_an_agents_card_has_its_places():
@@ -92,4 +92,4 @@ def test_long_text_is_cut():
 
 @pytest.mark.parametrize("text", ["<img src=x>", "\u202eمرحبا", "😀" * 9, "a\nb\x00c", " "])
 def test_hostile_names_are_drawn_or_replaced(text):
-    assert all(drawn(card) for card in cards.cards(hostile_board(text)))
+    assert all(drawn(card) for card in social_cards.cards(hostile_board(text)))

@@ -7,7 +7,7 @@ import pytest
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from leaderboard.core.standings import Estimate, Standings, TaskBoard
-from leaderboard.episodes import BEST, Episode, chosen, figure, shown, thumbnail
+from leaderboard.pages.episode_replays import BEST, Episode, chosen, figure, shown, thumbnail
 from tests.leaderboard_pages import samples
 
 EPISODE = Episode(

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation
 from leaderboard.build import standings
+from leaderboard.charts.history_charts import progress_picture, standing_picture, ticks
 from leaderboard.core.game_standings import Moment
 from leaderboard.history import Best, History
-from leaderboard.history_figures import progress_picture, standing_picture, ticks
 from tests.leaderboard import make
 from tests.leaderboard_pages import game_samples, samples
 

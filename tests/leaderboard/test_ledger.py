@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.model.config.moderation import Verified
 from leaderboard.core.former_entries import Departed
-from leaderboard.ledger import NAMED, ledger, reason, rescores
+from leaderboard.pages.moderation_log import NAMED, ledger, reason, rescores
 from tests.leaderboard_pages import game_samples, samples
 
 WHO = samples.entry()

@@ -1,6 +1,6 @@
 """What the home page says of the machine."""
 
-from leaderboard.machine import machine
+from leaderboard.pages.health import machine
 from tests.leaderboard_pages import game_samples, samples
 
 

@@ -9,10 +9,10 @@ from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Verified
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.api.site import files
-from leaderboard.context import PageContext
 from leaderboard.core.former_entries import Departed
 from leaderboard.core.standings import Standings
-from leaderboard.episodes import Episode
+from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.page_context import PageContext
 from tests.leaderboard_pages import game_samples, samples
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from evaluator.model.config.phase import Phase
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.context import PageContext
+from leaderboard.pages.page_context import PageContext
 from leaderboard.visibility import as_shown
 from tests.leaderboard.test_anonymity import BEFORE, UNTIL, A, B, board, people, secretive, whole
 from tests.leaderboard.test_anonymity import challenge as rules

@@ -13,7 +13,7 @@ from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.trace import Leaf
 from leaderboard.core.game_standings import Count, Crossing, Cycle, GameBoard, GameFailure, GameRow, Moment, Rating
 from leaderboard.core.standings import Entry, Standings
-from leaderboard.replays import AllFrames, Frames
+from leaderboard.game_boards.match_replay import AllFrames, Frames
 from tests.leaderboard_pages import samples
 
 TICTACTOE = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3", matches=12)

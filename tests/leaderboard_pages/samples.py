@@ -9,7 +9,7 @@ from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import Result, sealed
 from leaderboard.core.standings import Entry, Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskBoard, Withdrawn
-from leaderboard.pages import PageContext
+from leaderboard.pages.page_context import PageContext
 
 REPOSITORY = "https://github.com/example/board"
 NOON = "2026-01-01T12:00:00Z"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.challenge import Task
-from leaderboard.boards import action_word, kind_of, position_text
-from leaderboard.drawing import final
+from leaderboard.game_boards.board_registry import action_word, kind_of, position_text
+from leaderboard.game_boards.svg import final
 from tests.leaderboard_pages import game_samples
 
 GAMES = {task.id: task for task in game_samples.DRAWN}

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leaderboard.agent_pages import render as agent_pages
 from leaderboard.api.site import files
 from leaderboard.core.parallel import WHOLE
 from leaderboard.core.standings import Standings
 from leaderboard.dated import dated
-from leaderboard.pages import PageContext, render
+from leaderboard.pages.agent.agent_page import render as agent_pages
+from leaderboard.pages.page_context import PageContext
+from leaderboard.pages.page_renderer import render
 from leaderboard.visibility import hidden
 from tests.leaderboard_pages import samples
 

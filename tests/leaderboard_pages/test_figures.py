@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leaderboard.charts.interval_chart import histogram, interval, scale_of, strip
 from leaderboard.core.standings import Estimate
-from leaderboard.figures import histogram, interval, scale_of, strip
 
 numbers = st.floats(-1e9, 1e9)
 

@@ -6,17 +6,17 @@ import re
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard import submitting
 from leaderboard.comments import samples as comment_page
 from leaderboard.comments.samples import samples as states
-from leaderboard.pages import render
+from leaderboard.pages import page_renderer
+from leaderboard.pages.page_renderer import render
 from tests.leaderboard_pages import samples
 
 HOSTILE = "</option><img src=x onerror=alert(1)>"
 
 
 def test_the_form_knows_the_rules_of_the_models():
-    found = json.loads(submitting.form(samples.crowded(), samples.CONTEXT))
+    found = json.loads(page_renderer.form(samples.crowded(), samples.CONTEXT))
 
     assert found["repository"] == samples.REPOSITORY
     assert re.fullmatch(found["patterns"]["agent"], "angle-rule")
@@ -32,7 +32,7 @@ def test_the_form_asks_what_the_hosts_ask():
     )
     board = samples.empty()
     asking = Challenge.model_validate({**board.challenge.model_dump(), "people": people.model_dump()})
-    found = json.loads(submitting.form(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
+    found = json.loads(page_renderer.form(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
 
     assert found["terms"] == "terms.md"
     assert found["bans"] == ["eve"]
@@ -40,9 +40,11 @@ def test_the_form_asks_what_the_hosts_ask():
 
 
 def test_a_task_is_for_agents_scripts_or_players():
-    assert submitting.kind_of(samples.POLE) == "task"
-    assert submitting.kind_of(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
-    assert submitting.kind_of(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0))) == "script"
+    assert page_renderer.kind_of(samples.POLE) == "task"
+    assert page_renderer.kind_of(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
+    assert (
+        page_renderer.kind_of(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0))) == "script"
+    )
 
 
 def test_every_state_is_shown_in_the_templates_own_words():

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.records.duel_record import End
-from leaderboard import home
-from leaderboard.context import PageContext
 from leaderboard.core.former_entries import Departed
-from leaderboard.episodes import Episode
-from leaderboard.pages import render
+from leaderboard.pages import home_page
+from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.page_context import PageContext
+from leaderboard.pages.page_renderer import render
 from leaderboard.text import urls
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import words
@@ -39,7 +39,7 @@ def challenge(*ends: str | None, tasks=2):
     ],
 )
 def test_a_season_ends_with_its_last_phase(made, now, said):
-    assert home.season_end(made, now) == said
+    assert home_page.season_end(made, now) == said
 
 
 def page(board, context=samples.CONTEXT, path=urls.HOME):
@@ -86,18 +86,18 @@ def many(count: int):
 
 
 def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
-    few, more, most = (page(many(count)) for count in (home.FEW, home.FEW + 1, home.MANY + 1))
+    few, more, most = (page(many(count)) for count in (home_page.FEW, home_page.FEW + 1, home_page.MANY + 1))
 
-    assert few.count('<th scope="row"') == more.count('<th scope="row"') == home.FEW
+    assert few.count('<th scope="row"') == more.count('<th scope="row"') == home_page.FEW
     assert "overall/" not in few
     assert "All 11 agents" in words(more)
     assert "The first 100 of 101 agents" in words(most)
 
 
 def test_the_overall_page_stops_where_its_document_goes_on():
-    text = page(many(home.MANY + 1), path=urls.OVERALL)
+    text = page(many(home_page.MANY + 1), path=urls.OVERALL)
 
-    assert text.count('<th scope="row"') == home.MANY
+    assert text.count('<th scope="row"') == home_page.MANY
     assert "These are the first 100 of 101. All of them as JSON" in words(text)
     assert "The same as JSON" in words(page(many(3), path=urls.OVERALL))
     assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL))
@@ -123,16 +123,16 @@ def test_what_is_new_is_told_with_its_place():
     ("before", "now", "said"), [(3, 1, "rose from 3 to 1 in"), (1, 2, "fell from 1 to 2 in"), (2, 2, "stays 2 in")]
 )
 def test_a_change_of_place_is_told_in_words(before, now, said, monkeypatch):
-    event = home.history.Event(
+    event = home_page.history.Event(
         entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before
     )
-    monkeypatch.setattr(home.history.History, "events", lambda *given: (event,))
+    monkeypatch.setattr(home_page.history.History, "events", lambda *given: (event,))
 
     assert f"angle-rule by alice {said} CartPole with 1.0" in words(page(samples.one()))
 
 
 def test_who_left_is_named_and_the_ledger_has_the_rest():
-    gone = tuple(Departed(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home.GONE + 1))
+    gone = tuple(Departed(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home_page.GONE + 1))
     text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, departed=gone)))
 
     assert "zoe/a4: withdrawn The ledger names all 6" in text
@@ -151,7 +151,7 @@ def test_a_champions_best_episode_is_shown():
 
     def shown(*episodes):
         context = PageContext(generated_at="now", episodes={row.result.key: episodes})
-        return home.episode_picture(row, context, "../")
+        return home_page.episode_picture(row, context, "../")
 
     assert "../episodes/best.webp" in shown(made["median"], made["best"])
     assert "../episodes/median.webp" in shown(made["median"])
@@ -160,7 +160,7 @@ def test_a_champions_best_episode_is_shown():
 
 def test_a_game_shows_a_match_that_its_champion_won():
     board = game_samples.full().games[0]
-    picture = home.match_picture(board)
+    picture = home_page.match_picture(board)
 
     assert "alice&#47;minimax won" in picture
     assert picture.count("pr-comes") > 7
@@ -178,9 +178,9 @@ def test_no_match_is_shown_where_there_is_none():
         for pair, crossing in full.games[0].crosstable.items()
     }
 
-    assert home.match_picture(dataclasses.replace(full.games[0], crosstable=lost)) == ""
-    assert home.match_picture(game_samples.empty().games[0]) == ""
-    assert home.match_picture(game_samples.undrawn()[0].games[0]) == ""
+    assert home_page.match_picture(dataclasses.replace(full.games[0], crosstable=lost)) == ""
+    assert home_page.match_picture(game_samples.empty().games[0]) == ""
+    assert home_page.match_picture(game_samples.undrawn()[0].games[0]) == ""
 
 
 def test_the_ledger_tells_exclusions_withdrawals_and_rescores():

@@ -7,10 +7,10 @@ import pytest
 
 from evaluator.model.config.metric import Metric
 from leaderboard.build import standings
+from leaderboard.charts.interval_chart import interval, scale_of
 from leaderboard.comments.text_charts import Bar, picture
 from leaderboard.core.standings import Estimate
-from leaderboard.figures import interval, scale_of
-from leaderboard.pages import PageContext
+from leaderboard.pages.page_context import PageContext
 from leaderboard.text.format import number, span
 from tests.leaderboard import make
 from tests.leaderboard_pages.everything import render

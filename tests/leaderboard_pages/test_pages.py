@@ -6,7 +6,8 @@ import re
 import pytest
 
 from evaluator.model.config.challenge import Task
-from leaderboard.pages import PageContext, summary
+from leaderboard.pages.page_context import PageContext
+from leaderboard.pages.page_renderer import summary
 from leaderboard.text import urls
 from leaderboard.text.format import number, seconds, size
 from tests.leaderboard_pages import samples

@@ -5,8 +5,8 @@ import html
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
-from leaderboard.pages import PageContext
-from leaderboard.script_figures import POINTS, ends, is_other_claim, learning_curve
+from leaderboard.charts.interval_chart import POINTS, ends, is_other_claim, learning_curve
+from leaderboard.pages.page_context import PageContext
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.samples import board, entry, failure, result, row, task_board
 

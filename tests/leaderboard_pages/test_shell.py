@@ -3,7 +3,7 @@
 import pytest
 
 from leaderboard import sitemap
-from leaderboard.shell import Shell, ShellError, Stamped, cut
+from leaderboard.pages.html_frame import Shell, ShellError, Stamped, cut
 
 FRAME = """<html>
   <title>@@title@@</title>

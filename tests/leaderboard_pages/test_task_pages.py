@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard import task_pages
 from leaderboard.api.sheet import Entries
 from leaderboard.api.table import of_task
-from leaderboard.figures import Scale
-from leaderboard.pages import render
+from leaderboard.charts.interval_chart import Scale
+from leaderboard.pages import page_renderer
+from leaderboard.pages.page_renderer import render
 from leaderboard.text import format
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import words
@@ -101,10 +101,10 @@ def test_a_game_has_the_same_table():
 
 
 def test_addresses_of_documents_and_forges():
-    assert task_pages.documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
-    assert task_pages.forge("https://github.com/example/board") == "https://github.com"
-    assert [task_pages.forge(None), task_pages.forge("")] == ["", ""]
-    assert task_pages.marks(Scale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
+    assert page_renderer.documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
+    assert page_renderer.forge("https://github.com/example/board") == "https://github.com"
+    assert [page_renderer.forge(None), page_renderer.forge("")] == ["", ""]
+    assert page_renderer.marks(Scale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
 
 
 def in_browser(cases: list[tuple[float, int]]) -> list[str]:

@@ -23,8 +23,9 @@ from typing import IO, Any
 from jinja2 import Environment
 
 from evaluator.host.deterministic import pinned_environment, run_pinned
-from leaderboard import agent_pages, pages
 from leaderboard.comments import render_comment
+from leaderboard.pages import page_renderer
+from leaderboard.pages.agent import agent_page
 from scripts import cli
 
 ROOT = Path(__file__).parents[2]
@@ -126,8 +127,8 @@ def _import_all() -> None:
         for module in pkgutil.iter_modules(importlib.import_module(name).__path__, f"{name}."):
             if not module.ispkg:
                 importlib.import_module(module.name)
-    _compile(pages._markdown(), lambda name: name.endswith(".md.jinja") and not name.startswith("comment_"))
-    _compile(agent_pages._html(), lambda name: name.endswith(".html.jinja"))
+    _compile(page_renderer._markdown(), lambda name: name.endswith(".md.jinja") and not name.startswith("comment_"))
+    _compile(agent_page._html(), lambda name: name.endswith(".html.jinja"))
     _compile(render_comment._environment(), lambda name: name.startswith("comment_"))
 
 

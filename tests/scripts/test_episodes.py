@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from evaluator.model.records.result import Result
-from leaderboard.episodes import Episodes
+from leaderboard.pages.episode_replays import Episodes
 from scripts.board import open_board
 from scripts.episodes import Wanted, drawn, files, missing, pictures, place, put, reel, render, wanted
 from scripts.repository.recorded_standings import compute

@@ -14,7 +14,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.build import standings
 from leaderboard.core.standings import Entry, Standings
-from leaderboard.replays import AllFrames
+from leaderboard.game_boards.match_replay import AllFrames
 from scripts.frames import address, frames, shrunk, watched
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 

@@ -1,0 +1,96 @@
+"""Pictures of ratings: the scale of their intervals, and how they went from day to day."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from markupsafe import Markup
+
+from leaderboard.charts.interval_chart import Scale, scale_of
+from leaderboard.core.entry import Entry
+from leaderboard.core.game_standings import GameBoard, Rating
+from leaderboard.core.standings import Estimate
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import number
+
+# More lines than that have no colours to tell them apart.
+LINES = 8
+_WIDE, _HIGH, _LEFT, _TOP = 600, 200, 40, 8
+
+
+def rating_estimate(rating: Rating) -> Estimate:
+    """A rating as the figures and tables of scores take it."""
+    return Estimate(score=rating.elo, low=rating.low, high=rating.high)
+
+
+def rating_scale(board: GameBoard) -> Scale:
+    """The scale of a game's table, with a tick at the anchor's 0."""
+    return scale_of((rating_estimate(row.rating) for row in board.rows), [0.0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """Ratings over time, the picture and who is in it."""
+
+    picture: Markup
+    """A line for each player; their colours are `pr-series-0` and on."""
+    shown: tuple[Entry, ...]
+    """Whose the lines are, in order."""
+
+
+def history(board: GameBoard) -> History | None:
+    """The first players' ratings by day; None before there are two days."""
+    if len(board.history) < 2 or not board.rows:
+        return None
+    shown = tuple(row.entry for row in board.rows[:LINES])
+    days = [_number(moment.day) for moment in board.history]
+    values = [moment.elo[e.name] for moment in board.history for e in shown if e.name in moment.elo]
+    low, high = min([*values, 0.0]), max([*values, 0.0])
+    air = max(10.0, 0.06 * (high - low))
+    across = Scale(low=days[0], high=max(days[-1], days[0] + 1))
+    up = Scale(low=low - air, high=high + air)
+    lines = []
+    for index, entry in enumerate(shown):
+        points = [
+            (_LEFT + (_WIDE - _LEFT - 8) * across.at(day) / 100, _TOP + _HIGH * (1 - up.at(moment.elo[entry.name]) / 100))
+            for day, moment in zip(days, board.history, strict=True)
+            if entry.name in moment.elo
+        ]
+        lines.append(_line(index, points, entry.shown))
+    picture = _frame(board, up, Markup("").join(lines))
+    return History(picture=picture, shown=shown)
+
+
+def _number(day: str) -> float:
+    return float(date.fromisoformat(day[:10]).toordinal())
+
+
+def _line(index: int, points: list[tuple[float, float]], name: str) -> Markup:
+    if not points:
+        return Markup()
+    x, y = points[-1]
+    way = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+    return Markup(
+        '<g class="pr-series-{}"><title>{}</title><polyline points="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="3"/></g>'
+    ).format(index, escape(name), way, x, y)
+
+
+def _frame(board: GameBoard, up: Scale, lines: Markup) -> Markup:
+    marks = Markup("").join(_tick(value, _TOP + _HIGH * (1 - up.at(value) / 100)) for value in _ticks(up))
+    ends = Markup('<text class="pr-first" x="{}" y="{}">{}</text><text x="{}" y="{}">{}</text>').format(
+        _LEFT, _HIGH + 24, escape(board.history[0].day), _WIDE - 8, _HIGH + 24, escape(board.history[-1].day)
+    )
+    return Markup(
+        '<svg class="pr-history" viewBox="0 0 {} {}" role="img" aria-label="ratings from day to day">{}{}{}</svg>'
+    ).format(_WIDE, _HIGH + 30, marks, ends, lines)
+
+
+def _tick(value: float, y: float) -> Markup:
+    return Markup('<line class="pr-axis" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text x="{}" y="{:.1f}">{}</text>').format(
+        _LEFT, _WIDE - 8, y, y, _LEFT - 6, y + 4, number(value, 0)
+    )
+
+
+def _ticks(scale: Scale) -> list[float]:
+    step = next((s for s in (10, 20, 50, 100, 200, 500, 1000) if (scale.high - scale.low) / s <= 6), 5000)
+    first = int(scale.low // step) + 1
+    return [float(step * n) for n in range(first, int(scale.high // step) + 1)]

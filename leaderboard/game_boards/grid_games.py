@@ -1,0 +1,119 @@
+"""Tic-tac-toe and Connect Four as pictures and as text."""
+
+from collections.abc import Sequence
+
+from evaluator.model.records.duel_record import Side
+from leaderboard.game_boards.svg import REFUSED, Cell, Kind, Look, Mark, Symbol, line_symbols, lines
+
+_PLACES = ("top left", "left", "bottom left", "top", "centre", "bottom", "top right", "right", "bottom right")
+_CROSS = "m-.27-.27l.54.54m0-.54l-.54.54"
+_RING = "m-.29 0a.29.29 0 1 0 .58 0a.29.29 0 1 0-.58 0z"
+_COLUMNS, _ROWS = 7, 6
+
+
+def _alternate(ply: int) -> int:
+    return ply % 2
+
+
+def _marks(stones: Sequence[tuple[Cell, int, int]], owners: dict[Cell, int], length: int, first_line: int) -> list[Mark]:
+    """Stones as (cell, symbol, ply) and a stroke through every line of equal owners."""
+    marks = [Mark(symbol, x + 0.5, y + 0.5, ply + 1) for (x, y), symbol, ply in stones]
+    strokes = [Mark(first_line + way, x + 0.5, y + 0.5, len(stones)) for (x, y), way in lines(owners, length)]
+    return marks + strokes
+
+
+# The environment numbers its squares column by column.
+def _square(action: int) -> Cell | None:
+    return divmod(action, 3) if 0 <= action < 9 else None
+
+
+def _draw_tictactoe(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+    stones, owners = [], {}
+    for ply, action in enumerate(moves):
+        if cell := _square(action):
+            owners[cell] = ply % 2
+            # Crosses begin; the colour is the player's.
+            stones.append((cell, 2 * (ply % 2) + (first ^ ply % 2), ply))
+    marks = _marks(stones, owners, 3, 4)
+    if refused is not None and (cell := _square(refused)):
+        marks.append(Mark(8, cell[0] + 0.5, cell[1] + 0.5, len(moves)))
+    return marks
+
+
+def _text_tictactoe(moves: Sequence[int]) -> str:
+    signs = {_square(action): "XO"[ply % 2] for ply, action in enumerate(moves)}
+    return "\n".join(" ".join(signs.get((x, y), ".") for x in range(3)) for y in range(3))
+
+
+TICTACTOE = Kind(
+    look=Look(
+        width=3,
+        height=3,
+        board=(3, 3),
+        ground=(Symbol(style="pr-grid", path="m1 .1v2.8m1 0v-2.8m.9.9h-2.8m0 1h2.8"),),
+        symbols=(
+            Symbol(style="pr-stroke pr-a", path=_CROSS),
+            Symbol(style="pr-stroke pr-b", path=_CROSS),
+            Symbol(style="pr-stroke pr-a", path=_RING),
+            Symbol(style="pr-stroke pr-b", path=_RING),
+            *line_symbols(3),
+            REFUSED,
+        ),
+    ),
+    words=tuple(f"plays {place}" for place in _PLACES),
+    draw=_draw_tictactoe,
+    order=_alternate,
+    text=_text_tictactoe,
+)
+
+
+def _dropped(moves: Sequence[int]) -> list[Cell | None]:
+    """Where each disc comes to lie; None for a column that is none or is full."""
+    heights, cells = [0] * _COLUMNS, list[Cell | None]()
+    for column in moves:
+        fits = 0 <= column < _COLUMNS and heights[column] < _ROWS
+        cells.append((column, _ROWS - 1 - heights[column]) if fits else None)
+        if fits:
+            heights[column] += 1
+    return cells
+
+
+def _draw_connect_four(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+    stones, owners = [], {}
+    for ply, cell in enumerate(_dropped(moves)):
+        if cell:
+            owners[cell] = ply % 2
+            stones.append((cell, first ^ ply % 2, ply))
+    marks = _marks(stones, owners, 4, 2)
+    # Only a full column refuses a disc, so the sign stands on its uppermost.
+    if refused is not None and 0 <= refused < _COLUMNS:
+        marks.append(Mark(6, refused + 0.5, 0.5, len(moves)))
+    return marks
+
+
+def _text_connect_four(moves: Sequence[int]) -> str:
+    signs = {cell: "XO"[ply % 2] for ply, cell in enumerate(_dropped(moves)) if cell}
+    return "\n".join(" ".join(signs.get((x, y), ".") for x in range(_COLUMNS)) for y in range(_ROWS))
+
+
+CONNECT_FOUR = Kind(
+    look=Look(
+        width=_COLUMNS,
+        height=_ROWS,
+        board=(_COLUMNS, _ROWS),
+        ground=(
+            Symbol(style="pr-ground", path=f"h{_COLUMNS}v{_ROWS}h-{_COLUMNS}z"),
+            Symbol(style="pr-hole", path="m.5.5" + f"{'h0m1 0' * _COLUMNS}m-{_COLUMNS} 1" * _ROWS),
+        ),
+        symbols=(
+            Symbol(style="pr-disc pr-a", path="h0"),
+            Symbol(style="pr-disc pr-b", path="h0"),
+            *line_symbols(4),
+            REFUSED,
+        ),
+    ),
+    words=tuple(f"drops into column {column + 1}" for column in range(_COLUMNS)),
+    draw=_draw_connect_four,
+    order=_alternate,
+    text=_text_connect_four,
+)

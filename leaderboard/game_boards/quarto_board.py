@@ -1,0 +1,139 @@
+"""Quarto as pictures and as text: the board, the piece in hand, and the pieces that are left."""
+
+from collections.abc import Iterator, Sequence
+
+from evaluator.model.records.duel_record import Side
+from leaderboard.game_boards.svg import DIRECTIONS, Cell, Kind, Look, Mark, Symbol, boxed, line_symbols
+
+_PIECES = _CELLS = 16
+_HAND = (2.0, 4.75)
+_NAMES = (("light", "dark"), ("round", "square"), ("short", "tall"), ("solid", "hollow"))
+
+
+def _named(piece: int) -> str:
+    """Its four properties; each bit is one."""
+    return " ".join(_NAMES[bit][piece >> bit & 1] for bit in (2, 0, 1, 3))
+
+
+def _short(value: float) -> str:
+    """A number between -1 and 1; there are a hundred small pictures on a page."""
+    return f"{value:.3g}".replace("0.", ".", 1)
+
+
+def _circle(radius: float) -> str:
+    r, across = _short(radius), _short(2 * radius)
+    return f"m-{r} 0a{r} {r} 0 1 0 {across} 0 {r} {r} 0 1 0-{across} 0z"
+
+
+def _square(half: float) -> str:
+    h, across = _short(half), _short(2 * half)
+    return f"m-{h}-{h}h{across}v{across}h-{across}z"
+
+
+def _piece(piece: int, scale: float) -> Symbol:
+    half = scale * (0.4 if piece & 4 else 0.27)
+    outline = (
+        _square(half * 0.9) + f"m{_short(half * 0.9)} {_short(half * 0.9)}"
+        if piece & 2
+        else _circle(half) + f"m{_short(half)} 0"
+    )
+    hole = _circle(half * 0.45) if piece & 8 else ""
+    return Symbol(style="pr-piece-dark" if piece & 1 else "pr-piece-light", path=outline + hole)
+
+
+_SMALL = _PIECES
+_LINE = 2 * _PIECES
+_REFUSED_CELL = _LINE + len(DIRECTIONS)
+_SYMBOLS = (
+    *(_piece(piece, 1) for piece in range(_PIECES)),
+    *(_piece(piece, 0.5) for piece in range(_PIECES)),
+    *line_symbols(4),
+    Symbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
+)
+
+
+def _stored(piece: int) -> tuple[float, float]:
+    """Where a piece lies that was not given yet."""
+    return 0.25 + 0.5 * (piece % 8), 5.75 + 0.5 * (piece // 8)
+
+
+def _centre(cell: int) -> tuple[float, float]:
+    return cell % 4 + 0.5, cell // 4 + 0.5
+
+
+def _turns(moves: Sequence[int]) -> Iterator[tuple[int, int, int | None, int | None]]:
+    """Each piece that was given: when, which, and when and where it was placed, if it was."""
+    for ply, action in enumerate(moves):
+        if 0 <= action < _PIECES:
+            placed = moves[ply + 1] - _PIECES if ply + 1 < len(moves) else -1
+            known = 0 <= placed < _CELLS
+            yield ply, action, ply + 1 if known else None, placed if known else None
+
+
+def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+    marks, standing = [], dict[Cell, int]()
+    stored = dict.fromkeys(range(_PIECES), -1)
+    for given, piece, placed, cell in _turns(moves):
+        stored[piece] = given + 1
+        marks.append(Mark(piece, *_HAND, given + 1, None if placed is None else placed + 1))
+        if placed is not None and cell is not None:
+            marks.append(Mark(piece, *_centre(cell), placed + 1))
+            standing[cell % 4, cell // 4] = piece
+    marks += [Mark(_SMALL + piece, *_stored(piece), 0, None if end < 0 else end) for piece, end in stored.items()]
+    marks += [Mark(_LINE + way, x + 0.5, y + 0.5, len(moves)) for (x, y), way in _shared(standing)]
+    if refused is not None and 0 <= refused < _PIECES + _CELLS:
+        at = _stored(refused) if refused < _PIECES else _centre(refused - _PIECES)
+        marks.append(Mark(_REFUSED_CELL, *at, len(moves)))
+    return marks
+
+
+def _shared(standing: dict[Cell, int]) -> list[tuple[Cell, int]]:
+    """The lines of four pieces that share a property."""
+    found = []
+    for (x, y), piece in standing.items():
+        for way, (right, down) in enumerate(DIRECTIONS):
+            having, lacking = piece, ~piece & 15
+            for n in range(1, 4):
+                other = standing.get((x + n * right, y + n * down))
+                having, lacking = (0, 0) if other is None else (having & other, lacking & ~other)
+                if not having and not lacking:
+                    break
+            if having or lacking:
+                found.append(((x, y), way))
+    return found
+
+
+def _order(ply: int) -> int:
+    """The first gives; then each places and gives."""
+    return (ply + 1) // 2 % 2
+
+
+def _text(moves: Sequence[int]) -> str:
+    cells, hand = ["····"] * _CELLS, "nothing"
+    for _, piece, placed, cell in _turns(moves):
+        hand = f"{piece:04b}" if placed is None else "nothing"
+        if cell is not None:
+            cells[cell] = f"{piece:04b}"
+    rows = [" ".join(cells[row : row + 4]) for row in range(0, _CELLS, 4)]
+    return "\n".join([*rows, f"in hand: {hand}"])
+
+
+QUARTO = Kind(
+    look=Look(
+        width=4,
+        height=6.55,
+        board=(4, 4),
+        ground=(
+            Symbol(style="pr-tile", path=boxed([(x, y) for y in range(4) for x in range(4)], 0.94)),
+            Symbol(style="pr-tray", path="m1.5 4.25h1v1h-1z"),
+        ),
+        symbols=_SYMBOLS,
+    ),
+    words=(
+        *(f"gives the {_named(piece)} piece" for piece in range(_PIECES)),
+        *(f"places it on row {cell // 4 + 1}, column {cell % 4 + 1}" for cell in range(_CELLS)),
+    ),
+    draw=_draw,
+    order=_order,
+    text=_text,
+)

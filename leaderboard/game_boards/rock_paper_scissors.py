@@ -1,0 +1,81 @@
+"""Rock, paper, scissors over many rounds: one tile a round, the one player above and the other below."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from evaluator.model.records.duel_record import Side
+from leaderboard.game_boards.svg import Kind, Look, Mark, Symbol
+
+_CHOICES = ("rock", "paper", "scissors")
+_ICONS = ("m-.28 0a.28.28 0 1 0 .56 0a.28.28 0 1 0-.56 0", "m-.22-.3h.44v.6h-.44z", "m-.24-.3l.48.6m0-.6l-.48.6")
+_WIDE, _PITCH = 10, 2.25
+# The symbols: the choices of the one and of the other player, then the lights behind a winner.
+_LIGHT, _CROSS = 6, 8
+
+
+def _winner(one: int, other: int) -> int | None:
+    """0 if the former choice wins, 1 if the latter does, None if neither."""
+    if one == other:
+        return None
+    # As the environment says it: among equal parities the lower number wins, among unequal ones the higher.
+    return int((one > other) == ((one + other) % 2 == 0))
+
+
+def _place(ply: int, side: int) -> tuple[float, float]:
+    row, column = divmod(ply // 2, _WIDE)
+    return column + 0.5, _PITCH * row + side + 0.5
+
+
+def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+    lights, icons = [], []
+    for ply, choice in enumerate(moves):
+        side = first ^ ply % 2
+        if 0 <= choice < len(_CHOICES):
+            icons.append(Mark(3 * side + choice, *_place(ply, side), ply + 1))
+        winner = _winner(moves[ply - 1], choice) if ply % 2 else None
+        if winner is not None:
+            light = first ^ winner
+            lights.append(Mark(_LIGHT + light, *_place(ply, light), ply + 1))
+    if refused is not None:
+        icons.append(Mark(_CROSS, *_place(len(moves), first ^ len(moves) % 2), len(moves)))
+    return lights + icons
+
+
+def _text(moves: Sequence[int]) -> str:
+    named = [_CHOICES[choice] if 0 <= choice < len(_CHOICES) else "?" for choice in moves]
+    return "\n".join(" – ".join(named[ply : ply + 2]) for ply in range(0, len(named), 2)) or "no choices yet"
+
+
+def _order(ply: int) -> int:
+    return ply % 2
+
+
+@lru_cache(maxsize=16)
+def rounds_of(count: int) -> Kind:
+    """The kind of a match of so many rounds."""
+    rows = -(-count // _WIDE)
+    wide, high = min(_WIDE, count), _PITCH * rows - (_PITCH - 2)
+    tiles = "".join(
+        f"M{column + 0.04:g} {_PITCH * row + 0.04:g}h.92v1.92h-.92z"
+        for row in range(rows)
+        for column in range(min(_WIDE, count - _WIDE * row))
+    )
+    return Kind(
+        look=Look(
+            width=wide,
+            height=high,
+            board=(wide, high),
+            ground=(Symbol(style="pr-tile", path=tiles),),
+            symbols=(
+                *(Symbol(style="pr-i pr-a", path=icon) for icon in _ICONS),
+                *(Symbol(style="pr-i pr-b", path=icon) for icon in _ICONS),
+                Symbol(style="pr-light pr-a", path="m-.46-.46h.92v.92h-.92z"),
+                Symbol(style="pr-light pr-b", path="m-.46-.46h.92v.92h-.92z"),
+                Symbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
+            ),
+        ),
+        words=tuple(f"shows {choice}" for choice in _CHOICES),
+        draw=_draw,
+        order=_order,
+        text=_text,
+    )

@@ -1,0 +1,170 @@
+"""The pages of agents, present and departed: what each puts into the frame that all of them share."""
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from evaluator.model.config.challenge import Task
+from evaluator.model.identifiers import safe_path_segment
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
+from leaderboard.charts import agent_charts, interval_chart, rating_charts
+from leaderboard.charts.interval_chart import Scale
+from leaderboard.charts.social_cards import HOME, card_files
+from leaderboard.core.eligibility import Name
+from leaderboard.core.former_entries import Departed
+from leaderboard.core.parallel import WHOLE, Share, batches
+from leaderboard.core.standings import Estimate, Standings
+from leaderboard.core.versions import homes_of
+from leaderboard.pages import episode_replays
+from leaderboard.pages.agent.profile import Profile, profiles
+from leaderboard.pages.agent.provenance import by_agent, past, sources
+from leaderboard.pages.agent.reader_commands import badges, commands
+from leaderboard.pages.agent.table_rows import VERDICTS, Drawn, Rows, codes, draw, facts, heads
+from leaderboard.pages.html_frame import Stamped
+from leaderboard.pages.page_context import PageContext
+from leaderboard.pages.page_renderer import Press, Templates, environment
+from leaderboard.text import escape_html, serialise, urls
+
+# Any page at their depth: what leads away from one of them leads away from all.
+_LIKE = "agents/_/_.md"
+
+
+def render(standings: Standings, context: PageContext, share: Share = WHOLE) -> Iterator[tuple[str, Stamped]]:
+    """The page of every agent of a share: its file below the site's root, and what it puts into the frame."""
+    shown = profiles(standings, share)
+    show = _Agents(standings, context, shown)
+    for batch in batches(shown):
+        returns = draw([result for profile in batch for _, result in _measured(profile)])
+        for profile in batch:
+            yield show.present(profile, returns)
+    for gone in share.of(context.departed):
+        yield show.departed(gone)
+
+
+class _Agents:
+    """What all agents' pages need, made once."""
+
+    def __init__(self, standings: Standings, context: PageContext, shown: Iterable[Profile]) -> None:
+        self._standings, self._context = standings, context
+        self._repository = context.repository or standings.challenge.repository
+        self._press = Press(standings, context, _html())
+        self._cards = card_files(standings)
+        at, season = homes_of(standings), standings.challenge.season
+        self._past = by_agent(context.results, season, map(_name, shown), at, official=standings.official)
+        tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
+        above, below = self._press.page(_LIKE, "agent_ends.html.jinja").split("<!-- the page -->")
+        scales = _scales(standings)
+        task_links = {task.id: Markup(urls.href(_LIKE, urls.task_page(task.id))) for task in tasks}
+        self._rows = Rows(scales, task_links, context.reproduced)
+        self._shared: Mapping[str, Any] = {
+            "above": Markup(above),
+            "below": Markup(below),
+            "root": Markup(urls.up(_LIKE)),
+            "scales": scales,
+            "task_links": task_links,
+            "anchors": {task.id: _anchor(task.id) for task in tasks},
+        }
+        self._page = self._press.macro("agent.html.jinja", "page", **self._shared)
+
+    def present(self, profile: Profile, drawn: Drawn) -> tuple[str, Stamped]:
+        """The page of an agent that stands on main."""
+        entry = profile.entry
+        page = urls.agent_page(entry.login, entry.agent)
+        shown = [(showing.task, showing.result) for showing in profile.showings if showing.result]
+        results = [result for _, result in shown]
+        measured = _measured(profile)
+        found, labels = sources(profile, self._repository), badges(self._context, profile)
+        content = self._page(
+            here=page, profile=profile, entry=entry, results=results,
+            returns=self._rows.returns(measured, drawn),
+            told={result.key for task, result in shown if self._is_told(task, result)},
+            document=serialise.agent_file(entry.login, entry.agent), source=self._source(profile, results),
+            past=None if entry.anonymous else past(profile, self._past.get(_name(profile), ())),
+            shared=facts(found.shared), named=heads(found.named),
+            scores=self._rows.scores(profile.showings),
+            sources=self._rows.sources(found.rows),
+            labels=labels, others=codes(labels.others) if labels else None,
+            typed=commands(self._standings, self._context, profile),
+            has_replays=any(result.key in self._context.episodes for result in results),
+        )  # fmt: skip
+        return self._stamped(page, entry.submission.name, _said(profile), content)
+
+    def departed(self, gone: Departed) -> tuple[str, Stamped]:
+        """The page of an agent that no longer ranks."""
+        page = urls.agent_page(gone.login, gone.agent)
+        name = f"{gone.login}/{gone.agent}"
+        content = self._press.page(page, "departed.html.jinja", **self._shared, gone=gone)
+        return self._stamped(page, name, f"{name} no longer ranks. What was measured of it stays recorded.", content)
+
+    def _is_told(self, task: Task, result: Result) -> bool:
+        """Whether there is more to say of it than numbers of tables."""
+        is_plain = result.verdict is Verdict.OK and not (
+            result.sealed or result.script or result.first_attempt or task.metrics
+        )
+        return not is_plain or result.key in self._context.episodes
+
+    def _stamped(self, page: str, title: str, said: str, content: str) -> tuple[str, Stamped]:
+        stamped = Stamped(
+            title=escape_html.line(title), description=escape_html.line(said), address=urls.address(page),
+            card=self._cards.get(page, HOME), content=str(content),
+        )  # fmt: skip
+        return f"{page.removesuffix('.md')}/index.html", stamped
+
+    def _source(self, profile: Profile, results: Sequence[Result]) -> str | None:
+        """The folder as it was when it was evaluated last."""
+        if profile.entry.anonymous:
+            return None
+        newest = max(results, key=lambda result: result.provenance.evaluated_at, default=None)
+        return urls.source_url(self._repository, profile.entry, newest.provenance.commit if newest else None)
+
+
+@functools.cache
+def _html() -> Templates:
+    """The templates of pages that are HTML from the start; compiled once, whatever the number of boards."""
+    made = environment(escape_html.line)
+    made.filters.update(
+        command=escape_html.command, link=lambda url, said=None: escape_html.linked(url, url or "" if said is None else said)
+    )
+    made.globals.update(
+        bar=_bar, point=_point, verdict_tag=VERDICTS.__getitem__, figure=episode_replays.figure,
+    )  # fmt: skip
+    return made
+
+
+def _bar(estimate: Estimate, scale: Scale) -> Markup:
+    return Markup(agent_charts.bar(estimate, scale))
+
+
+def _point(score: float, scale: Scale) -> Markup:
+    return _bar(Estimate(score=score, low=score, high=score), scale)
+
+
+def _scales(standings: Standings) -> dict[str, Scale]:
+    """By task: looked through once, not for each agent."""
+    found = {b.task.id: interval_chart.task_scale(b.task, (row.estimate for row in b.rows)) for b in standings.tasks}
+    return found | {board.task.id: rating_charts.rating_scale(board) for board in standings.games}
+
+
+def _anchor(task_id: str) -> str:
+    """No heading of the page's own begins like it."""
+    return f"task-{safe_path_segment(task_id)}"
+
+
+def _measured(profile: Profile) -> list[tuple[Task, Result]]:
+    """What shows returns."""
+    found = [(showing.task, showing.result) for showing in profile.showings if showing.row]
+    return [(task, result) for task, result in found if result is not None and result.returns]
+
+
+def _name(profile: Profile) -> Name:
+    return profile.entry.login.casefold(), profile.entry.agent
+
+
+def _said(profile: Profile) -> str:
+    entry = profile.entry
+    whose = "somebody who is not shown yet" if entry.anonymous else entry.login
+    place = f" Place {profile.overall.place} overall." if profile.overall and not entry.is_aside else ""
+    return f"{entry.submission.name}: {entry.submission.algorithm}, by {whose}.{place}"

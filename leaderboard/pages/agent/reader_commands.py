@@ -1,0 +1,85 @@
+"""What a reader types to check an agent's numbers, to play it himself, and to show its badge elsewhere."""
+
+import shlex
+from dataclasses import dataclass
+
+from evaluator.model.records.result import Class
+from leaderboard.core.standings import Standings
+from leaderboard.pages.agent.profile import Profile
+from leaderboard.pages.page_context import PageContext
+from leaderboard.text import serialise, urls
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commands:
+    """Lines for a terminal, one text each; empty where there is nothing to type."""
+
+    fetch: str
+    """Get the board and what is recorded of the agent."""
+    verify: str
+    """Step the environments through the recorded actions."""
+    attested: str
+    """Ask the forge whether its workflow made the files."""
+    play: str
+    """Play the agent again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Badges:
+    """The badges of an agent, and what shows the first of them elsewhere."""
+
+    first: str
+    """How its address names what it is about."""
+    others: tuple[str, ...]
+    """What stands there in the addresses of the others."""
+    markdown: str
+    """The first one, for a README."""
+
+
+def commands(standings: Standings, context: PageContext, profile: Profile) -> Commands:
+    """What to type for one agent."""
+    entry, repository = profile.entry, context.repository or standings.challenge.repository
+    results = [showing.result for showing in profile.showings if showing.result]
+    official = [result for result in results if result.klass is Class.OFFICIAL]
+    recorded = f"results/*/{shlex.quote(entry.login)}/{shlex.quote(entry.agent)}"
+    is_local = entry.login == urls.LOCAL
+    folder = f"{'example_agents' if is_local else f'submissions/{entry.login}'}/{entry.agent}"
+    return Commands(
+        fetch=_fetch(repository, standings.challenge.season, entry.login, entry.agent) if official and repository else "",
+        verify=f".venv/bin/pullrank verify {recorded}" if results else "",
+        attested=_attested(repository, recorded) if official and repository else "",
+        play=f".venv/bin/pullrank evaluate {shlex.quote(folder)}",
+    )
+
+
+def _fetch(repository: str, season: str, login: str, agent: str) -> str:
+    return (
+        f"git clone {shlex.quote(repository)} board && cd board && make recorded\n"
+        f"git fetch origin {shlex.quote(urls.traces_branch(season))} && mkdir -p traces\n"
+        f"git archive FETCH_HEAD {shlex.quote(f'*/{login}/{agent}/*')} | tar -x -C traces"
+    )
+
+
+def _attested(repository: str, recorded: str) -> str:
+    named = shlex.quote("/".join(repository.rstrip("/").split("/")[-2:]))
+    return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {named}; done'
+
+
+def badges(context: PageContext, profile: Profile) -> Badges | None:
+    """The agent's badges: overall, if it has a place there, then task by task; none while nobody may know whose it is."""
+    entry = profile.entry
+    tasks = [showing.task for showing in profile.showings] + [playing.board.task for playing in profile.playings]
+    if entry.anonymous or not tasks:
+        return None
+    segments = [serialise.segment(task.id) for task in tasks]
+    title = tasks[0].title or tasks[0].id
+    if profile.overall:
+        segments, title = ["overall", *segments], "overall"
+    image = context.site_url + serialise.address(f"badges/{entry.login}/{entry.agent}/{segments[0]}.svg")
+    page = context.site_url + serialise.agent_address(entry.login, entry.agent)
+    return Badges(first=segments[0], others=tuple(segments[1:]), markdown=f"[![{_plain(title)}]({image})]({page})")
+
+
+def _plain(title: str) -> str:
+    """Words that can not end the square brackets of a picture in Markdown."""
+    return "".join(character for character in title if character not in "[]\\`<>\n\r")

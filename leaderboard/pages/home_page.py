@@ -1,0 +1,128 @@
+"""What only the home page says: when the season ends, and a small moving picture for each champion."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.phase import moment
+from evaluator.model.records.duel_record import Duel, End, Side
+from leaderboard import history
+from leaderboard.charts import social_cards
+from leaderboard.core.game_standings import Crossing, GameBoard
+from leaderboard.core.standings import Row, Standings
+from leaderboard.game_boards.board_registry import kind_of, moves_of
+from leaderboard.game_boards.svg import Kind, Mark
+from leaderboard.pages import episode_replays, health
+from leaderboard.pages.page_context import PageContext
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import stamp
+from leaderboard.text.serialise import segment
+
+# Rows of the overall table on the home page, and on the page of its own.
+FEW, MANY = 10, 100
+# What is new, and who left.
+NEWS, GONE = 8, 5
+
+
+def news(past: history.History) -> tuple[history.Event, ...]:
+    """The newest entries and changes of place."""
+    return past.events(NEWS)
+
+
+def state(standings: Standings, context: PageContext) -> health.Machine:
+    """The state of the machine."""
+    return health.machine(standings, context.results)
+
+
+def feed_name(task_id: str) -> str:
+    """The address of a task's feed, without folder and ending."""
+    return quote(segment(task_id))
+
+
+def minute(moment: str) -> str:
+    """A UTC time without its seconds, as people read it."""
+    return f"{moment[:10]} {moment[11:16]} UTC"
+
+
+def season_end(challenge: Challenge, now: datetime | None) -> str:
+    """When the season ends, in words: with its last phase, if every task belongs to a phase that has an end."""
+    phases = [challenge.phase_of(task.id) for task in challenge.tasks]
+    ends = [phase.end for phase in phases if phase and phase.end]
+    if not phases or len(ends) < len(phases):
+        return "no end set"
+    last = max(ends, key=moment)
+    if now is None:
+        return f"until {stamp(last)}"
+    left = moment(last) - now
+    if left.total_seconds() <= 0:
+        return f"ended {stamp(last)}"
+    # By the week while it is far: whenever these words change the site is built and deployed anew.
+    days, weeks = left.days, left.days // 7
+    if weeks > 1:
+        return f"ends {stamp(last)}, in {weeks} weeks"
+    return f"ends {stamp(last)}, in {days} days" if days > 1 else f"ends {stamp(last)}"
+
+
+def episode_picture(row: Row, context: PageContext, root: str) -> Markup:
+    """A champion's best episode as a small moving picture; empty where none is rendered."""
+    found = {episode.which: episode for episode in context.episodes.get(row.result.key, ())}
+    shown = found.get("best") or next(iter(found.values()), None)
+    return episode_replays.thumbnail(shown, root) if shown else Markup()
+
+
+def match_picture(board: GameBoard) -> Markup:
+    """A match that the champion of a game won, its pieces coming one after the other; empty where we can not draw it.
+
+    The stylesheet moves them once, and shows the last position to whoever asked for less motion.
+    """
+    kind, crossing = kind_of(board.task), _shown(board)
+    if kind is None or crossing is None:
+        return Markup()
+    index = _match(crossing.duel, crossing.side)
+    if index is None:
+        return Markup()
+    first: Side = 1 if index % 2 else 0
+    moves = moves_of(crossing.duel)[index]
+    words = f"the last position of a match that {board.rows[0].entry.shown} won"
+    return _picture(kind, kind.draw(moves, first, None), len(moves), words)
+
+
+def _shown(board: GameBoard) -> Crossing | None:
+    """The champion's duel against the best of those whom it has beaten at least once."""
+    if not board.rows:
+        return None
+    champion = board.rows[0].entry.name
+    met = (board.crosstable.get((champion, row.entry.name)) for row in board.rows[1:])
+    return next((one for one in met if one and _match(one.duel, one.side) is not None), None)
+
+
+def _match(duel: Duel, side: Side | int) -> int | None:
+    """The first match that a side won by playing it to its end."""
+    won = (i for i, match in enumerate(duel.matches) if match.winner == side and match.end is End.PLAYED)
+    return next(won, None)
+
+
+def _picture(kind: Kind, marks: Iterable[Mark], count: int, words: str) -> Markup:
+    wide, high = kind.look.board
+    ground = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
+    drawn = "".join(
+        f'<path class="{kind.look.symbols[mark.symbol].style} pr-comes" style="--pr-when:{mark.begin / max(1, count):.3f}" '
+        f'd="M{mark.x:g} {mark.y:g}{kind.look.symbols[mark.symbol].path}"/>'
+        for mark in marks
+        if mark.end is None and mark.x <= wide and mark.y <= high
+    )
+    head = f'<svg class="pr-match" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{escape(words)}">'
+    # Our own shapes and numbers; the words are escaped.
+    return Markup(f"{head}{ground}{drawn}</svg>")
+
+
+GLOBALS: Mapping[str, object] = {
+    "season_end": season_end, "news": news, "machine_state": state, "episode_picture": episode_picture,
+    "match_picture": match_picture, "card_file": social_cards.task_card, "FEW": FEW, "MANY": MANY, "GONE": GONE,
+    "minute": minute,
+    "feed_name": feed_name,
+}  # fmt: skip
+"""What the templates of these pages call."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from leaderboard import sitemap
-from leaderboard.api import site as documents
+from leaderboard.api import files as documents
 from leaderboard.core.former_entries import departed
 from leaderboard.core.parallel import Share, beside
 from leaderboard.core.standings import Standings

@@ -2,18 +2,269 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
 
-from leaderboard.api.agent_tasks import Board, Known, Told, by_task, of_task, returns_texts, row_texts, without
-from leaderboard.api.documents import Document, overall_row
-from leaderboard.api.facts import Facts
-from leaderboard.api.games import flags
+import numpy as np
+
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
+from leaderboard.api import agents as numbers
+from leaderboard.api import leaderboards
+from leaderboard.api import rows as sheet
+from leaderboard.api.inputs import Facts
+from leaderboard.api.standings_json import Document, flags, overall_row
+from leaderboard.api.table import reason
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
 from leaderboard.core.former_entries import Departed
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.parallel import batches
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
+from leaderboard.pages.episode_replays import Episode
+from leaderboard.scoring.bootstrap import Array
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import curve, known, ranking
 from leaderboard.text import serialise, urls
+
+DIGITS = 7
+# Powers of ten that floats hold exactly: what is rounded with them is the float nearest to its decimal digits.
+_EXACT = 22
+_POWERS = 10.0 ** np.arange(_EXACT + 1)
+
+
+def lists(found: Sequence[Sequence[float]]) -> list[str]:
+    """Each as a JSON list, of seven significant digits: the result's file has them all, and no picture shows more.
+
+    Args:
+        found: finite numbers.
+    """
+    if not found:
+        return []
+    rounded = _rounded(np.concatenate(found, dtype=np.float64)).tolist()
+    ends = accumulate(map(len, found))
+    whole = serialise.dumped([rounded[end - len(one) : end] for one, end in zip(found, ends, strict=True)])
+    return [f"[{own}]" for own in whole.replace(".0,", ",").replace(".0]", "]")[2:-2].split("],[")]
+
+
+def _rounded(values: Array) -> Array:
+    """To seven significant digits; halves may go either way."""
+    size = np.abs(values)
+    with np.errstate(divide="ignore"):
+        shift = np.where(size > 0, DIGITS - 1 - np.floor(np.log10(size)), 0).astype(np.intp)
+    if np.abs(shift).max(initial=0) > _EXACT:
+        return np.array([float(f"{value:.{DIGITS}g}") for value in values.tolist()])
+    up, down = _POWERS[np.maximum(shift, 0)], _POWERS[np.maximum(-shift, 0)]
+    rounded: Array = np.rint(values * up / down) / up * down
+    return rounded
+
+
+# Points of a learning curve: as many as its picture has.
+POINTS = 200
+# Versions of one agent on one task that its history shows, the newest.
+VERSIONS = 50
+# What a row says of its entry stands once at the top of the document.
+_SAID = (
+    "login", "agent", "name", "baseline", "host", "anonymous", "verified", "algorithm", "authors", "kind", "page", "api",
+)  # fmt: skip
+
+Known = Row | Failure | GameRow | GameFailure | None
+"""What a board knows of an entry; None while it waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """One board, as far as the documents of its agents need it."""
+
+    task: Task
+    """Its settings."""
+    digest: str
+    """Their hash."""
+    of_lengths: bool
+    """Whether a metric is made of the lengths of episodes, so that readers need each of them."""
+
+
+def without(row: Document) -> Document:
+    """A row without what it says of its entry."""
+    return {name: value for name, value in row.items() if name not in _SAID}
+
+
+def row_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, str]:
+    """What every row of some agents says, by its identity; a board's rows are written together."""
+    found: dict[str, tuple[Task, list[Row]]] = {}
+    for own in agents:
+        for board, row in own:
+            if isinstance(row, Row):
+                found.setdefault(board.task.id, (board.task, []))[1].append(row)
+    return {id(row): line for task, rows in found.values() for row, line in zip(rows, sheet.lines(task, rows), strict=True)}
+
+
+def returns_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, str]:
+    """The returns behind every row and failure of some agents, by the identity of the result."""
+    results = [row.result for own in agents for _, row in own if isinstance(row, Row | Failure)]
+    return dict(zip(map(id, results), numbers.lists([result.returns for result in results]), strict=True))
+
+
+def by_task(results: Iterable[Result]) -> Mapping[str, Sequence[Result]]:
+    """What is recorded of an agent, sorted out once for all its tasks."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.task, []).append(result)
+    return found
+
+
+_CIRCUMSTANCES = (
+    "class", "season", "sandbox", "beacon", "beacon_verified", "runtime_digest", "image_digest", "platform", "versions",
+    "commit", "run_url", "memory_mib", "cpu_seconds",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _circumstances(made: tuple[Any, ...]) -> str:
+    """As JSON; most agents share theirs."""
+    said = dict(zip(_CIRCUMSTANCES, made, strict=True))
+    return serialise.dumped({**said, "versions": dict(said["versions"])})
+
+
+class _Runs:
+    """Under which circumstances results came to be; each said once, since those of one agent are mostly the same."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Any, ...], int] = {}
+
+    def number(self, result: Result, *, is_named: bool) -> int:
+        """The place of a result's circumstances in the list."""
+        made = (
+            result.klass.value, result.season, result.sandbox.value,
+            # The beacon is a commit, which says whose it is.
+            result.beacon if is_named else None, result.beacon_verified, result.runtime_digest, result.image_digest,
+            result.platform, tuple(result.versions.items()), result.provenance.commit, result.provenance.run_url,
+            result.limits.memory_mib, result.limits.cpu_seconds,
+        )  # fmt: skip
+        return self._seen.setdefault(made, len(self._seen))
+
+    @property
+    def said(self) -> str:
+        """All of them, as JSON."""
+        return f"[{','.join(map(_circumstances, self._seen))}]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """What the tasks of one agent are told from."""
+
+    entry: Entry
+    """Who."""
+    facts: Facts
+    """Everything at hand."""
+    rows: Mapping[int, str]
+    """What was measured, by the identity of the row."""
+    returns: Mapping[int, str]
+    """The returns of episodes, by the identity of the result."""
+    recorded: Mapping[str, Sequence[Result]]
+    """What is recorded of it, by task."""
+    runs: _Runs = field(default_factory=_Runs)
+    """Under which circumstances."""
+
+
+def of_task(board: Board, found: Known, told: Told) -> str:
+    """What is known of an agent on one task."""
+    named = f'{{"task":{serialise.dumped(board.task.id)},'
+    match found:
+        case Row():
+            return f'{named}"state":"ranked",{told.rows[id(found)]},{_measured(board, found, told)}}}'
+        case Failure():
+            failed = {"verdict": found.result.verdict.value, **_failed(found)}
+            return f"{named}{serialise.dumped(failed)[1:-1]},{_measured(board, found, told)}}}"
+        case GameRow():
+            return named + serialise.dumped({"state": "ranked", **without(leaderboards.full_game_row(found))})[1:]
+        case GameFailure():
+            at = found.duel.provenance.evaluated_at
+            why = {"state": "refused", "reason": found.reason, "attempts": found.attempts, "evaluated_at": at}
+            return named + serialise.dumped(why)[1:]
+    return f'{named}"state":"waiting"}}'
+
+
+def _measured(board: Board, found: Row | Failure, told: Told) -> str:
+    """What rows and failures have in common; numbers of episodes are written apart, since they are most of it."""
+    result = found.result
+    parts = [f'"run":{told.runs.number(result, is_named=not told.entry.anonymous)}']
+    if optional := _optional(board, result, told.facts):
+        parts.insert(0, serialise.dumped(optional)[1:-1])
+    if board.of_lengths:
+        parts.insert(-1, f'"lengths":{serialise.dumped(list(result.lengths))}')
+    elif result.lengths:
+        parts.insert(-1, _length(result.lengths))
+    if earlier := _earlier(board, result, told):
+        parts.append(f'"history":{serialise.dumped(earlier)}')
+    return f'{",".join(parts)},"returns":{told.returns[id(result)]}'
+
+
+def _length(lengths: Sequence[int]) -> str:
+    # Three looks at an array would make every number an object three times.
+    own = list(lengths)
+    mean = round(sum(own) / len(own), 3)
+    return f'"length":{{"mean":{mean!r},"least":{min(own)},"greatest":{max(own)}}}'
+
+
+def _optional(board: Board, result: Result, facts: Facts) -> Document:
+    """What is there only where there is something to say, but for the numbers of episodes."""
+    told: Document = _script(result, board.task)
+    if result.sealed is not None:
+        told["sealed"] = True
+    if result.metrics:
+        told["counts"] = result.metrics
+    if shown := facts.context.episodes.get(result.key):
+        told["replays"] = [_episode(one) for one in shown]
+    return told
+
+
+def _failed(found: Failure) -> Document:
+    result = found.result
+    claim = {"claimed": serialise.finite(found.claimed)} if found.claimed is not None else {}
+    return {
+        "state": "self-reported" if claim else "failed", **claim, "message": reason(result), "log_tail": result.log_tail,
+        "attempts": found.attempts, "evaluated_at": result.provenance.evaluated_at,
+        "cost": leaderboards.cost_document(result.cost),
+    }  # fmt: skip
+
+
+def _script(result: Result, task: Task) -> Document:
+    record = result.script
+    if record is None:
+        return {}
+    drawn = curve(result, task.script)
+    points = list(drawn.points()) if drawn else []
+    count = min(POINTS, len(points))
+    shown = [points[index * (len(points) - 1) // max(1, count - 1)] for index in range(count)]
+    counts = {"episodes": len(record.returns), "unfinished": len(record.unfinished)}
+    said = {"claimed": serialise.finite(record.claimed), "steps": record.steps, **counts}
+    return {"script": said, "curve": [[steps, float(f"{value:.7g}")] for steps, value in shown]}
+
+
+def _episode(one: Episode) -> Document:
+    return {
+        "which": one.which, "number": one.number, "total": one.total, "length": one.length,
+        "file": serialise.address(one.file),
+        "columns": one.columns, "width": one.width, "height": one.height, "steps": list(one.steps),
+    }  # fmt: skip
+
+
+def _earlier(board: Board, result: Result, told: Told) -> list[Document]:
+    """What else is recorded of it under the present settings, the oldest first; the row itself is the present version."""
+    recorded = told.recorded.get(board.task.id, ())
+    same = [one for one in recorded if one.key != result.key and one.task_digest == board.digest]
+    same.sort(key=lambda one: one.provenance.evaluated_at)
+    return [_version(one, board.task, is_named=not told.entry.anonymous) for one in same[-VERSIONS:]]
+
+
+def _version(result: Result, task: Task, *, is_named: bool) -> Document:
+    is_scored = result.verdict is Verdict.OK
+    score = known(float(values([result], task, ranking(task))[0])) if is_scored else None
+    told: Document = {"evaluated_at": result.provenance.evaluated_at, "verdict": result.verdict.value, "score": score}
+    return told | ({"digest": result.submission_digest, "key": result.key} if is_named else {"digest": None, "key": None})
 
 
 @dataclass(frozen=True, kw_only=True)

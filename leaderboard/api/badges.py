@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
 from leaderboard.api import agents
-from leaderboard.api.agent_tasks import Known
-from leaderboard.api.facts import Facts
+from leaderboard.api.agents import Known
+from leaderboard.api.inputs import Facts
 from leaderboard.core.eligibility import Name
 from leaderboard.core.former_entries import Departed
 from leaderboard.core.game_standings import GameFailure, GameRow

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api.documents import Document
-from leaderboard.api.facts import Facts
+from leaderboard.api.inputs import Facts
+from leaderboard.api.standings_json import Document
 from leaderboard.history import Event, History, game_events
 from leaderboard.scoring import metrics
 from leaderboard.text import format, serialise, urls

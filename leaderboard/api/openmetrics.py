@@ -8,7 +8,7 @@ from datetime import datetime
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.facts import Facts
+from leaderboard.api.inputs import Facts
 from leaderboard.core.eligibility import Name
 from leaderboard.core.standings import entries_of
 from leaderboard.pages.health import machine

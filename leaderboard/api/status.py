@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leaderboard.api.documents import Document
-from leaderboard.api.facts import Facts
+from leaderboard.api.inputs import Facts
+from leaderboard.api.standings_json import Document
 from leaderboard.core import former_entries
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry

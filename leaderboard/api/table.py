@@ -7,8 +7,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.api.documents import Document, metric_document
-from leaderboard.api.sheet import METRIC, Sheet, marks, words
+from leaderboard.api.rows import METRIC, Sheet, marks, words
+from leaderboard.api.standings_json import Document, metric_document
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Excluded, Standings, TaskBoard, Withdrawn

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.games import game_document
+from leaderboard.api.standings_json import game_document
 from scripts.board import open_board
 from scripts.console import OK, OUR_FAULT, print_json, say
 from scripts.dueling import Hall

@@ -23,7 +23,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind, sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import document
+from leaderboard.api.standings_json import document
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import Store

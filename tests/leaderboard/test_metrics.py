@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from evaluator.model.config.metric import Direction, Metric
-from leaderboard.api.documents import document
+from leaderboard.api.standings_json import document
 from leaderboard.build import standings
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import metrics_of, ranking, worth

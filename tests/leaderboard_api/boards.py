@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Verified
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.api.site import files
+from leaderboard.api.files import files
 from leaderboard.core.former_entries import Departed
 from leaderboard.core.standings import Standings
 from leaderboard.pages.episode_replays import Episode

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaderboard.api.documents import document
+from leaderboard.api.standings_json import document
 from leaderboard.core.former_entries import Departed
 from leaderboard.core.game_standings import GameExcluded
 from tests.leaderboard_api.boards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from leaderboard.api.overview import LINKS
+from leaderboard.api.index import LINKS
 from tests.leaderboard_api.boards import all_boards, documents
 
 ROOT = Path(__file__).parents[2]

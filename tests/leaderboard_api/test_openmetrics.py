@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from leaderboard.api.facts import facts
+from leaderboard.api.inputs import facts
 from leaderboard.api.openmetrics import BUCKETS, document
 from tests.leaderboard_api.boards import all_boards, departed, documents
 from tests.leaderboard_pages import samples

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.metric import Metric
-from leaderboard.api import numbers, sheet
-from leaderboard.api.documents import rows_of
+from leaderboard.api import agents, rows
+from leaderboard.api.standings_json import rows_of
 from leaderboard.build import standings
 from leaderboard.text import serialise
 from leaderboard.text.escape_markdown import visible
@@ -36,7 +36,7 @@ def test_xml_leaves_nothing_as_it_is_that_it_would_change() -> None:
 
 @given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5), max_size=5))
 def test_numbers_have_seven_digits(values: list[list[float]]) -> None:
-    for line, own in zip(numbers.lists(values), values, strict=True):
+    for line, own in zip(agents.lists(values), values, strict=True):
         told = json.loads(line)
         assert told == [pytest.approx(value, rel=5.001e-7, abs=0) for value in own]
         assert told == [float(f"{value:.7g}") for value in told]
@@ -45,8 +45,8 @@ def test_numbers_have_seven_digits(values: list[list[float]]) -> None:
 def test_numbers_are_written_as_short_as_they_can_be() -> None:
     found = [[0.0, -0.0, 1.0, -20.0], [], [0.5, 1.10, 123456.789, 1e9], [1e300, 5e-324]]
 
-    assert numbers.lists(found) == ["[0,-0,1,-20]", "[]", "[0.5,1.1,123456.8,1000000000]", "[1e+300,5e-324]"]
-    assert numbers.lists([()]) == ["[]"]
+    assert agents.lists(found) == ["[0,-0,1,-20]", "[]", "[0.5,1.1,123456.8,1000000000]", "[1e+300,5e-324]"]
+    assert agents.lists([()]) == ["[]"]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner)))
@@ -74,7 +74,7 @@ def test_a_row_is_told_alike_in_one_piece_and_in_columns(name: str) -> None:
     results = [make.result(one, [float(number), 2.0], on=task) for number, one in enumerate(who)]
     board = standings(make.challenge(task), who, results, official=True).tasks[0]
 
-    for row, line in zip(board.rows, sheet.lines(task, board.rows), strict=True):
+    for row, line in zip(board.rows, rows.lines(task, board.rows), strict=True):
         told = json.loads(f"{{{line}}}")
         alone = rows_of(board)(row)
         both = alone.keys() & told.keys()

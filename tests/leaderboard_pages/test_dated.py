@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leaderboard.api.site import files
+from leaderboard.api.files import files
 from leaderboard.core.parallel import WHOLE
 from leaderboard.core.standings import Standings
 from leaderboard.dated import dated

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.api.sheet import Entries
+from leaderboard.api.rows import Entries
 from leaderboard.api.table import of_task
 from leaderboard.charts.interval_chart import Scale
 from leaderboard.pages import page_renderer

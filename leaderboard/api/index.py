@@ -7,8 +7,8 @@ from typing import Any
 from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Document, metric_document, overall_row
-from leaderboard.api.facts import Facts
+from leaderboard.api.inputs import Facts
+from leaderboard.api.standings_json import Document, metric_document, overall_row
 from leaderboard.core.standings import OverallRow
 from leaderboard.pages.health import REFUSED, machine
 from leaderboard.scoring.metrics import metrics_of

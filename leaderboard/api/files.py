@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from leaderboard.api import agents, badges, boards, feeds, openapi, openmetrics, overview, sheet, status, table
-from leaderboard.api.facts import facts
+from leaderboard.api import agents, badges, feeds, index, leaderboards, openapi, openmetrics, status, table
+from leaderboard.api import rows as sheet
+from leaderboard.api.inputs import facts
 from leaderboard.core.parallel import WHOLE, Share
 from leaderboard.core.standings import Standings
 from leaderboard.history import History
@@ -21,16 +22,16 @@ def files(standings: Standings, context: PageContext) -> Iterator[tuple[str, byt
 def of_boards(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
     """The documents of the whole and of each task."""
     known = facts(standings, context)
-    yield from overview.files(known)
+    yield from index.files(known)
     yield from openapi.files(known)
     entries = sheet.Entries()
     for board in standings.tasks:
         rows = entries.sheet(board)
         yield serialise.task_file(board.task.id, "table.json"), table.of_task(board, rows, context.reproduced)
-        yield from boards.of_task(board, rows, known)
+        yield from leaderboards.of_task(board, rows, known)
     for game in standings.games:
         yield serialise.task_file(game.task.id, "table.json"), serialise.dumps(table.of_game(game, standings))
-        yield from boards.of_game(game)
+        yield from leaderboards.of_game(game)
 
 
 def of_events(standings: Standings, context: PageContext, past: History | None = None) -> Iterator[tuple[str, bytes]]:

@@ -4,11 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from evaluator.model.records.result import Cost
-from leaderboard.api import sheet as sheets
-from leaderboard.api.documents import Document, excluded_document, failure_document, withdrawn_document
-from leaderboard.api.facts import Facts
-from leaderboard.api.games import game_document, game_row, who
-from leaderboard.api.sheet import Sheet, medal
+from leaderboard.api import rows as sheets
+from leaderboard.api.inputs import Facts
+from leaderboard.api.rows import Sheet, medal
+from leaderboard.api.standings_json import (
+    Document,
+    excluded_document,
+    failure_document,
+    game_document,
+    game_row,
+    who,
+    withdrawn_document,
+)
 from leaderboard.core.game_standings import GameBoard, GameRow
 from leaderboard.core.standings import Entry, TaskBoard
 from leaderboard.text import serialise

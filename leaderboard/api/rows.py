@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api.games import who
+from leaderboard.api.standings_json import who
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Row, TaskBoard
 from leaderboard.scoring.metrics import metrics_of

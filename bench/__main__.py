@@ -12,7 +12,7 @@ from bench import channel_bench, game_bench, rank_bench, ratings_bench, remote_b
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.docker.engine import EngineError
 from evaluator.host.sandboxes.select import Chosen, choose
-from scripts.board import base_image
+from scripts.repository.checkout import base_image
 
 GOALS = {
     "(b) one lane, rule": 0.12,

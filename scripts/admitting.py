@@ -9,11 +9,11 @@ from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import faults
 from leaderboard.planning.admission import Gate, phase_refusal
-from scripts.board import LOCAL, Board, Found
-from scripts.bot.beacon import EXAMPLES, arrived
-from scripts.bot.git import Repository
 from scripts.bot.moment import arrivals
 from scripts.console import CommandError
+from scripts.git.beacon import EXAMPLES, arrived
+from scripts.git.git_repository import Repository
+from scripts.repository.checkout import LOCAL, Board, Found
 
 
 def gate_of(board: Board, entries: Sequence[Entry], now: datetime) -> Gate:

@@ -16,11 +16,11 @@ from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, Store
 from leaderboard.ratings.duel_results import refusal, validation_fault
-from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.entering import entered
 from scripts.evaluating import Bench
 from scripts.progress import bar
+from scripts.repository.checkout import PREVIEW_BEACON, Board, Found
 
 
 @dataclass(frozen=True, kw_only=True)

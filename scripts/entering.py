@@ -2,8 +2,8 @@
 
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Task
-from scripts.board import LOCAL, Found
-from scripts.bot.beacon import EXAMPLES
+from scripts.git.beacon import EXAMPLES
+from scripts.repository.checkout import LOCAL, Found
 
 _NO_SCRIPTS = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
 _FOR_SCRIPTS = "the task {task} is for scripts; write 'kind: script', or name another task"

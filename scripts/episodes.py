@@ -29,9 +29,9 @@ from evaluator.model.records.result import Result
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.episode_replays import FOLDER, Episode, Episodes, chosen, shown
-from scripts.board import Board
 from scripts.console import say
 from scripts.progress import bar
+from scripts.repository.checkout import Board
 from scripts.sprites import sheet, small
 
 BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)

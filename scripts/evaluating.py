@@ -13,9 +13,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Class, Result, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, Store
-from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.progress import bar
+from scripts.repository.checkout import PREVIEW_BEACON, Board, Found
 from scripts.sandboxes import choose_sandbox
 
 

@@ -14,7 +14,7 @@ from leaderboard.core.game_standings import Count, GameBoard
 from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.game_boards.match_replay import side_names, why
 from leaderboard.ratings.duel_results import refusal, tally
-from scripts.board import Found
+from scripts.repository.checkout import Found
 
 # Wider tables are for the site.
 CROSSTABLE = 12

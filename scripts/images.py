@@ -7,8 +7,8 @@ from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean
 from evaluator.model.config.submission import MANIFEST_NAME, MOVES, parse_tagged
 from evaluator.model.records.verdict import Verdict
-from scripts.board import Found
 from scripts.console import say
+from scripts.repository.checkout import Found
 
 # What runs official evaluations unless a host says otherwise.
 PLATFORM = "linux/amd64"

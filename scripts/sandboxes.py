@@ -4,9 +4,9 @@ import os
 
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.select import Chosen, choose
-from scripts.board import base_image
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
 from scripts.progress import people
+from scripts.repository.checkout import base_image
 
 
 def choose_sandbox(sandbox: str) -> Chosen:

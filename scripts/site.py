@@ -23,13 +23,13 @@ from leaderboard.pages.page_context import PageContext, reproduced
 from leaderboard.pages.page_renderer import render
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import Shown, as_shown, hidden
-from scripts.board import Board
-from scripts.bot.pulls import pulls
 from scripts.cards import card_pictures
 from scripts.console import OUR_FAULT, CommandError
 from scripts.episodes import drawn, pictures
 from scripts.frames import frames
+from scripts.git.merged_pulls import pulls
 from scripts.progress import people
+from scripts.repository.checkout import Board
 from scripts.repository.recorded_standings import compute
 
 PAGE = "index.html"

@@ -9,11 +9,11 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
 from leaderboard.planning.missing import DuelItem, Where, plan
-from scripts.board import PREVIEW_BEACON, Board, Found
 from scripts.console import say
 from scripts.dueling import Hall, title
 from scripts.entering import entered
 from scripts.progress import titled_bar
+from scripts.repository.checkout import PREVIEW_BEACON, Board, Found
 
 
 @dataclass(frozen=True, kw_only=True)

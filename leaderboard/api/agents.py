@@ -11,7 +11,6 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api import agents as numbers
 from leaderboard.api import leaderboards
 from leaderboard.api import rows as sheet
 from leaderboard.api.inputs import Facts
@@ -104,7 +103,7 @@ def row_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, s
 def returns_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, str]:
     """The returns behind every row and failure of some agents, by the identity of the result."""
     results = [row.result for own in agents for _, row in own if isinstance(row, Row | Failure)]
-    return dict(zip(map(id, results), numbers.lists([result.returns for result in results]), strict=True))
+    return dict(zip(map(id, results), lists([result.returns for result in results]), strict=True))
 
 
 def by_task(results: Iterable[Result]) -> Mapping[str, Sequence[Result]]:

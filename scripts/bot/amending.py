@@ -12,9 +12,9 @@ from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Result, sealed
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.store import RESULT, Store, write_atomically
-from scripts.bot.branches import object_name, read_unasked
 from scripts.bot.commits import CommitFacts
 from scripts.bot.wanted import Official, Work
+from scripts.git.data_branches import object_name, read_unasked
 
 REPLACED = "replaced.json"
 

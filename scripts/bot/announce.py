@@ -11,16 +11,16 @@ from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.bot import sticky
 from scripts.bot.answers import Comment
-from scripts.bot.beacon import arrived
 from scripts.bot.desk import BASE, Desk
-from scripts.bot.entries import read_entries
-from scripts.bot.guard import guard, owners_on
 from scripts.bot.mapping import Pull
 from scripts.bot.outcomes import LABELS, OFFICIAL_LABEL
 from scripts.bot.outputs import write_summary
 from scripts.bot.season_words import verdicts
-from scripts.bot.trees import UnreadableError, changes
 from scripts.console import OK, say
+from scripts.git.beacon import arrived
+from scripts.git.main_entries import read_entries
+from scripts.git.path_guard import guard, owners_on
+from scripts.git.tree_diff import UnreadableError, changes
 
 # So many of the latest touched merged pull requests are looked at, a hundred by a request; the label tells which are done.
 # Each that is told becomes one of the latest touched, so it is more than are ever told in the time between two looks.

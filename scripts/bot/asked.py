@@ -17,10 +17,10 @@ from evaluator.model.records.result import Class, Provenance, Result, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelItem, Item
-from scripts.board import LOCAL
 from scripts.bot.commits import CommitFacts
 from scripts.bot.event import SHA
 from scripts.bot.wanted import Official, Wish, Work
+from scripts.repository.checkout import LOCAL
 from scripts.seasons.secrets import season_secret
 
 # A run may wait for machines for as long as GitHub lets it live.

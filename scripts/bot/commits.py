@@ -12,9 +12,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
 from leaderboard.core.eligibility import LOCAL
 from scripts.bot.event import SHA
-from scripts.bot.git import checked
 from scripts.bot.lines import harmless
 from scripts.console import CommandError, say
+from scripts.git.git_repository import checked
 
 BATCH = 100
 # After a failure: a query of many commits can take longer than GitHub lets one take.

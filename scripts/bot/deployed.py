@@ -14,9 +14,9 @@ from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Sha
 from leaderboard.dated import dated
-from scripts.bot.branches import Commit, newest_results, open_branches, tip_of
-from scripts.bot.git import Repository
 from scripts.console import OUR_FAULT, CommandError, say
+from scripts.git.data_branches import Commit, newest_results, open_branches, tip_of
+from scripts.git.git_repository import Repository
 
 BRANCH = "deployed"
 FILE = "deployed.json"

@@ -13,20 +13,20 @@ from leaderboard.comments.render_comment import render
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import Recorded
-from scripts.board import Board
 from scripts.bot import sticky
 from scripts.bot.answers import Status
 from scripts.bot.client import GitHub
-from scripts.bot.entries import read_entries
 from scripts.bot.event import Surroundings
-from scripts.bot.git import Repository
-from scripts.bot.guard import Author, Guarded, inspect
 from scripts.bot.mapping import Pull
 from scripts.bot.outcomes import LABELS, VERDICTS, Outcome
 from scripts.bot.outputs import write_summary
 from scripts.bot.owner import merged_ids
-from scripts.bot.trees import UnreadableError, fetch_head
 from scripts.console import USAGE, CommandError, say
+from scripts.git.git_repository import Repository
+from scripts.git.main_entries import read_entries
+from scripts.git.path_guard import Author, Guarded, inspect
+from scripts.git.tree_diff import UnreadableError, fetch_head
+from scripts.repository.checkout import Board
 
 BASE = "main"
 CONTEXT = "pullrank"

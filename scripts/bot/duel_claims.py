@@ -10,9 +10,9 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
-from scripts.board import PREVIEW_BEACON
 from scripts.bot.desk import Desk
-from scripts.bot.entries import read_entries
+from scripts.git.main_entries import read_entries
+from scripts.repository.checkout import PREVIEW_BEACON
 
 Version = tuple[str, str, str]
 """Login and folder as they are spelled, and digest."""

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 
 from leaderboard.core.store import TRACE, write_atomically
-from scripts.bot.branches import Branches, Commit, object_name, open_branches, tip_of
-from scripts.bot.git import GitError, Repository
 from scripts.console import say
 from scripts.episodes import Wanted, files, missing, put, render
+from scripts.git.data_branches import Branches, Commit, object_name, open_branches, tip_of
+from scripts.git.git_repository import GitError, Repository
 
 BRANCH = "episodes"
 MESSAGE = "render: the best entries' episodes"

@@ -8,9 +8,9 @@ import re
 
 from scripts.bot.desk import BASE, Desk, status_of
 from scripts.bot.event import MergeGroup, merge_group
-from scripts.bot.git import checked
 from scripts.bot.outcomes import State
 from scripts.console import OK, USAGE, CommandError, say
+from scripts.git.git_repository import checked
 
 PREFIX = f"refs/heads/gh-readonly-queue/{BASE}/"
 _ENTRY = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")

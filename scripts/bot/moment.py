@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import Entry
-from scripts.bot.beacon import Beacon, Name
 from scripts.console import OUR_FAULT, CommandError
+from scripts.git.beacon import Beacon, Name
 
 Asked = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""

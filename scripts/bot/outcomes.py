@@ -17,8 +17,8 @@ from leaderboard.comments.states import (
     Withdrawn,
 )
 from leaderboard.planning.missing import TRIES
-from scripts.bot.guard import Guarded
 from scripts.bot.mapping import Pull, Run
+from scripts.git.path_guard import Guarded
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICTS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)

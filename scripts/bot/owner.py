@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from scripts.bot.git import Repository, checked
 from scripts.bot.mapping import Pull
-from scripts.bot.trees import ROOT
+from scripts.git.git_repository import Repository, checked
+from scripts.git.tree_diff import ROOT
 
 # So many of the latest commits to a folder are asked about at most.
 ASKED = 5

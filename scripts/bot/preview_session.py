@@ -16,10 +16,10 @@ from evaluator.model.records.trace import Leaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import Tail, written
 from leaderboard.core.store import write_atomically
-from scripts.board import Board, Found
 from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
 from scripts.bot.duels import between, told
 from scripts.bot.event import PullEvent
+from scripts.repository.checkout import Board, Found
 
 NOTES, NOTE = 100, 1000
 FAULTS = 50

@@ -29,7 +29,7 @@ from scripts.bot.wanted import Official, Work, read_work
 from scripts.console import CommandError
 from scripts.seasons.official import opened_copies, sealed_record
 from scripts.seasons.secrets import season_secret
-from scripts.verifying import Job, verify_jobs
+from scripts.verification.verify_records import Job, verify_jobs
 
 # Replaying ends after four hours of the six that a job has: the rest is for fetching the shards and pushing.
 REPLAY_SECONDS = 4 * 3600.0

@@ -10,12 +10,12 @@ from scripts.bot.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactErro
 from scripts.bot.desk import BASE, Desk, deliver, guarded
 from scripts.bot.duel_claims import duel_fault
 from scripts.bot.event import workflow_run_id
-from scripts.bot.guard import Guarded
 from scripts.bot.mapping import Pull, Run, find_pull
 from scripts.bot.outcomes import Outcome, broken, no_run, previewed, refused, running, without_agent
 from scripts.bot.season_words import outlook
 from scripts.bot.verified import DISPATCH, asked_pull
 from scripts.console import OK, say
+from scripts.git.path_guard import Guarded
 
 ARTIFACT = "preview"
 

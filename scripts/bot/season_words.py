@@ -10,8 +10,8 @@ from leaderboard.planning.admission import Gate, phase_refusal, refusals
 from leaderboard.planning.quota import Accounts
 from leaderboard.preview.hypothetical_standings import Recorded
 from leaderboard.text.format import stamp
-from scripts.bot.beacon import Beacon, Name
 from scripts.bot.moment import Asked, arrivals, members_of
+from scripts.git.beacon import Beacon, Name
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
 UNSEEN = (

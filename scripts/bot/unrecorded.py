@@ -12,10 +12,8 @@ from leaderboard.core.store import RESULT, Store, write_atomically
 from leaderboard.planning.missing import DuelItem
 from leaderboard.text.escape_markdown import code
 from scripts.bot.answers import Issue
-from scripts.bot.branches import RESULTS, open_branches
 from scripts.bot.claims import item_path
 from scripts.bot.client import GitHub
-from scripts.bot.entries import read_entries
 from scripts.bot.event import Surroundings
 from scripts.bot.failure_issue import keep_issue, open_issues
 from scripts.bot.lines import harmless
@@ -24,6 +22,8 @@ from scripts.bot.official import Assignment
 from scripts.bot.publish import Checked
 from scripts.bot.wanted import Official, Wish, read_work
 from scripts.console import OUR_FAULT, CommandError, say
+from scripts.git.data_branches import RESULTS, open_branches
+from scripts.git.main_entries import read_entries
 
 TITLE = "Official results could not be recorded"
 REPORT = "round.json"

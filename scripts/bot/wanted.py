@@ -19,17 +19,17 @@ from leaderboard.planning.admission import Gate, admit
 from leaderboard.planning.missing import DuelItem, Item, Where
 from leaderboard.planning.quota import Held
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack
-from scripts.board import LOCAL
-from scripts.bot.beacon import Beacon, Name, order, origins
-from scripts.bot.branches import read_recorded
 from scripts.bot.commits import Ask, CommitFacts, known_facts
-from scripts.bot.entries import read_entries
 from scripts.bot.event import SHA
-from scripts.bot.git import Repository, checked
 from scripts.bot.lines import harmless
 from scripts.bot.moment import Asked, Moment, arrivals, members_of, this_moment
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.seasons.record import NAME, parse_seasons
+from scripts.git.beacon import Beacon, Name, order, origins
+from scripts.git.data_branches import read_recorded
+from scripts.git.git_repository import Repository, checked
+from scripts.git.main_entries import read_entries
+from scripts.repository.checkout import LOCAL
+from scripts.repository.season_file import NAME, parse_seasons
 from scripts.seasons.secrets import refuse_change
 
 Model = TypeVar("Model")

@@ -13,7 +13,6 @@ import typer
 
 from evaluator.host.seeds.season_secret import VARIABLE
 from scripts import episodes as rendering
-from scripts.board import base_image, open_board
 from scripts.bot import announce as announcing
 from scripts.bot import command as commanding
 from scripts.bot import commits, merge_queue, official, unrecorded
@@ -22,22 +21,23 @@ from scripts.bot import due as looking
 from scripts.bot import episodes as keeping
 from scripts.bot import preview as previewing
 from scripts.bot import publish as publishing
-from scripts.bot import pulls as merging
 from scripts.bot import reconcile as reconciling
 from scripts.bot import report as reporting
 from scripts.bot.client import GitHub, GitHubError
 from scripts.bot.desk import BASE, Desk
 from scripts.bot.event import Surroundings, pull_event, read_surroundings
-from scripts.bot.git import Credentials, Repository
 from scripts.bot.lines import harmless
 from scripts.bot.moment import parse_moment
 from scripts.bot.outputs import write_output, write_summary
 from scripts.bot.season_settings import TEAMS_VARIABLE
-from scripts.bot.trees import fetch_head
 from scripts.bot.verified import DISPATCH, as_pull_event
 from scripts.bot.wanted import Official, open_official
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.evaluating import open_bench
+from scripts.git import merged_pulls as merging
+from scripts.git.git_repository import Credentials, Repository
+from scripts.git.tree_diff import fetch_head
+from scripts.repository.checkout import base_image, open_board
 from scripts.repository.recorded_standings import compute
 from scripts.seasons.secrets import refuse_secret, season_secret, waiting
 

@@ -9,18 +9,18 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.solo.verify_result import Finding, Standing
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from scripts.board import Board, Found, open_board
 from scripts.commands.tournament import failures, summary
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
 from scripts.dueling import Hall
 from scripts.entering import entered
 from scripts.evaluating import Bench, evaluate_or_recall, open_bench
+from scripts.repository.checkout import Board, Found, open_board
 from scripts.repository.recorded_standings import compute
 from scripts.site import build
 from scripts.tables import standings_tables
 from scripts.touring import Tour, players, tour
-from scripts.verifying import Seen, verify_files
+from scripts.verification.verify_records import Seen, verify_files
 
 
 def run(sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto") -> int:

@@ -10,7 +10,6 @@ import typer
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
-from scripts.board import open_board
 from scripts.bot.checks import Finding, Repair, State, look, mend
 from scripts.bot.client import GitHub
 from scripts.bot.event import REPOSITORY
@@ -18,6 +17,7 @@ from scripts.bot.repository_settings import identity
 from scripts.bot.season_settings import season_checks
 from scripts.bot.settings import CHECKS, PLACEHOLDER
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
+from scripts.repository.checkout import open_board
 
 _MARKS = {State.GOOD: "✓", State.MISSING: "✗", State.CHOICE: "•", State.UNKNOWN: "?"}
 

@@ -8,11 +8,11 @@ import typer
 from evaluator.host.duels.rl_arena_format import document
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Side
-from scripts.board import Board, Found, open_board
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.dueling import Hall, Terms, code_of, find_player, hold_or_recall
 from scripts.evaluating import open_bench
 from scripts.game_tables import duel_table
+from scripts.repository.checkout import Board, Found, open_board
 
 
 def run(

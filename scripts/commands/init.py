@@ -11,10 +11,10 @@ import typer
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.identifiers import LOGIN
-from scripts.board import Board, open_board
 from scripts.bot.event import REPOSITORY
 from scripts.bot.settings import PLACEHOLDER
 from scripts.console import OK, USAGE, CommandError, say
+from scripts.repository.checkout import Board, open_board
 
 
 def run(

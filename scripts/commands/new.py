@@ -9,8 +9,8 @@ from evaluator.host.errors import WorldError
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.submission import ADAPTERS, Kind
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
-from scripts.board import Board, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
+from scripts.repository.checkout import Board, open_board
 from scripts.starting import Start, Template, beginning
 
 

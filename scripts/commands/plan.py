@@ -18,8 +18,8 @@ from leaderboard.planning.admission import Gate, admit
 from leaderboard.planning.missing import DuelItem, Item, Where, shown
 from leaderboard.planning.quota import Accounts, Held
 from scripts.admitting import gate_of
-from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import OK, print_json, say
+from scripts.repository.checkout import PREVIEW_BEACON, open_board
 from scripts.sandboxes import choose_sandbox
 
 

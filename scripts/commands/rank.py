@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from leaderboard.api.standings_json import document
-from scripts.board import open_board
 from scripts.console import OK, print_json
+from scripts.repository.checkout import open_board
 from scripts.repository.recorded_standings import compute
 
 

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from scripts.board import Board, open_board
-from scripts.bot.branches import export_results, newest_results
 from scripts.bot.episodes import fetch
-from scripts.bot.git import Credentials, GitError, Repository
 from scripts.console import OK, say
 from scripts.episodes import place
+from scripts.git.data_branches import export_results, newest_results
+from scripts.git.git_repository import Credentials, GitError, Repository
+from scripts.repository.checkout import Board, open_board
 
 
 def run(

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import typer
 
 from evaluator.model.identifiers import NEW_AGENT
-from scripts.board import open_board
 from scripts.bot.client import GitHub
 from scripts.bot.download import fetch_page
 from scripts.bot.event import REPOSITORY
@@ -20,6 +19,7 @@ from scripts.rehearsal.looks import Fetch
 from scripts.rehearsal.rehearsal import Asked, Rehearsal
 from scripts.rehearsal.steps import Clock, Steps
 from scripts.rehearsal.workplace import open_workplace
+from scripts.repository.checkout import open_board
 
 
 def run(

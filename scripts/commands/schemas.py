@@ -18,8 +18,8 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import Trace
 from leaderboard.core.store import write_atomically
-from scripts.board import open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
+from scripts.repository.checkout import open_board
 
 MODELS: dict[str, type[Frozen]] = {
     "challenge": Challenge,

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from evaluator.host.seeds.season_secret import VARIABLE, SecretError, new_secret, read_secret
-from scripts.board import Board, open_board
-from scripts.bot.git import Credentials, Repository
 from scripts.console import OK, USAGE, CommandError, print_json, say
+from scripts.git.git_repository import Credentials, Repository
+from scripts.repository.checkout import Board, open_board
+from scripts.repository.season_file import Revealed, Seasons
 from scripts.seasons.closing import close as close_season
-from scripts.seasons.record import Revealed, Seasons
 from scripts.seasons.sharing import keep
 from scripts.seasons.sharing import publish as publish_news
 

@@ -11,8 +11,8 @@ import typer
 
 from evaluator.host.deterministic import run_pinned
 from scripts import site
-from scripts.board import Board, open_board
 from scripts.console import OK, USAGE, CommandError, say
+from scripts.repository.checkout import Board, open_board
 
 run = typer.Typer(help="Build the board's site, or show it.", no_args_is_help=True)
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from evaluator.host.solo.verify_result import Finding, Standing
-from scripts.board import Board, open_board
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.evaluating import open_bench
-from scripts.rerunning import rerun as play_again
-from scripts.verifying import verify_files
+from scripts.repository.checkout import Board, open_board
+from scripts.verification.rerun import rerun as play_again
+from scripts.verification.verify_records import verify_files
 
 
 def run(

@@ -14,8 +14,8 @@ from evaluator.model.config.challenge import Challenge
 from scripts.bot.answers import Account
 from scripts.bot.client import GitHub, GitHubError
 from scripts.bot.mapping import Pull
-from scripts.bot.trees import ROOT
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.git.tree_diff import ROOT
 from scripts.rehearsal import looks
 from scripts.rehearsal.agent import MODERATION, agent_files, chosen_task, marked
 from scripts.rehearsal.ground import FINISHED, LOOKED_AT, Begun, Place, ReachFork, fork, unfinished

@@ -16,11 +16,11 @@ from evaluator.model.identifiers import AGENT, safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT
-from scripts.bot.branches import RESULTS, parse_record
-from scripts.bot.git import SHA, Credentials, GitError, Repository, checked
-from scripts.bot.guard import owners_on
-from scripts.bot.trees import ROOT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, CommandError
+from scripts.git.data_branches import RESULTS, parse_record
+from scripts.git.git_repository import SHA, Credentials, GitError, Repository, checked
+from scripts.git.path_guard import owners_on
+from scripts.git.tree_diff import ROOT
 
 MAIN = "main"
 PREFIX = "pullrank-rehearsal-"

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from leaderboard.build import standings
 from leaderboard.core.standings import Standings
 from leaderboard.visibility import Shown, as_shown, with_flags
-from scripts.board import Board
 from scripts.console import say
+from scripts.repository.checkout import Board
 
 
 def compute(board: Board, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None) -> Standings:

@@ -12,14 +12,14 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.page_renderer import Freeze, season_page
 from scripts import site
-from scripts.board import Board
-from scripts.bot.branches import traces_branch
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.git.data_branches import traces_branch
+from scripts.repository.checkout import Board
 from scripts.repository.recorded_standings import compute
+from scripts.repository.season_file import NAME, Closing
 from scripts.seasons.archive import Archive, files_under, write_archive
 from scripts.seasons.citing import Citation
-from scripts.seasons.record import NAME, Closing
-from scripts.verifying import verify_files
+from scripts.verification.verify_records import verify_files
 
 # Of a built site what belongs to its address and not to its content: other seasons have addresses of their own.
 _NOT_COPIED = ("seasons", "404.html", "sitemap.xml", "sitemap.xml.gz")

@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.bot.claims import UNREADABLE, Handed
-from scripts.seasons.opening import sealed_with
+from scripts.repository.season_file import sealed_with
 
 
 def sealed_record(

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from scripts.board import Board
-from scripts.bot.branches import RESULTS, Commit, newest_results, open_branches, read_recorded
-from scripts.bot.git import Repository
 from scripts.console import OUR_FAULT, CommandError
-from scripts.seasons.record import NAME, Seasons, parse_seasons, write_seasons
+from scripts.git.data_branches import RESULTS, Commit, newest_results, open_branches, read_recorded
+from scripts.git.git_repository import Repository
+from scripts.repository.checkout import Board
+from scripts.repository.season_file import NAME, Seasons, parse_seasons, write_seasons
 
 TRIES = 5
 Change = Callable[[Seasons], Seasons]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bot.branches import export_results, newest_results
-from scripts.bot.git import Credentials, GitError, Repository
+from scripts.git.data_branches import export_results, newest_results
+from scripts.git.git_repository import Credentials, GitError, Repository
 from tests.act.githttp import GitServer
 from tests.github.world import NAME, OWNER
 from tests.workflows.remote import Remote, git

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.bot.git import Repository
+from scripts.git.git_repository import Repository
 
 CHALLENGE = b"""title: Test
 season: "1"

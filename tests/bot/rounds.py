@@ -11,12 +11,12 @@ from typing import Any
 
 from evaluator.model.records.result import sealed
 from leaderboard.core.store import RESULT
-from scripts.board import Board
 from scripts.bot import official, publish
 from scripts.bot.commits import Ask, CommitFacts
 from scripts.bot.official import Assignment, Planned
 from scripts.bot.wanted import Official, open_official
 from scripts.evaluating import Bench, open_bench
+from scripts.repository.checkout import Board
 from tests.bot.repos import Clone, git
 
 RUN = "https://github.example/o/b/actions/runs/7"

@@ -16,12 +16,12 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
 from leaderboard.core.store import Store
-from scripts.board import Board
 from scripts.bot.client import GitHub
 from scripts.bot.desk import Desk
 from scripts.bot.event import read_surroundings
-from scripts.bot.git import Repository
 from scripts.console import CommandError
+from scripts.git.git_repository import Repository
+from scripts.repository.checkout import Board
 from tests.bot.repos import CHALLENGE, Clone, agent_files, git, make_board
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World

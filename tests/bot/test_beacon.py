@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from evaluator.model.config.challenge import Challenge
-from scripts.bot.beacon import Beacon, Name, arrived, beacon, origins, verify
-from scripts.bot.entries import read_entries
-from scripts.bot.git import Repository
 from scripts.console import CommandError
+from scripts.git.beacon import Beacon, Name, arrived, beacon, origins, verify
+from scripts.git.git_repository import Repository
+from scripts.git.main_entries import read_entries
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})

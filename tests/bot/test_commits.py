@@ -11,12 +11,12 @@ import pytest
 
 from evaluator.host.solo.verify_result import parse_result
 from scripts.bot import commits, official, publish
-from scripts.bot.branches import RESULTS, newest_results, parse_record, read_results
 from scripts.bot.claims import item_path
 from scripts.bot.client import GitHub
 from scripts.bot.commits import RESERVE, CommitFacts
 from scripts.bot.official import Assignment
 from scripts.bot.wanted import Official, Work, read_work
+from scripts.git.data_branches import RESULTS, newest_results, parse_record, read_results
 from tests.bot.games import FIRST, LAST, entered, game_board
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, open_run, plan_round

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from leaderboard.core.store import Store
-from scripts.board import Board
 from scripts.bot import announce, reconcile
 from scripts.bot.client import GitHub
 from scripts.bot.desk import guarded
 from scripts.bot.mapping import Pull
 from scripts.commands import bot
+from scripts.repository.checkout import Board
 from tests.bot.games import CHALLENGE, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import git
 from tests.bot.rounds import RUN

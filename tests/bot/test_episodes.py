@@ -7,12 +7,12 @@ import pytest
 
 from leaderboard.core.store import RESULT, TRACE
 from scripts import episodes as rendering
-from scripts.board import Board, open_board
 from scripts.bot import episodes as keeping
-from scripts.bot.branches import traces_branch
-from scripts.bot.git import GitError
 from scripts.commands import bot, recorded
 from scripts.episodes import Wanted, place, wanted
+from scripts.git.data_branches import traces_branch
+from scripts.git.git_repository import GitError
+from scripts.repository.checkout import Board, open_board
 from scripts.repository.recorded_standings import compute
 from tests.bot.repos import Clone, agent_files, git, make_board
 from tests.rooms import evaluated

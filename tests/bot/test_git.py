@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bot.git import Credentials, GitError, Repository, checked
-from scripts.bot.trees import changes
 from scripts.console import CommandError
+from scripts.git.git_repository import Credentials, GitError, Repository, checked
+from scripts.git.tree_diff import changes
 from tests.bot.repos import Clone, agent_files, git, make_board
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.config.challenge import SubmissionLimits
-from scripts.bot.guard import Author, Guarded, guard, inspect
-from scripts.bot.trees import Change
+from scripts.git.path_guard import Author, Guarded, guard, inspect
+from scripts.git.tree_diff import Change
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 LIMITS = SubmissionLimits(files=5, kib=4)

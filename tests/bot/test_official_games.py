@@ -16,9 +16,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from scripts.bot import manifests, official
-from scripts.bot.branches import RESULTS, newest_results, read_recorded
 from scripts.bot.commits import CommitFacts
 from scripts.bot.wanted import Work, read_work
+from scripts.git.data_branches import RESULTS, newest_results, read_recorded
 from tests.bot import rounds
 from tests.bot.games import CHALLENGE, CHEATS, FIRST, MIDDLE, TIC, Change, entered, example, forge_duel, game_board
 from tests.bot.repos import Clone, git, origin_branch

@@ -4,7 +4,7 @@ import pytest
 
 from scripts.bot import report
 from scripts.bot.desk import guarded
-from scripts.bot.guard import Guarded
+from scripts.git.path_guard import Guarded
 from tests.bot.repos import agent_files
 from tests.bot.scenes import POLE, Scene, completed, previewed
 from tests.leaderboard import make

@@ -17,12 +17,12 @@ from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import CAP, tails
 from leaderboard.core.store import Store
-from scripts.board import open_board
 from scripts.bot import preview, preview_session
 from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
 from scripts.bot.event import Surroundings, pull_event
 from scripts.console import CommandError
 from scripts.evaluating import Bench
+from scripts.repository.checkout import open_board
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
 from tests.leaderboard_comment.github import Seen
 

@@ -18,13 +18,13 @@ from evaluator.model import canonical_json
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, Store
-from scripts import verifying
-from scripts.board import Board
 from scripts.bot import manifests, publish
-from scripts.bot.branches import RESULTS, export_results, newest_results, read_results, traces_branch
 from scripts.bot.claims import RESULT_BYTES, TRACE_BYTES
 from scripts.console import CommandError
-from scripts.verifying import Job, verify_jobs
+from scripts.git.data_branches import RESULTS, export_results, newest_results, read_results, traces_branch
+from scripts.repository.checkout import Board
+from scripts.verification import verify_records
+from scripts.verification.verify_records import Job, verify_jobs
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, forge, open_run, plan_round, whole_round
 
@@ -420,12 +420,12 @@ def test_a_replay_that_kills_its_process_costs_that_result_alone(
     begun: Round, monkeypatch: pytest.MonkeyPatch, how: Callable[[int], None]
 ) -> None:
     """As an environment that crashes on strange actions does, or a trace that takes all memory."""
-    deadly, real = of_one_item(begun.folder(0), "results"), verifying.verify
+    deadly, real = of_one_item(begun.folder(0), "results"), verify_records.verify
 
     def verify(path: str, *rest: Any) -> Any:
         return how(1) if path == str(deadly) else real(path, *rest)
 
-    monkeypatch.setattr(verifying, "verify", verify)
+    monkeypatch.setattr(verify_records, "verify", verify)
     checked = begun.check()
 
     assert len(kept(checked)) == 3
@@ -434,14 +434,14 @@ def test_a_replay_that_kills_its_process_costs_that_result_alone(
 
 
 def test_an_environment_that_raises_costs_that_result_alone(begun: Round, monkeypatch: pytest.MonkeyPatch) -> None:
-    raising, real = of_one_item(begun.folder(0), "results"), verifying.verify
+    raising, real = of_one_item(begun.folder(0), "results"), verify_records.verify
 
     def verify(path: str, *rest: Any) -> Any:
         if path == str(raising):
             raise AssertionError("off the grid")
         return real(path, *rest)
 
-    monkeypatch.setattr(verifying, "verify", verify)
+    monkeypatch.setattr(verify_records, "verify", verify)
     checked = begun.check()
 
     assert len(kept(checked)) == 3

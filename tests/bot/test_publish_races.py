@@ -17,9 +17,9 @@ import pytest
 from evaluator.host.solo.verify_result import parse_result
 from leaderboard.core.store import RESULT, TRACE, Store
 from scripts.bot import publish, recording
-from scripts.bot.branches import RESULTS
 from scripts.bot.wanted import Official, open_official
 from scripts.console import CommandError
+from scripts.git.data_branches import RESULTS
 from tests.bot.repos import Clone, git, make_board, origin_branch
 from tests.bot.rounds import answers
 from tests.leaderboard.make import entry, result

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bot.pulls import FILE, pulls, write_confirmed
 from scripts.commands import bot
+from scripts.git.merged_pulls import FILE, pulls, write_confirmed
 from tests.bot.repos import AGENT, Clone, make_board
 from tests.bot.scenes import Scene
 

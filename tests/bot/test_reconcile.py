@@ -3,10 +3,10 @@ import pytest
 from scripts.bot import reconcile, unrecorded
 from scripts.bot.desk import Desk
 from scripts.bot.failure_issue import LABEL
-from scripts.bot.guard import Guarded
 from scripts.bot.outcomes import Outcome
 from scripts.bot.reconcile import TITLE
 from scripts.bot.report import Case
+from scripts.git.path_guard import Guarded
 from tests.bot.bombs import bomb, commit_tree
 from tests.bot.repos import Clone, agent_files, git
 from tests.bot.scenes import POLE, Scene, previewed

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from evaluator.host import labels
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.seeds.encryption import open_result
 from evaluator.host.seeds.season_secret import VARIABLE, Secret
@@ -30,19 +29,20 @@ from leaderboard.core.store import Store
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render
 from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state
-from scripts.board import Board
 from scripts.bot import official, publish
 from scripts.bot.artifact import ArtifactError, read_artifact
-from scripts.bot.branches import RESULTS, export_results, newest_results
 from scripts.bot.wanted import read_work
 from scripts.commands import bot
 from scripts.console import CommandError
+from scripts.git.data_branches import RESULTS, export_results, newest_results
+from scripts.repository.checkout import Board
 from scripts.repository.recorded_standings import compute
-from scripts.seasons.record import Revealed, Seasons
+from scripts.repository.season_file import Revealed, Seasons
 from scripts.seasons.secrets import PACE_SECONDS, waiting
 from scripts.seasons.sharing import keep
 from scripts.seasons.sharing import publish as publish_news
-from scripts.verifying import Job, verify_file, verify_files
+from scripts.verification import verify_claims
+from scripts.verification.verify_records import Job, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import Round, bench, open_run
 from tests.leaderboard import make
@@ -351,7 +351,7 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
 @pytest.fixture
 def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What these rounds are played in is not official anywhere else."""
-    monkeypatch.setattr(labels, "RANKING", tuple(SandboxKind))
+    monkeypatch.setattr(verify_claims, "RANKING", tuple(SandboxKind))
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")

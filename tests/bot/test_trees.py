@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.config.challenge import SubmissionLimits
-from scripts.bot import trees
-from scripts.bot.git import GitError, GitLimitError, Repository
-from scripts.bot.guard import CHANGED, Author, Guarded, inspect
-from scripts.bot.trees import UnreadableError, changes, fetch_head
+from scripts.git import tree_diff
+from scripts.git.git_repository import GitError, GitLimitError, Repository
+from scripts.git.path_guard import CHANGED, Author, Guarded, inspect
+from scripts.git.tree_diff import UnreadableError, changes, fetch_head
 from tests.bot.bombs import BLOB, TREE, bomb, chain, commit_tree, object_id, raw_tree, write_objects
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
 
@@ -50,7 +50,7 @@ def test_a_few_trees_that_unfold_to_a_million_paths_are_refused(board: Clone, pa
 
     assert not found.is_clean
     assert found.faults == ("submissions/alice: holds more than can be listed; leave out what is no part of an agent",)
-    assert sum(printed) <= trees.LIST_BYTES + 10_000
+    assert sum(printed) <= tree_diff.LIST_BYTES + 10_000
 
 
 @pytest.mark.parametrize("path", ["docs", "submissions/zed", "submissions/bob/a/data"])
@@ -59,7 +59,7 @@ def test_outside_the_authors_folder_little_is_unfolded(board: Clone, path: str, 
 
     assert found.outside[0].startswith(f"{path}/d0/")
     assert len(found.outside) == 51
-    assert len(printed) < 2 * trees.OPENED + 20
+    assert len(printed) < 2 * tree_diff.OPENED + 20
     assert sum(printed) < 100_000
 
 
@@ -71,13 +71,13 @@ def test_an_honest_change_outside_is_named_by_its_files(board: Clone) -> None:
 
 
 def test_a_folder_that_is_not_opened_is_named_as_a_whole(board: Clone) -> None:
-    files = {f"docs/{n:03}/file.txt": b"x\n" for n in range(trees.OPENED + 5)}
+    files = {f"docs/{n:03}/file.txt": b"x\n" for n in range(tree_diff.OPENED + 5)}
     main = board.head
     found = changes(board.repository, main, board.commit(files), "alice")
 
     assert [change.path for change in found[:2]] == [b"docs/000/file.txt", b"docs/001/file.txt"]
     assert [change.path for change in found if change.path.endswith(b"/")] == [
-        b"docs/%03d/" % n for n in range(trees.OPENED - 1, trees.OPENED + 5)
+        b"docs/%03d/" % n for n in range(tree_diff.OPENED - 1, tree_diff.OPENED + 5)
     ]
     assert all((one.status, one.new_mode) == ("A", "040000") for one in found if one.path.endswith(b"/"))
 
@@ -156,8 +156,8 @@ def test_a_path_in_one_name_does_not_pass_for_the_authors_folder(board: Clone) -
 def test_many_spellings_of_a_login_share_one_limit(
     board: Clone, printed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "LIST_BYTES", 100_000)
-    monkeypatch.setattr(trees, "ALL_BYTES", 400_000)
+    monkeypatch.setattr(tree_diff, "LIST_BYTES", 100_000)
+    monkeypatch.setattr(tree_diff, "ALL_BYTES", 400_000)
     blob = object_id("blob", b"x\n")
     spelled = [b"alice", b"alicE", b"aliCe", b"alIce", b"aLice", b"Alice", b"ALice", b"ALIce"]
     folders = [raw_tree((BLOB, spelling + b"%06d" % n, blob) for n in range(1400)) for spelling in spelled]
@@ -179,7 +179,7 @@ def test_more_agents_than_one_pull_request_may_change_are_refused(board: Clone) 
 
 
 def test_many_places_where_histories_meet_are_refused(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MERGE_BASES", 0)
+    monkeypatch.setattr(tree_diff, "MERGE_BASES", 0)
 
     assert "begin a new branch" in judge(board, board.commit(agent_files("alice"))).faults[0]
 
@@ -213,7 +213,7 @@ def test_an_origin_that_does_not_answer_is_nobodys_fault(board: Clone, tmp_path:
 
 def test_a_slow_fetch_is_stopped(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     git(board.path, "config", "remote.origin.uploadpack", "sleep 60;")
-    monkeypatch.setattr(trees, "FETCH_SECONDS", 0.3)
+    monkeypatch.setattr(tree_diff, "FETCH_SECONDS", 0.3)
 
     with pytest.raises(UnreadableError, match=r"takes more than 0\.3 seconds"):
         fetch_head(board.repository, "1" * 40)

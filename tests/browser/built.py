@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from scripts.board import Board, open_board
+from scripts.repository.checkout import Board, open_board
 from scripts.site import gather, make
 
 URL = "https://board.example/board/"

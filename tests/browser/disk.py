@@ -14,7 +14,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.result import Result, sealed
 from leaderboard.core.entry import Entry
-from scripts.board import Board
+from scripts.repository.checkout import Board
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_markdown import HOSTILE
 from tests.rooms import evaluated

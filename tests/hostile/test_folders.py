@@ -13,10 +13,10 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
-from scripts.board import Board
 from scripts.commands import check, new
 from scripts.console import CommandError
 from scripts.entering import entered
+from scripts.repository.checkout import Board
 
 GOOD = "name: Mine\nalgorithm: a rule\n"
 SOURCE = "class Agent:\n    def act(self, observation):\n        return 0\n"

@@ -29,8 +29,8 @@ from evaluator.model.records.result import Class, Result, Wanted, sealed
 from evaluator.model.records.trace import Leaf
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.store import Store
-from scripts.bot.beacon import beacon
-from scripts.verifying import verify_files
+from scripts.git.beacon import beacon
+from scripts.verification.verify_records import verify_files
 from tests.bot.games import FIRST, MIDDLE
 from tests.bot.repos import MANIFEST, Clone, agent_files, make_board
 from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST

@@ -11,7 +11,7 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.result import Provenance
 from leaderboard.core.standings import Entry
 from leaderboard.core.store import RESULT
-from scripts.bot.git import Repository
+from scripts.git.git_repository import Repository
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World
 from tests.leaderboard import make

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.board import Board, open_board
 from scripts.commands.site import hangs_on_processor
+from scripts.repository.checkout import Board, open_board
 from tests.leaderboard import make
 from tests.scripts.boards import GAMES, game_board
 

@@ -13,8 +13,8 @@ import typer
 
 from evaluator.host.deterministic import pinned_environment
 from leaderboard.planning.missing import Where
-from scripts.board import PREVIEW_BEACON, open_board
 from scripts.console import say
+from scripts.repository.checkout import PREVIEW_BEACON, open_board
 from scripts.verbs import VERBS
 from tests.leaderboard.recorded import recorded
 from tests.scripts.boards import LEGAL, ROOT, game_board, submit

@@ -8,7 +8,7 @@ from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import sealed_duel
 from leaderboard.core.store import Store
-from scripts.verifying import Seen, verify_files
+from scripts.verification.verify_records import Seen, verify_files
 from tests.rooms import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated
 
 POLE = Task(id="CartPole-v1", episodes=2)

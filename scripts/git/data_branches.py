@@ -14,8 +14,8 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
-from scripts.bot.git import GitError, Repository, checked
 from scripts.console import say
+from scripts.git.git_repository import GitError, Repository, checked
 
 RESULTS = "results"
 SHOWN = 20

@@ -22,8 +22,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.store import Damaged, Lean, Store
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError
-from scripts.seasons.record import Seasons, read_seasons
-from scripts.seasons.revealed import opened
+from scripts.repository.season_file import Seasons, opened, read_seasons
 
 
 @dataclass(frozen=True, kw_only=True)

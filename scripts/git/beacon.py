@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from scripts.bot.git import Repository
-from scripts.bot.history import EXAMPLES as EXAMPLES
-from scripts.bot.history import ROOT as ROOT
-from scripts.bot.history import History, State
-from scripts.bot.history import Name as Name
-from scripts.bot.history import folder_of as folder_of
-from scripts.bot.history import name_of as name_of
 from scripts.console import OUR_FAULT, CommandError
+from scripts.git.folder_history import EXAMPLES as EXAMPLES
+from scripts.git.folder_history import ROOT as ROOT
+from scripts.git.folder_history import History, State
+from scripts.git.folder_history import Name as Name
+from scripts.git.folder_history import folder_of as folder_of
+from scripts.git.folder_history import name_of as name_of
+from scripts.git.git_repository import Repository
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,6 @@ from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.duels.verify_duel import parse_duel, verify_duel
 from evaluator.host.envs.gym_task import World, WorldError, open_world
 from evaluator.host.envs.pettingzoo_game import Game, open_game
-from evaluator.host.labels import Place, label_faults, limit_fault
 from evaluator.host.seeds.season_secret import Secret
 from evaluator.host.solo.verify_result import Finding, Standing, first_line, parse_result, verify
 from evaluator.model import canonical_json
@@ -29,10 +28,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
 from leaderboard.core.store import RESULT, Store, write_atomically
 from scripts.console import say
-from scripts.deriving import Derived, Past, past_of
 from scripts.progress import bar
-from scripts.seasons.opening import is_score_right
-from scripts.seasons.record import Seasons, read_seasons
+from scripts.repository.season_file import Seasons, is_score_right, read_seasons
+from scripts.verification.verify_claims import Derived, Past, Place, label_faults, limit_fault, past_of
 
 
 class Seen:

@@ -12,8 +12,8 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from leaderboard.core.versions import twin_fault
-from scripts.bot.git import REGULAR, Leaf, Repository
-from scripts.bot.trees import ROOT, Change, UnreadableError, changes, leaves, merge_bases
+from scripts.git.git_repository import REGULAR, Leaf, Repository
+from scripts.git.tree_diff import ROOT, Change, UnreadableError, changes, leaves, merge_bases
 
 # On a board, this login means the examples; a GitHub account of that name would be taken for them.
 EXAMPLES = "local"

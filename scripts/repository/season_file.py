@@ -1,18 +1,26 @@
-"""season.json at the root of the results branch: which seasons were revealed, with their secrets, and which are closed."""
+"""Results of revealed seasons, opened with the secrets that were published."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from evaluator.host.seeds.encryption import open_result, seal
 from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import Digest, Line, LongLine
+from evaluator.model.records.result import Result
+from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.store import write_atomically
-from scripts.console import USAGE, CommandError
+from leaderboard.scoring.intervals import values
+from leaderboard.scoring.metrics import is_missing, ranking
+from scripts.console import OUR_FAULT, USAGE, CommandError, say
 
 NAME = "season.json"
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
@@ -134,3 +142,56 @@ def write_seasons(results: Path, seasons: Seasons) -> Path:
     path = results / NAME
     write_atomically(path, seasons.serialised())
     return path
+
+
+def rounded(challenge: Challenge, result: Result) -> float | None:
+    """The score that is public until the reveal; None unless the verdict is ok and there is a value."""
+    task, rules = challenge.task(result.task), challenge.sealed
+    if task is None or rules is None or result.verdict is not Verdict.OK:
+        return None
+    score = values([result], task, ranking(task))[0]
+    # Adding 0 makes -0.0 the zero that everybody writes.
+    return None if is_missing(score) else round(score, rules.decimals) + 0.0
+
+
+def sealed_with(challenge: Challenge, secret: Secret, result: Result, trace: bytes | None) -> tuple[Result, bytes | None]:
+    """A result and its trace as they may leave a machine that knows the secret.
+
+    Raises:
+        CommandError: the result is ok and has no score.
+    """
+    score = rounded(challenge, result)
+    if score is None and result.verdict is Verdict.OK:
+        raise CommandError(OUR_FAULT, "a metric has no value to rank by; a sealed season needs one that always has")
+    return seal(result, trace, score, secret)
+
+
+def is_score_right(challenge: Challenge, content: bytes, secret: Secret) -> bool:
+    """Whether the score that a sealed result shows is that of its episodes; one that is not sealed shows none."""
+    result = parse_result(content)
+    if result.sealed is None:
+        return True
+    rules = challenge.sealed
+    # Of an earlier season the rounding is not known any more.
+    if rules is None or rules.secret_sha256 != secret.sha256:
+        return True
+    return rounded(challenge, open_result(result, secret)) == result.sealed.score
+
+
+def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
+    """All results, those of revealed seasons with their episodes; what does not open is named and left out."""
+    found = []
+    for result in results:
+        secret = seasons.secret_of(result.season, result.beacon) if result.sealed else None
+        try:
+            found.append(_opened(result, secret) if secret else result)
+        except ValueError as error:
+            say(f"{result.path()}.json: cannot be opened ({' '.join(str(error).split())[:200]}); it is left out")
+    return found
+
+
+def _opened(result: Result, secret: Secret) -> Result:
+    # Cryptography is imported only where a season was revealed.
+    from evaluator.host.seeds.encryption import open_result
+
+    return open_result(result, secret)

@@ -9,9 +9,9 @@ from evaluator.model.config.submission import Blob
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import Entry
 from leaderboard.core.versions import twin_fault, without_twins
-from scripts.board import LOCAL, Found
-from scripts.bot.beacon import EXAMPLES, ROOT, Name, folder_of
-from scripts.bot.git import REGULAR, Leaf, Repository
+from scripts.git.beacon import EXAMPLES, ROOT, Name, folder_of
+from scripts.git.git_repository import REGULAR, Leaf, Repository
+from scripts.repository.checkout import LOCAL, Found
 
 
 def read_entries(clone: Repository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:

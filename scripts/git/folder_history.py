@@ -12,7 +12,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Blob, Submission, submission_digest
 from leaderboard.core.eligibility import LOCAL
-from scripts.bot.git import REGULAR, Repository, checked
+from scripts.git.git_repository import REGULAR, Repository, checked
 
 ROOT, EXAMPLES = "submissions", "example_agents"
 # So many versions are read at a time, with all their files.

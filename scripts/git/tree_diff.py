@@ -8,8 +8,8 @@ are compared one by one, as few as it takes to name what differs.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from scripts.bot.git import GitError, GitLimitError, Leaf, Repository, checked
 from scripts.console import OUR_FAULT, CommandError
+from scripts.git.git_repository import GitError, GitLimitError, Leaf, Repository, checked
 
 ROOT = "submissions"
 # What git may print of one list of a head's paths, and how long it may take.

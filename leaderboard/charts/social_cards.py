@@ -193,7 +193,7 @@ _MEDALS = ("#f2c14e", "#c9d2db", "#d08f55")
 _PLAIN = str.maketrans({MINUS: "-", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EN DASH}": "-"})
 
 
-def drawn(card: Card) -> bytes:
+def draw_card(card: Card) -> bytes:
     """A card's picture."""
     picture = Image.new("RGB", (WIDTH, HEIGHT), _GROUND)
     pen = ImageDraw.Draw(picture)

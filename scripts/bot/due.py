@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 
 from leaderboard.planning.missing import TRIES
 from scripts.bot import announce, official
-from scripts.bot.deployed import built_now, read_note
 from scripts.bot.desk import BASE, Desk
 from scripts.bot.mapping import Run
 from scripts.bot.reconcile import OFFICIAL
 from scripts.bot.wanted import Official
 from scripts.console import OK, CommandError, say
+from scripts.static_site.deployed_commit import built_now, read_note
 
 # Runs that are looked at, and so the longest wait: 2 to the power of this less 2, in hours.
 LOOKED_AT = 2 * TRIES

@@ -23,14 +23,14 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.store import Store, write_atomically
 from leaderboard.planning.missing import DuelItem, Item, shown
 from leaderboard.planning.shards import Capacity, minutes
-from scripts.bot.duels import Terms, play_duel, told
 from scripts.bot.lines import harmless
 from scripts.bot.wanted import Official, Wish, Work, read_work
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.evaluating import Bench
 from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import found_at
 from scripts.repository.season_file import sealed_with
+from scripts.runs.evaluate_missing import Bench
+from scripts.runs.workflow_duels import Terms, play_duel, told
 from scripts.seasons.secrets import season_secret
 
 CLAIM = "shard.json"

@@ -21,19 +21,18 @@ from evaluator.model.records.result import Class
 from leaderboard.comments.render_comment import render
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, Reason, Refused, Withdrawn
 from leaderboard.preview.hypothetical_standings import Recorded, preview_state
-from scripts.admitting import closed, people_faults
 from scripts.bot.artifact import LOG
 from scripts.bot.event import Surroundings, pull_event
 from scripts.bot.outputs import write_summary
 from scripts.bot.preview_games import Games, Name
 from scripts.bot.preview_session import Changed, Session, who
 from scripts.console import OK, CommandError, say
-from scripts.entering import entered
-from scripts.evaluating import Bench, open_bench
 from scripts.git.beacon import ROOT
 from scripts.git.git_repository import Repository
 from scripts.git.path_guard import Author, Guarded, inspect
 from scripts.repository.checkout import Board, Found, open_board
+from scripts.runs.eligible_tasks import closed, entered, people_faults
+from scripts.runs.evaluate_missing import Bench, open_bench
 
 # The workflow's job ends at 60 minutes; what was not begun by then is left to the official run.
 BUDGET_SECONDS = 40 * 60.0

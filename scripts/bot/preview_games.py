@@ -12,11 +12,11 @@ from leaderboard.core.game_standings import GameBoard
 from leaderboard.core.owners import sides
 from leaderboard.preview.hypothetical_standings import Recorded, preview_state
 from leaderboard.ratings.duel_results import validation_fault
-from scripts.bot.duels import Terms, play_duel, told
 from scripts.bot.preview_session import Changed, Session, who
 from scripts.console import say
-from scripts.evaluating import Bench
 from scripts.repository.checkout import LOCAL, PREVIEW_BEACON, Found
+from scripts.runs.evaluate_missing import Bench
+from scripts.runs.workflow_duels import Terms, play_duel, told
 
 # Of so many baselines a preview plays the first; the rest of its duels is for those who are nearest.
 BASELINES = 3

@@ -17,9 +17,9 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import Tail, written
 from leaderboard.core.store import write_atomically
 from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
-from scripts.bot.duels import between, told
 from scripts.bot.event import PullEvent
 from scripts.repository.checkout import Board, Found
+from scripts.runs.workflow_duels import between, told
 
 NOTES, NOTE = 100, 1000
 FAULTS = 50

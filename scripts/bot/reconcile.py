@@ -11,7 +11,6 @@ from leaderboard.planning.missing import TRIES, given_up, given_up_duels, mark_o
 from scripts.bot import sticky
 from scripts.bot.client import GitHubError
 from scripts.bot.desk import BASE, Desk, deliver, guarded, status_of
-from scripts.bot.duels import between
 from scripts.bot.failure_issue import keep_issue, open_issues
 from scripts.bot.mapping import Pull, Run
 from scripts.bot.outcomes import FINAL, Outcome, no_run, refused, without_agent
@@ -19,6 +18,7 @@ from scripts.bot.report import Case, judge, latest_run, scored
 from scripts.bot.unrecorded import close_once_mended
 from scripts.console import OK, CommandError, say
 from scripts.git.path_guard import Guarded
+from scripts.runs.workflow_duels import between
 
 TITLE = "Something of the board itself keeps failing"
 OFFICIAL = "official.yml"

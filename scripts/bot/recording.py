@@ -19,10 +19,10 @@ from leaderboard.core.store import RESULT, TRACE, Store
 from leaderboard.planning.missing import TRIES
 from scripts.bot.amending import replaced
 from scripts.bot.asked import Record
-from scripts.bot.duels import between, outcome
 from scripts.bot.wanted import Official
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import RESULTS, Branches, Commit, object_name, open_branches
+from scripts.runs.workflow_duels import between, outcome
 
 # GitHub takes 2 GiB in one push, and what is pushed is safe: many small pushes lose less to a kill, and to others' pushes.
 PART_BYTES = 500_000_000

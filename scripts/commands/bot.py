@@ -12,13 +12,10 @@ from typing import Annotated
 import typer
 
 from evaluator.host.seeds.season_secret import VARIABLE
-from scripts import episodes as rendering
 from scripts.bot import announce as announcing
 from scripts.bot import command as commanding
 from scripts.bot import commits, merge_queue, official, unrecorded
-from scripts.bot import deployed as noting
 from scripts.bot import due as looking
-from scripts.bot import episodes as keeping
 from scripts.bot import preview as previewing
 from scripts.bot import publish as publishing
 from scripts.bot import reconcile as reconciling
@@ -33,13 +30,16 @@ from scripts.bot.season_settings import TEAMS_VARIABLE
 from scripts.bot.verified import DISPATCH, as_pull_event
 from scripts.bot.wanted import Official, open_official
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.evaluating import open_bench
 from scripts.git import merged_pulls as merging
 from scripts.git.git_repository import Credentials, Repository
 from scripts.git.tree_diff import fetch_head
 from scripts.repository.checkout import base_image, open_board
 from scripts.repository.recorded_standings import compute
+from scripts.runs.evaluate_missing import open_bench
 from scripts.seasons.secrets import refuse_secret, season_secret, waiting
+from scripts.static_site import deployed_commit as noting
+from scripts.static_site import episode_branch as keeping
+from scripts.static_site import render_episodes as rendering
 
 run = typer.Typer(help="What the workflows on GitHub call.", no_args_is_help=True)
 

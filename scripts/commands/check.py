@@ -12,11 +12,10 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import OF_MODELS, Kind
 from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file
-from scripts.admitting import closed_lines, refuse_people
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.entering import entered, is_example
-from scripts.images import check_image, digest_advice
 from scripts.repository.checkout import Found, open_board
+from scripts.runs.check_image import check_image, digest_advice
+from scripts.runs.eligible_tasks import closed_lines, entered, is_example, refuse_people
 
 # Parsing hostile source can exhaust the parser's stack, so another process does it.
 _COMPILE = """

@@ -12,14 +12,13 @@ from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary
 from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
-from scripts.dueling import Hall
-from scripts.entering import entered
-from scripts.evaluating import Bench, evaluate_or_recall, open_bench
 from scripts.repository.checkout import Board, Found, open_board
 from scripts.repository.recorded_standings import compute
-from scripts.site import build
-from scripts.tables import standings_tables
-from scripts.touring import Tour, players, tour
+from scripts.runs.eligible_tasks import entered
+from scripts.runs.evaluate_missing import Bench, evaluate_or_recall, open_bench
+from scripts.runs.play_duels import Hall, Tour, players, tour
+from scripts.static_site.build_site import build
+from scripts.tables.standings_tables import standings_tables
 from scripts.verification.verify_records import Seen, verify_files
 
 

@@ -9,10 +9,10 @@ from evaluator.host.duels.rl_arena_format import document
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Side
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
-from scripts.dueling import Hall, Terms, code_of, find_player, hold_or_recall
-from scripts.evaluating import open_bench
-from scripts.game_tables import duel_table
 from scripts.repository.checkout import Board, Found, open_board
+from scripts.runs.evaluate_missing import open_bench
+from scripts.runs.play_duels import Hall, Terms, code_of, find_player, hold_or_recall
+from scripts.tables.game_tables import duel_table
 
 
 def run(

@@ -11,12 +11,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.dueling import Hall, Terms, code_of, meet_baselines
-from scripts.entering import entered
-from scripts.evaluating import Bench, evaluate_or_recall, open_bench
-from scripts.game_tables import meetings_table
 from scripts.repository.checkout import Found, open_board
-from scripts.tables import evaluation_table
+from scripts.runs.eligible_tasks import entered
+from scripts.runs.evaluate_missing import Bench, evaluate_or_recall, open_bench
+from scripts.runs.play_duels import Hall, Terms, code_of, meet_baselines
+from scripts.tables.game_tables import meetings_table
+from scripts.tables.standings_tables import evaluation_table
 
 
 def run(

@@ -7,10 +7,8 @@ import typer
 
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_challenge, parse_yaml
 from scripts.console import OK, USAGE, CommandError, print_json, say
-from scripts.importing.evalai import Imported, convert
-from scripts.importing.ledger import Fate
-from scripts.importing.pages import PAGE_BYTES
-from scripts.importing.reading import ImportFaultError
+from scripts.import_evalai.config_reader import Fate, ImportFaultError
+from scripts.import_evalai.convert import PAGE_BYTES, Imported, convert
 
 CONFIG_BYTES = 1 << 20
 _HEAD = """# yaml-language-server: $schema=site/pages/schemas/challenge.json

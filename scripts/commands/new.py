@@ -11,7 +11,7 @@ from evaluator.model.config.submission import ADAPTERS, Kind
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.repository.checkout import Board, open_board
-from scripts.starting import Start, Template, beginning
+from scripts.runs.new_agent import Start, Template, beginning
 
 
 def run(

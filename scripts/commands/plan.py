@@ -17,10 +17,10 @@ from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import Gate, admit
 from leaderboard.planning.missing import DuelItem, Item, Where, shown
 from leaderboard.planning.quota import Accounts, Held
-from scripts.admitting import gate_of
 from scripts.console import OK, print_json, say
 from scripts.repository.checkout import PREVIEW_BEACON, open_board
-from scripts.sandboxes import choose_sandbox
+from scripts.runs.eligible_tasks import gate_of
+from scripts.runs.evaluate_missing import choose_sandbox
 
 
 def run(

@@ -11,10 +11,9 @@ from rich.text import Text
 from evaluator.host.docker.engine import Engine
 from evaluator.host.probe.run_probe import Check, as_document, probe
 from evaluator.model.records.result import SandboxKind
-from scripts.console import OK, OUR_FAULT, print_json, say
-from scripts.evaluating import open_bench
-from scripts.progress import people
+from scripts.console import OK, OUR_FAULT, people, print_json, say
 from scripts.repository.checkout import open_board
+from scripts.runs.evaluate_missing import open_bench
 
 
 def run(

@@ -22,7 +22,7 @@ def run(
         print_json(document(table))
     else:
         # Tables for people need rich, a document for machines does not.
-        from scripts.tables import standings_tables
+        from scripts.tables.standings_tables import standings_tables
 
         standings_tables(table)
     return OK

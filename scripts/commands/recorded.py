@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from scripts.bot.episodes import fetch
 from scripts.console import OK, say
-from scripts.episodes import place
 from scripts.git.data_branches import export_results, newest_results
 from scripts.git.git_repository import Credentials, GitError, Repository
 from scripts.repository.checkout import Board, open_board
+from scripts.static_site.episode_branch import fetch
+from scripts.static_site.render_episodes import place
 
 
 def run(

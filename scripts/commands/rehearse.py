@@ -14,11 +14,11 @@ from scripts.bot.client import GitHub
 from scripts.bot.download import fetch_page
 from scripts.bot.event import REPOSITORY
 from scripts.console import USAGE, CommandError, say
-from scripts.rehearsal.ground import account_of, checked_repository, place
-from scripts.rehearsal.looks import Fetch
+from scripts.rehearsal.observations import Fetch
+from scripts.rehearsal.prerequisites import account_of, checked_repository, place
 from scripts.rehearsal.rehearsal import Asked, Rehearsal
 from scripts.rehearsal.steps import Clock, Steps
-from scripts.rehearsal.workplace import open_workplace
+from scripts.rehearsal.working_copy import open_workplace
 from scripts.repository.checkout import open_board
 
 

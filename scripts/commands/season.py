@@ -12,9 +12,9 @@ from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.git_repository import Credentials, Repository
 from scripts.repository.checkout import Board, open_board
 from scripts.repository.season_file import Revealed, Seasons
-from scripts.seasons.closing import close as close_season
-from scripts.seasons.sharing import keep
-from scripts.seasons.sharing import publish as publish_news
+from scripts.seasons.close_season import close as close_season
+from scripts.seasons.publish_season import keep
+from scripts.seasons.publish_season import publish as publish_news
 
 ENVIRONMENT = "season"
 run = typer.Typer(help="Seal, reveal and close a season.", no_args_is_help=True)

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from evaluator.host.deterministic import run_pinned
-from scripts import site
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.repository.checkout import Board, open_board
+from scripts.static_site import build_site
 
 run = typer.Typer(help="Build the board's site, or show it.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def build(official: Annotated[bool, typer.Option(help="Only official results.")]
     board = open_board(Path.cwd(), is_lean=True)
     if hangs_on_processor(board):
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
-    place = site.build(board, official=official)
+    place = build_site.build(board, official=official)
     say(f"The board is in {place.relative_to(board.root)}; open it with 'pullrank site serve'.")
     return OK
 

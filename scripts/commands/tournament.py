@@ -8,12 +8,11 @@ import typer
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import game_document
 from scripts.console import OK, OUR_FAULT, print_json, say
-from scripts.dueling import Hall
-from scripts.evaluating import open_bench
-from scripts.game_tables import game_tables
 from scripts.repository.checkout import open_board
 from scripts.repository.recorded_standings import compute
-from scripts.touring import Tour, players, tour
+from scripts.runs.evaluate_missing import open_bench
+from scripts.runs.play_duels import Hall, Tour, players, tour
+from scripts.tables.game_tables import game_tables
 
 
 def run(

@@ -7,8 +7,8 @@ import typer
 
 from evaluator.host.solo.verify_result import Finding, Standing
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
-from scripts.evaluating import open_bench
 from scripts.repository.checkout import Board, open_board
+from scripts.runs.evaluate_missing import open_bench
 from scripts.verification.rerun import rerun as play_again
 from scripts.verification.verify_records import verify_files
 

@@ -16,12 +16,22 @@ from scripts.bot.client import GitHub, GitHubError
 from scripts.bot.mapping import Pull
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.tree_diff import ROOT
-from scripts.rehearsal import looks
-from scripts.rehearsal.agent import MODERATION, agent_files, chosen_task, marked
-from scripts.rehearsal.ground import FINISHED, LOOKED_AT, Begun, Place, ReachFork, fork, unfinished
-from scripts.rehearsal.looks import Fetch, printable
+from scripts.rehearsal import observations
+from scripts.rehearsal.observations import Fetch, printable
+from scripts.rehearsal.prerequisites import FINISHED, LOOKED_AT, Begun, Place, ReachFork, fork, unfinished
 from scripts.rehearsal.steps import BEGIN, OFFICIAL, PREVIEW, SOON, Steps
-from scripts.rehearsal.workplace import BRANCH, MAIN, PREFIX, Signature, Workplace, pushed
+from scripts.rehearsal.working_copy import (
+    BRANCH,
+    MAIN,
+    MODERATION,
+    PREFIX,
+    Signature,
+    Workplace,
+    agent_files,
+    chosen_task,
+    marked,
+    pushed,
+)
 
 STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
@@ -98,7 +108,7 @@ class Rehearsal:
         Raises:
             CommandError: a step was not as expected, or GitHub refuses; one line with what to do.
         """
-        self.site = looks.site_address(self.github)
+        self.site = observations.site_address(self.github)
         begun = self._begun()
         entered = self._entered(begun)
         if not entered.pull.merged:
@@ -236,11 +246,15 @@ class Rehearsal:
         report = f"Look at {runs}/report.yml: it comments. {AGAIN}"
         wait = self.steps.wait
         wait(
-            "preview begins", "GitHub starts the workflow preview", partial(looks.preview_began, github, pull), BEGIN, checks
+            "preview begins",
+            "GitHub starts the workflow preview",
+            partial(observations.preview_began, github, pull),
+            BEGIN,
+            checks,
         )
-        wait("preview ends", "it succeeds", partial(looks.preview_ended, github, pull), PREVIEW, checks)
-        wait("comment", "one, with score and place", partial(looks.previewed, github, pull), SOON, report)
-        wait("status", "success on the commit", partial(looks.status_set, github, pull), SOON, report)
+        wait("preview ends", "it succeeds", partial(observations.preview_ended, github, pull), PREVIEW, checks)
+        wait("comment", "one, with score and place", partial(observations.previewed, github, pull), SOON, report)
+        wait("status", "success on the commit", partial(observations.status_set, github, pull), SOON, report)
 
     def _may_merge(self, pull: Pull) -> bool:
         question = (
@@ -285,9 +299,9 @@ class Rehearsal:
 
     def _officials(self, sha: str, what: str) -> None:
         advice = f"Look at {self.about['html_url']}/actions/workflows/official.yml. {AGAIN}"
-        begins = partial(looks.official_began, self.github, sha)
+        begins = partial(observations.official_began, self.github, sha)
         self.steps.wait(f"{what} begins", "GitHub starts the workflow official", begins, BEGIN, advice)
-        ends = partial(looks.official_ended, self.github, sha)
+        ends = partial(observations.official_ended, self.github, sha)
         self.steps.wait(f"{what} ends", "it succeeds", ends, OFFICIAL, advice)
 
     def _after_merge(self, entered: Entered, sha: str, *, is_leaving: bool) -> None:
@@ -296,19 +310,19 @@ class Rehearsal:
         if not is_leaving:
             self._shown(entered)
         advice = f"Look at {self._page(entered.pull)} and the job announce of the official run. {AGAIN}"
-        last = partial(looks.announced, self.github, entered.pull.number, "Official:")
+        last = partial(observations.announced, self.github, entered.pull.number, "Official:")
         self.steps.wait("final comment", "one, with the official score", last, SOON, advice)
 
     def _recorded(self, entered: Entered, step: str) -> None:
         runs = f"{self.about['html_url']}/actions/runs"
-        look = partial(looks.recorded, self.workplace, entered.task, entered.name, entered.digest, runs)
+        look = partial(observations.recorded, self.workplace, entered.task, entered.name, entered.digest, runs)
         advice = f"Look at the official run's job publish, and whether a phase or a quota holds the agent back. {AGAIN}"
         self.steps.wait(step, "the record of exactly this version", look, SOON, advice)
 
     def _shown(self, entered: Entered) -> None:
-        def look() -> looks.Look:
+        def look() -> observations.Look:
             token = secrets.token_hex(4)
-            return looks.shown(self.fetch, self.site, entered.name, entered.digest, entered.task, token)
+            return observations.shown(self.fetch, self.site, entered.name, entered.digest, entered.task, token)
 
         advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {AGAIN}"
         self.steps.wait("site", "the agent, ranked", look, SOON, advice)
@@ -342,13 +356,13 @@ class Rehearsal:
             raise CommandError(SUBMISSION_AT_FAULT, f"{entered.folder} still stands on main; remove it. {AGAIN}")
         game = next((one.game is not None for one in self._challenge(main).tasks if one.id == entered.task), False)
 
-        def look() -> looks.Look:
-            return looks.gone(self.fetch, self.site, entered.name, secrets.token_hex(4), is_game=game)
+        def look() -> observations.Look:
+            return observations.gone(self.fetch, self.site, entered.name, secrets.token_hex(4), is_game=game)
 
         advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {AGAIN}"
         self.steps.wait("site again", "no entry, and the record marked as a rehearsal", look, SOON, advice)
         self._recorded(entered, "results branch again")
-        last = partial(looks.announced, self.github, pull.number, "Withdrawn")
+        last = partial(observations.announced, self.github, pull.number, "Withdrawn")
         advice = f"Look at {self._page(pull)} and the job announce of the official run. {AGAIN}"
         self.steps.wait("last comment", "one that says that it is withdrawn", last, SOON, advice)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from leaderboard.text.escape_markdown import cell
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.rehearsal.looks import Look, State
+from scripts.rehearsal.observations import Look, State
 
 PAUSE = 10.0
 BEGIN, PREVIEW, SOON, OFFICIAL = 10.0, 75.0, 15.0, 180.0

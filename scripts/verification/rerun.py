@@ -13,11 +13,10 @@ from evaluator.model.records.duel_record import Duel, End, Player
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.versions import homes
-from scripts.console import say
-from scripts.dueling import Hall, title
-from scripts.evaluating import Bench
-from scripts.progress import bar
+from scripts.console import bar, say
 from scripts.repository.checkout import Found
+from scripts.runs.evaluate_missing import Bench
+from scripts.runs.play_duels import Hall, title
 
 Who = Callable[[Result | Player], Found | None]
 """The agent here that is the version which was recorded, in whichever folder of its login."""

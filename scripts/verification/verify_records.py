@@ -27,8 +27,7 @@ from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
 from leaderboard.core.store import RESULT, Store, write_atomically
-from scripts.console import say
-from scripts.progress import bar
+from scripts.console import bar, say
 from scripts.repository.season_file import Seasons, is_score_right, read_seasons
 from scripts.verification.verify_claims import Derived, Past, Place, label_faults, limit_fault, past_of
 

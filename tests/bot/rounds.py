@@ -15,8 +15,8 @@ from scripts.bot import official, publish
 from scripts.bot.commits import Ask, CommitFacts
 from scripts.bot.official import Assignment, Planned
 from scripts.bot.wanted import Official, open_official
-from scripts.evaluating import Bench, open_bench
 from scripts.repository.checkout import Board
+from scripts.runs.evaluate_missing import Bench, open_bench
 from tests.bot.repos import Clone, git
 
 RUN = "https://github.example/o/b/actions/runs/7"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from scripts.bot import announce, due, official
-from scripts.bot.deployed import BRANCH, FILE, Built, built_now, parse_built, read_note, write_note
 from scripts.bot.official import Planned
 from scripts.bot.wanted import Official, runtime_of
 from scripts.console import CommandError
+from scripts.static_site.deployed_commit import BRANCH, FILE, Built, built_now, parse_built, read_note, write_note
 from tests.bot.repos import Clone, git
 from tests.bot.scenes import LAKE, POLE, Scene
 from tests.github.world import WorkflowRun

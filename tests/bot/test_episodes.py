@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from leaderboard.core.store import RESULT, TRACE
-from scripts import episodes as rendering
-from scripts.bot import episodes as keeping
 from scripts.commands import bot, recorded
-from scripts.episodes import Wanted, place, wanted
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitError
 from scripts.repository.checkout import Board, open_board
 from scripts.repository.recorded_standings import compute
+from scripts.static_site import episode_branch as keeping
+from scripts.static_site import render_episodes as rendering
+from scripts.static_site.render_episodes import Wanted, place, wanted
 from tests.bot.repos import Clone, agent_files, git, make_board
 from tests.rooms import evaluated
 

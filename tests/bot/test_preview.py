@@ -21,8 +21,8 @@ from scripts.bot import preview, preview_session
 from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
 from scripts.bot.event import Surroundings, pull_event
 from scripts.console import CommandError
-from scripts.evaluating import Bench
 from scripts.repository.checkout import open_board
+from scripts.runs.evaluate_missing import Bench
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
 from tests.leaderboard_comment.github import Seen
 

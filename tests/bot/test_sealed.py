@@ -38,9 +38,9 @@ from scripts.git.data_branches import RESULTS, export_results, newest_results
 from scripts.repository.checkout import Board
 from scripts.repository.recorded_standings import compute
 from scripts.repository.season_file import Revealed, Seasons
+from scripts.seasons.publish_season import keep
+from scripts.seasons.publish_season import publish as publish_news
 from scripts.seasons.secrets import PACE_SECONDS, waiting
-from scripts.seasons.sharing import keep
-from scripts.seasons.sharing import publish as publish_news
 from scripts.verification import verify_claims
 from scripts.verification.verify_records import Job, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from scripts.repository.checkout import Board, open_board
-from scripts.site import gather, make
+from scripts.static_site.build_site import gather, make
 
 URL = "https://board.example/board/"
 # Looks at a page, 40 ms apart, that find it waiting for nothing.

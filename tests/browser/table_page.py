@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from scripts.site import make
+from scripts.static_site.build_site import make
 from tests.browser.conftest import _Quiet
 
 ROOT = Path(__file__).parents[2]

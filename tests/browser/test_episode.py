@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from leaderboard.pages.episode_replays import Episode, figure, thumbnail
-from scripts.sprites import sheet
+from scripts.static_site.render_episodes import sheet
 from tests.browser.conftest import ROOT, _Quiet
 
 FRAMES, SIDE = 10, 40

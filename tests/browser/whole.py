@@ -17,7 +17,7 @@ from evaluator.model.config.participants import CustomField, People
 from leaderboard.core.standings import Standings
 from leaderboard.pages.episode_replays import Episode
 from leaderboard.pages.page_context import PageContext
-from scripts.site import make
+from scripts.static_site.build_site import make
 from tests.leaderboard_pages import game_samples, samples
 
 HOSTILE = "</b><img src=x onerror=alert(1)>"

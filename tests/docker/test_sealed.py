@@ -12,10 +12,10 @@ from evaluator.host.sandboxes.select import Chosen
 from evaluator.host.seeds.season_secret import VARIABLE, Secret
 from evaluator.model.records.result import Class, SandboxKind
 from leaderboard.core.store import Store
-from scripts.evaluating import open_bench
 from scripts.git.git_repository import Repository
 from scripts.repository.checkout import Board, Found
 from scripts.repository.season_file import sealed_with
+from scripts.runs.evaluate_missing import open_bench
 from tests.bot.repos import git
 from tests.scripts.boards import put, records, run
 

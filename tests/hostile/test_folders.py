@@ -15,8 +15,8 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from scripts.commands import check, new
 from scripts.console import CommandError
-from scripts.entering import entered
 from scripts.repository.checkout import Board
+from scripts.runs.eligible_tasks import entered
 
 GOOD = "name: Mine\nalgorithm: a rule\n"
 SOURCE = "class Agent:\n    def act(self, observation):\n        return 0\n"

@@ -1,4 +1,4 @@
-"""What cards say, and that their pictures can be drawn."""
+"""What cards say, and that their pictures can be draw_card."""
 
 import io
 
@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from leaderboard.charts import social_cards
-from leaderboard.charts.social_cards import HEIGHT, WIDTH, drawable, drawn, fitted
-from scripts.cards import card_pictures
+from leaderboard.charts.social_cards import HEIGHT, WIDTH, draw_card, drawable, fitted
+from scripts.static_site.build_site import card_pictures
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import hostile_board
 
@@ -92,4 +92,4 @@ def test_long_text_is_cut():
 
 @pytest.mark.parametrize("text", ["<img src=x>", "\u202eمرحبا", "😀" * 9, "a\nb\x00c", " "])
 def test_hostile_names_are_drawn_or_replaced(text):
-    assert all(drawn(card) for card in social_cards.cards(hostile_board(text)))
+    assert all(draw_card(card) for card in social_cards.cards(hostile_board(text)))

@@ -7,11 +7,11 @@ import pytest
 from leaderboard.api.files import files
 from leaderboard.core.parallel import WHOLE
 from leaderboard.core.standings import Standings
-from leaderboard.dated import dated
 from leaderboard.pages.agent.agent_page import render as agent_pages
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render
 from leaderboard.visibility import hidden
+from scripts.static_site.deployed_commit import dated
 from tests.leaderboard_pages import samples
 
 START, SHOWN, END = "2026-03-01T00:00:00Z", "2026-03-20T00:00:00Z", "2026-05-01T00:00:00Z"

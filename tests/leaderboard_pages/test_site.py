@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from scripts.site import make
+from scripts.static_site.build_site import make
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.test_pages import hostile_board
 

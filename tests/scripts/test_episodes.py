@@ -15,10 +15,24 @@ from PIL import Image
 
 from evaluator.model.records.result import Result
 from leaderboard.pages.episode_replays import Episodes
-from scripts.episodes import Wanted, drawn, files, missing, pictures, place, put, reel, render, wanted
 from scripts.repository.checkout import open_board
 from scripts.repository.recorded_standings import compute
-from scripts.sprites import AIM, sheet, small, written
+from scripts.static_site.render_episodes import (
+    AIM,
+    Wanted,
+    drawn,
+    files,
+    missing,
+    pictures,
+    place,
+    put,
+    reel,
+    render,
+    sheet,
+    small,
+    wanted,
+    written,
+)
 from tests.rooms import evaluated
 
 CHALLENGE = """title: Test

@@ -15,7 +15,7 @@ from evaluator.model.records.duel_record import Duel
 from leaderboard.build import standings
 from leaderboard.core.standings import Entry, Standings
 from leaderboard.game_boards.match_replay import AllFrames
-from scripts.frames import address, frames, shrunk, watched
+from scripts.static_site.game_frames import address, frames, shrunk, watched
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 
 FIVE = Task(id="five", game="pettingzoo.classic.rps_v2", kwargs={"num_actions": 5, "max_cycles": 3}, opening=0, matches=4)

@@ -10,10 +10,8 @@ import pytest
 
 from evaluator.host.loading.yaml_loader import dump_yaml, read_challenge
 from evaluator.model.config.metric import Direction
-from scripts.importing.evalai import convert
-from scripts.importing.ledger import Fate
-from scripts.importing.pages import markdown, sentence
-from scripts.importing.reading import ImportFaultError
+from scripts.import_evalai.config_reader import Fate, ImportFaultError
+from scripts.import_evalai.convert import convert, markdown, sentence
 from tests.scripts import boards
 
 CONFIG: dict[str, Any] = {

@@ -13,7 +13,7 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import ADAPTERS, Kind
-from scripts.starting import BEGINNINGS, TEMPLATES
+from scripts.runs.new_agent import BEGINNINGS, TEMPLATES
 from tests.scripts.boards import ROOT, run
 
 CHALLENGE = """\

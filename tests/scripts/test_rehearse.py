@@ -17,10 +17,9 @@ from leaderboard.core.owners import faults
 from scripts.bot.download import fetch_page
 from scripts.commands import rehearse
 from scripts.console import CommandError
-from scripts.rehearsal.agent import agent_files, chosen_task, marked
-from scripts.rehearsal.ground import FINISHED
-from scripts.rehearsal.looks import printable
-from scripts.rehearsal.workplace import open_workplace
+from scripts.rehearsal.observations import printable
+from scripts.rehearsal.prerequisites import FINISHED
+from scripts.rehearsal.working_copy import agent_files, chosen_task, marked, open_workplace
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, PullRequest, World
 from tests.scripts.boards import ROOT

@@ -11,8 +11,8 @@ from evaluator.host.sandboxes.sandbox import Cell
 from evaluator.host.solo.verify_result import Standing
 from evaluator.model.config.challenge import Lanes, Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
-from scripts.evaluating import open_bench
 from scripts.repository.checkout import open_board
+from scripts.runs.evaluate_missing import open_bench
 from scripts.verification.rerun import AT_A_LIMIT, ELSEWHERE, TWICE, UNSTEADY, judged_duel, rerun
 from scripts.verification.verify_records import verify_files
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled

@@ -21,11 +21,11 @@ from evaluator.host.seeds.season_secret import VARIABLE, Secret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Class, SandboxKind, sealed
 from leaderboard.core.store import Store
-from scripts.evaluating import open_bench
 from scripts.git.git_repository import Repository
 from scripts.repository.checkout import Board, Found
 from scripts.repository.season_file import sealed_with
-from scripts.seasons.citing import Citation
+from scripts.runs.evaluate_missing import open_bench
+from scripts.seasons.archive import Citation
 from tests.bot.repos import git
 from tests.scripts.boards import ROOT, run
 

@@ -10,7 +10,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, Kind
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parents[1] / "templates"
 # What stands in the templates where the new agent's own words go.
 _SCHEMA, _NAME, _TASKS = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"
 _IMAGE = "your-login/your-agent"

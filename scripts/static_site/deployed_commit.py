@@ -1,8 +1,4 @@
-"""What the deployed site was built from, noted on the branch `deployed`: one commit without a past that is replaced.
-
-The note is written after a deployment, and by nothing else. So whatever fails on the way leaves an older note or none, and
-the next look finds that the site is due.
-"""
+"""What of a board's pages changes with time alone, so that a site need be built anew only when it would be another."""
 
 import json
 from datetime import datetime
@@ -13,7 +9,9 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Sha
-from leaderboard.dated import dated
+from leaderboard.pages.home_page import season_end
+from leaderboard.text.format import shown
+from leaderboard.visibility import hidden, is_anonymous
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import Commit, newest_results, open_branches, tip_of
 from scripts.git.git_repository import Repository
@@ -93,3 +91,13 @@ def write_note(clone: Repository, built: Built, now: datetime) -> None:
         files = ((FILE, built.serialised().encode() + b"\n"),)
         commit = branches.build(None, [Commit(message=MESSAGE, files=files)], now)
         branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{BRANCH}")
+
+
+def dated(challenge: Challenge, now: datetime) -> tuple[str, ...]:
+    """Whatever pages say or hide that depends on the moment; equal at two moments between which nothing of it changes.
+
+    When a page was made is not among it.
+    """
+    states = (f"{one.phase.id}: {one.state}, hidden until {one.hidden_until}" for one in shown(challenge, now))
+    left_out = (f"hidden: {task.id}" for task in hidden(challenge, now))
+    return (season_end(challenge, now), *states, *left_out, f"anonymous: {is_anonymous(challenge, now)}")

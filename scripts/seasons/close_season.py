@@ -11,14 +11,13 @@ from evaluator.model.identifiers import safe_path_segment
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.page_renderer import Freeze, season_page
-from scripts import site
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.repository.checkout import Board
 from scripts.repository.recorded_standings import compute
 from scripts.repository.season_file import NAME, Closing
-from scripts.seasons.archive import Archive, files_under, write_archive
-from scripts.seasons.citing import Citation
+from scripts.seasons.archive import Archive, Citation, files_under, write_archive
+from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
 # Of a built site what belongs to its address and not to its content: other seasons have addresses of their own.
@@ -56,7 +55,7 @@ def close(board: Board, by: str, now: datetime, *, quiet: bool) -> Closed:
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     folder = board.root / "site" / "pages" / "seasons" / safe_path_segment(season)
     shutil.rmtree(folder, ignore_errors=True)
-    built = site.build(board, official=True)
+    built = build_site.build(board, official=True)
     shutil.copytree(built, folder, ignore=lambda place, names: _NOT_COPIED if Path(place) == built else ())
     citation = Citation(challenge=challenge, by=by, date=at[:10], address=None)
     cited = (board.root / "CITATION.cff", citation.cff()), (folder / "citation.bib", citation.bibtex())

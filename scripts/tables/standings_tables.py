@@ -14,7 +14,7 @@ from leaderboard.core.standings import OverallRow, Row, Standings, TaskBoard
 from leaderboard.scoring.intervals import measured, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, others, ranking
 from leaderboard.text.format import NONE
-from scripts.game_tables import game_tables
+from scripts.tables.game_tables import game_tables
 
 
 def _console() -> Console:

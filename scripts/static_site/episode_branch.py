@@ -11,9 +11,9 @@ from pathlib import Path
 
 from leaderboard.core.store import TRACE, write_atomically
 from scripts.console import say
-from scripts.episodes import Wanted, files, missing, put, render
 from scripts.git.data_branches import Branches, Commit, object_name, open_branches, tip_of
 from scripts.git.git_repository import GitError, Repository
+from scripts.static_site.render_episodes import Wanted, files, missing, put, render
 
 BRANCH = "episodes"
 MESSAGE = "render: the best entries' episodes"

@@ -12,9 +12,8 @@ from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from leaderboard.ratings.duel_results import tally, validation_fault
 from scripts.bot.lines import harmless
-from scripts.console import OUR_FAULT, CommandError
-from scripts.evaluating import Bench
-from scripts.progress import bar
+from scripts.console import OUR_FAULT, CommandError, bar
+from scripts.runs.evaluate_missing import Bench
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,7 @@ from leaderboard.core.store import write_atomically
 from leaderboard.game_boards.board_registry import kind_of
 from leaderboard.game_boards.match_replay import AllFrames, Frames
 from leaderboard.pages.game_page import duels
-from scripts.console import say
-from scripts.progress import bar
+from scripts.console import bar, say
 
 # Of each duel: its first opening from both sides, and the first broken rules.
 WATCHED, BROKEN = 2, 2

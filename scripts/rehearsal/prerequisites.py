@@ -11,8 +11,8 @@ from scripts.bot.client import GitHub
 from scripts.bot.mapping import Pull
 from scripts.bot.repository_settings import access, default_branch, identity
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.rehearsal.looks import printable
-from scripts.rehearsal.workplace import BRANCH
+from scripts.rehearsal.observations import printable
+from scripts.rehearsal.working_copy import BRANCH
 
 # So many of the latest pull requests are looked through for an unfinished rehearsal.
 LOOKED_AT = 300

@@ -1,22 +1,40 @@
 """Evaluates what is wanted and records it: the verbs `evaluate` and `demo` share this; duels are in `dueling`."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from evaluator.host.digests.runtime_digest import runtime_digest
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.envs.gym_task import WorldError, open_world
-from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.sandboxes.select import Chosen, choose
 from evaluator.host.solo.evaluate_agent import Order, evaluate
 from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Class, Result, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, Store
-from scripts.console import OUR_FAULT, CommandError, say
-from scripts.progress import bar
-from scripts.repository.checkout import PREVIEW_BEACON, Board, Found
-from scripts.sandboxes import choose_sandbox
+from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
+from scripts.repository.checkout import PREVIEW_BEACON, Board, Found, base_image
+
+
+def choose_sandbox(sandbox: str) -> Chosen:
+    """Choose the sandbox, building its image if need be, and say what a person should know of it.
+
+    Raises:
+        CommandError: there is no such sandbox, or it is not to be had here.
+    """
+    if sandbox not in ("auto", "docker", "gvisor", "process"):
+        raise CommandError(USAGE, f"--sandbox {sandbox!r} is unknown; it is auto, docker, gvisor or process")
+    with people().status("Preparing the sandbox …") as status:
+        try:
+            chosen = choose(sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}"))
+        except EngineError as error:
+            raise CommandError(OUR_FAULT, str(error)) from error
+    if chosen.notice:
+        say(f"Note: {chosen.notice}")
+    return chosen
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from scripts.bot.event import BOT
 from scripts.bot.mapping import WORKFLOW, Pull, Run
 from scripts.bot.outcomes import OFFICIAL_LABEL
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.rehearsal.workplace import Workplace
+from scripts.rehearsal.working_copy import Workplace
 
 OFFICIAL = ".github/workflows/official.yml"
 RUNS = 50

@@ -1,18 +1,18 @@
-"""Builds the site: pages into build/pages, MkDocs from there, then what is too much for it, into build/site."""
+"""What a site tells search engines: which pages there are, and that they may look at them."""
 
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
-from leaderboard import sitemap
 from leaderboard.api import files as documents
+from leaderboard.charts.social_cards import cards, draw_card
 from leaderboard.core.former_entries import departed
 from leaderboard.core.parallel import Share, beside
 from leaderboard.core.standings import Standings
@@ -23,14 +23,12 @@ from leaderboard.pages.page_context import PageContext, reproduced
 from leaderboard.pages.page_renderer import render
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import Shown, as_shown, hidden
-from scripts.cards import card_pictures
-from scripts.console import OUR_FAULT, CommandError
-from scripts.episodes import drawn, pictures
-from scripts.frames import frames
+from scripts.console import OUR_FAULT, CommandError, people
 from scripts.git.merged_pulls import pulls
-from scripts.progress import people
 from scripts.repository.checkout import Board
 from scripts.repository.recorded_standings import compute
+from scripts.static_site.game_frames import frames
+from scripts.static_site.render_episodes import drawn, pictures
 
 PAGE = "index.html"
 
@@ -99,7 +97,7 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
     addresses = sorted(map(quote, pages))  # in one order on every machine
-    _write(fresh, ((path, text.encode()) for path, text in sitemap.files(context.site_url, addresses)))
+    _write(fresh, ((path, text.encode()) for path, text in search_engine_files(context.site_url, addresses)))
     shutil.rmtree(site, ignore_errors=True)
     return fresh.rename(site)
 
@@ -195,3 +193,39 @@ def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> 
     if running.returncode != 0:
         said = (err or out).strip().splitlines()
         raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *said[-5:])
+
+
+def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:
+    """Every card: its file below the site's root, and the PNG. Drawn one after the other, as they are asked for."""
+    return ((card.file, draw_card(card)) for card in cards(standings))
+
+
+# The protocol's own bound of one file (sitemaps.org, "Sitemap file requirements").
+MOST = 50_000
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def search_engine_files(site_url: str, addresses: Sequence[str], most: int = MOST) -> Iterator[tuple[str, str]]:
+    """robots.txt, and the sitemap where the site's own address is known; addresses are quoted, below the site's root."""
+    if not site_url:
+        yield "robots.txt", "User-agent: *\nAllow: /\n"
+        return
+    yield "robots.txt", f"User-agent: *\nAllow: /\n\nSitemap: {site_url}sitemap.xml\n"
+    parts = [addresses[start : start + most] for start in range(0, len(addresses), most)] or [[]]
+    if len(parts) == 1:
+        yield "sitemap.xml", _list("urlset", "url", [site_url + address for address in parts[0]])
+        return
+    for number, part in enumerate(parts, 1):
+        yield f"sitemap-{number}.xml", _list("urlset", "url", [site_url + address for address in part])
+    named = [f"{site_url}sitemap-{number}.xml" for number in range(1, len(parts) + 1)]
+    yield "sitemap.xml", _list("sitemapindex", "sitemap", named)
+
+
+def _list(whole: str, one: str, places: Sequence[str]) -> str:
+    lines = "".join(f"<{one}><loc>{_text(place)}</loc></{one}>\n" for place in places)
+    return f"{_HEAD}<{whole} {_NAMESPACE}>\n{lines}</{whole}>\n"
+
+
+def _text(place: str) -> str:
+    return place.replace("&", "&amp;").replace("<", "&lt;")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.model.config.phase import moment
-from scripts.importing.ledger import Ledger
-from scripts.importing.reading import ImportFaultError, Section
+from scripts.import_evalai.config_reader import ImportFaultError, Ledger, Section
 
 # EvalAI writes this where a host set no limit.
 UNLIMITED = 100_000

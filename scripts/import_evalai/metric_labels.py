@@ -3,8 +3,7 @@
 import re
 from typing import Any
 
-from scripts.importing.ledger import Ledger
-from scripts.importing.reading import ImportFaultError, Section
+from scripts.import_evalai.config_reader import ImportFaultError, Ledger, Section
 
 # What a label's words say of the number behind it; EvalAI itself knows labels only. The first that fits counts.
 _KINDS = (

@@ -60,7 +60,7 @@ dev: $(VENV)/dev.done ## An environment to work in
 
 # What workflows begin with: before anything is installed, then what they need.
 here: ## Whether challenge.yml names this repository, for the steps that follow
-	@$(PYTHON) -m scripts.bot.here
+	@$(PYTHON) -m scripts.github.workflow.right_repository
 
 runtime: $(VENV)/runtime.done ## An environment to run in
 

@@ -13,7 +13,7 @@ SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 
 OWNERS = {
     "docker": {"evaluator/host/docker/engine.py"},
-    "github": {"scripts/bot/client.py"},
+    "github": {"scripts/github/api/client.py"},
     "yaml": {"evaluator/host/loading/yaml_loader.py"},
     "jinja2": {"leaderboard/pages/page_renderer.py", "leaderboard/comments/render_comment.py"},
     "cryptography": {"evaluator/host/seeds/encryption.py"},
@@ -133,8 +133,8 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
         "evaluator/sandbox/main.py": 2,  # the agent's act and act_batch
         "evaluator/sandbox/values.py": 1,  # the agent's __repr__
         "leaderboard/core/parallel.py": 1,  # raised again in the process that asks for the value
-        "scripts/bot/due.py": 1,  # what cannot be told is due
-        "scripts/bot/reconcile.py": 1,  # one pull request's failure is not the others'
+        "scripts/github/due.py": 1,  # what cannot be told is due
+        "scripts/github/pull_request/reconcile.py": 1,  # one pull request's failure is not the others'
         "scripts/cli.py": 1,  # one line instead of a traceback
         "scripts/verification/verify_records.py": 1,  # an environment on actions that it was never meant to meet
     }

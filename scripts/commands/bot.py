@@ -12,31 +12,31 @@ from typing import Annotated
 import typer
 
 from evaluator.host.seeds.season_secret import VARIABLE
-from scripts.bot import announce as announcing
-from scripts.bot import command as commanding
-from scripts.bot import commits, merge_queue, official, unrecorded
-from scripts.bot import due as looking
-from scripts.bot import preview as previewing
-from scripts.bot import publish as publishing
-from scripts.bot import reconcile as reconciling
-from scripts.bot import report as reporting
-from scripts.bot.client import GitHub, GitHubError
-from scripts.bot.desk import BASE, Desk
-from scripts.bot.event import Surroundings, pull_event, read_surroundings
-from scripts.bot.lines import harmless
-from scripts.bot.moment import parse_moment
-from scripts.bot.outputs import write_output, write_summary
-from scripts.bot.season_settings import TEAMS_VARIABLE
-from scripts.bot.verified import DISPATCH, as_pull_event
-from scripts.bot.wanted import Official, open_official
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls as merging
 from scripts.git.git_repository import Credentials, Repository
 from scripts.git.tree_diff import fetch_head
+from scripts.github import due as looking
+from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.doctor.settings import TEAMS_VARIABLE
+from scripts.github.official import commit_facts, empty_rounds, shard_jobs
+from scripts.github.official import publish as publishing
+from scripts.github.official.workload import Official, open_official
+from scripts.github.preview import run_preview as previewing
+from scripts.github.pull_request import announce as announcing
+from scripts.github.pull_request import merge_queue
+from scripts.github.pull_request import reconcile as reconciling
+from scripts.github.pull_request import report as reporting
+from scripts.github.pull_request import slash_commands as commanding
+from scripts.github.pull_request.bot_context import BASE, Desk
+from scripts.github.pull_request.report import DISPATCH, as_pull_event
+from scripts.github.workflow.event import Surroundings, pull_event, read_surroundings
+from scripts.github.workflow.outputs import harmless, write_output, write_summary
+from scripts.github.workflow.run_context import parse_moment
+from scripts.github.workflow.season_key import refuse_secret, season_secret, waiting
 from scripts.repository.checkout import base_image, open_board
 from scripts.repository.recorded_standings import compute
 from scripts.runs.evaluate_missing import open_bench
-from scripts.seasons.secrets import refuse_secret, season_secret, waiting
 from scripts.static_site import deployed_commit as noting
 from scripts.static_site import episode_branch as keeping
 from scripts.static_site import render_episodes as rendering
@@ -169,7 +169,7 @@ def plan(sandbox: OwnSandbox = None) -> int:
     """Hand on how many shards the official run has, and which two commits they work from."""
     surroundings = read_surroundings(os.environ)
     github = _teams(surroundings)
-    planned = official.plan(replace(_official(surroundings, sandbox), is_member=github.is_member))
+    planned = shard_jobs.plan(replace(_official(surroundings, sandbox), is_member=github.is_member))
     outputs = planned.outputs()
     for name, value in {**outputs, "runner": outputs["labels"]}.items():
         write_output(surroundings.output_path, name, value)
@@ -180,7 +180,7 @@ def plan(sandbox: OwnSandbox = None) -> int:
     return OK
 
 
-def _rest(planned: official.Planned) -> None:
+def _rest(planned: shard_jobs.Planned) -> None:
     """Hand on whether the site is to be built and somebody to be told something: always after something is recorded."""
     desk = replace(_desk(), members=parse_moment(planned.moment).members)
     records = bool(planned.count or planned.unasked)
@@ -208,8 +208,8 @@ def evaluate(
     board = open_board(surroundings.workspace.resolve())
     season_secret(work.secret, board.challenge)  # before anything is built
     bench = open_bench(board, sandbox or board.challenge.runners.sandbox)
-    assignment = official.Assignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
-    played = official.evaluate(work, bench, assignment, out)
+    assignment = shard_jobs.Assignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
+    played = shard_jobs.evaluate(work, bench, assignment, out)
     if board.challenge.sealed:
         time.sleep(waiting(time.monotonic() - begun))
     say(f"{played} evaluations are in {out}.")
@@ -232,30 +232,30 @@ def publish(
         raise CommandError(USAGE, f"--only {only!r} is unknown; it is check, record or both")
     surroundings = read_surroundings(os.environ)
     work = replace(_official(surroundings, sandbox), moment=parse_moment(moment))
-    assignment = official.Assignment(sha=sha, results_sha=results_sha, shards=shards)
+    assignment = shard_jobs.Assignment(sha=sha, results_sha=results_sha, shards=shards)
     github = _github(surroundings)
     with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as place:
         target = accepted or Path(place)
-        with unrecorded.telling(github, surroundings, target):
+        with empty_rounds.telling(github, surroundings, target):
             if only in ("check", "both"):
                 _check(surroundings, work, assignment, given, target)
             if only in ("record", "both"):
                 recorded = _record(surroundings, work, target)
                 if not recorded:
-                    unrecorded.refuse_silence(unrecorded.missing(work, assignment, target))
+                    empty_rounds.refuse_silence(empty_rounds.missing(work, assignment, target))
         if only in ("record", "both"):
-            unrecorded.close_issue(github, surroundings)
+            empty_rounds.close_issue(github, surroundings)
             # Where nothing was new, another round at once would end the same way; the hourly one tries again.
-            again = bool(recorded) and official.is_more_wanted(work)
+            again = bool(recorded) and shard_jobs.is_more_wanted(work)
             write_output(surroundings.output_path, "again", again)
     return OK
 
 
 def _check(
-    surroundings: Surroundings, work: Official, assignment: official.Assignment, given: list[Path], target: Path
+    surroundings: Surroundings, work: Official, assignment: shard_jobs.Assignment, given: list[Path], target: Path
 ) -> None:
     checked = publishing.check(work, assignment, given, target, datetime.now(UTC))
-    unrecorded.keep_report(target, assignment.shards, checked)
+    empty_rounds.keep_report(target, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
@@ -268,7 +268,7 @@ def _record(surroundings: Surroundings, work: Official, target: Path) -> int:
     season = open_board(surroundings.workspace.resolve()).challenge.season
     published = publishing.record(work, season, target, datetime.now(UTC))
     recorded, known = len(published.recorded), published.known
-    write_summary(surroundings.summary_path, unrecorded.summary(target, recorded, known))
+    write_summary(surroundings.summary_path, empty_rounds.summary(target, recorded, known))
     say(f"{recorded} results were recorded, {known} were known already.")
     if published.filled_in:
         say(f"{published.filled_in} older ones have GitHub's word on their commits now.")
@@ -309,7 +309,7 @@ def _desk() -> Desk:
 def _official(surroundings: Surroundings, sandbox: str | None) -> Official:
     github = _github(surroundings)
     sandbox = sandbox or open_board(surroundings.workspace.resolve()).challenge.runners.sandbox
-    runtime, asking = (sandbox, base_image(os.environ)), partial(commits.ask, github.query, surroundings.repository)
+    runtime, asking = (sandbox, base_image(os.environ)), partial(commit_facts.ask, github.query, surroundings.repository)
     opened = open_official(_clone(surroundings), runtime, asking, surroundings.run_url)
     # Taken out at once, so that nothing that is started from here inherits it.
     return replace(opened, secret=os.environ.pop(VARIABLE, ""))

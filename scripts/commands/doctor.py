@@ -10,13 +10,12 @@ import typer
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
-from scripts.bot.checks import Finding, Repair, State, look, mend
-from scripts.bot.client import GitHub
-from scripts.bot.event import REPOSITORY
-from scripts.bot.repository_settings import identity
-from scripts.bot.season_settings import season_checks
-from scripts.bot.settings import CHECKS, PLACEHOLDER
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
+from scripts.github.api.client import GitHub
+from scripts.github.doctor.checks import Finding, Repair, State, look, mend
+from scripts.github.doctor.repository_settings import identity
+from scripts.github.doctor.settings import CHECKS, PLACEHOLDER, season_checks
+from scripts.github.workflow.event import REPOSITORY
 from scripts.repository.checkout import open_board
 
 _MARKS = {State.GOOD: "✓", State.MISSING: "✗", State.CHOICE: "•", State.UNKNOWN: "?"}

@@ -8,8 +8,8 @@ import typer
 
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import Engine, EngineError
-from scripts.bot.outputs import write_output
 from scripts.console import OK, OUR_FAULT, CommandError, say
+from scripts.github.workflow.outputs import write_output
 from scripts.repository.checkout import base_image
 
 run = typer.Typer(help="Have the evaluator image here, or put it into a registry.", no_args_is_help=True)

@@ -11,9 +11,9 @@ import typer
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.identifiers import LOGIN
-from scripts.bot.event import REPOSITORY
-from scripts.bot.settings import PLACEHOLDER
 from scripts.console import OK, USAGE, CommandError, say
+from scripts.github.doctor.settings import PLACEHOLDER
+from scripts.github.workflow.event import REPOSITORY
 from scripts.repository.checkout import Board, open_board
 
 

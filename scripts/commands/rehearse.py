@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import typer
 
 from evaluator.model.identifiers import NEW_AGENT
-from scripts.bot.client import GitHub
-from scripts.bot.download import fetch_page
-from scripts.bot.event import REPOSITORY
 from scripts.console import USAGE, CommandError, say
+from scripts.github.api.client import GitHub
+from scripts.github.api.download import fetch_page
+from scripts.github.workflow.event import REPOSITORY
 from scripts.rehearsal.observations import Fetch
 from scripts.rehearsal.prerequisites import account_of, checked_repository, place
 from scripts.rehearsal.rehearsal import Asked, Rehearsal

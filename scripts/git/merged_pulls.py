@@ -13,8 +13,8 @@ from pathlib import Path
 from evaluator.model.canonical_json import parse_strict
 from leaderboard.core.eligibility import Name
 from leaderboard.core.store import write_atomically
-from scripts.bot.mapping import Pull
 from scripts.git.git_repository import SHA, GitError, Repository
+from scripts.github.api.find_pull_request import Pull
 
 FILE = Path("build", "pulls.json")
 # So many of the latest touched pull requests are asked for, a hundred in a request.

@@ -11,13 +11,13 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class, Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.text.serialise import agent_file
-from scripts.bot import sticky
-from scripts.bot.client import GitHub
-from scripts.bot.desk import BASE, CONTEXT
-from scripts.bot.event import BOT
-from scripts.bot.mapping import WORKFLOW, Pull, Run
-from scripts.bot.outcomes import OFFICIAL_LABEL
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
+from scripts.github.api import posts
+from scripts.github.api.client import GitHub
+from scripts.github.api.find_pull_request import WORKFLOW, Pull, Run
+from scripts.github.pull_request.bot_context import BASE, CONTEXT
+from scripts.github.pull_request.outcome import OFFICIAL_LABEL
+from scripts.github.workflow.event import BOT
 from scripts.rehearsal.working_copy import Workplace
 
 OFFICIAL = ".github/workflows/official.yml"
@@ -97,7 +97,7 @@ def preview_ended(github: GitHub, pull: Pull) -> Look:
 
 def _comment(github: GitHub, number: int) -> tuple[int, str, str]:
     """How many comments the bot keeps on a pull request, the headline of the only one, and its text."""
-    own = sticky.ours(github.comments(number), BOT)
+    own = posts.ours(github.comments(number), BOT)
     if len(own) != 1:
         return len(own), "", ""
     lines = own[0].body.splitlines()

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from scripts.bot.actions_settings import actions, inactive
-from scripts.bot.answers import Account
-from scripts.bot.checks import State
-from scripts.bot.client import GitHub
-from scripts.bot.mapping import Pull
-from scripts.bot.repository_settings import access, default_branch, identity
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.github.api.client import GitHub
+from scripts.github.api.find_pull_request import Pull
+from scripts.github.api.responses import Account
+from scripts.github.doctor.checks import State
+from scripts.github.doctor.repository_settings import access, actions, default_branch, identity, inactive
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.working_copy import BRANCH
 

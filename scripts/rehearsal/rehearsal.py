@@ -11,11 +11,11 @@ from typing import Any
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
-from scripts.bot.answers import Account
-from scripts.bot.client import GitHub, GitHubError
-from scripts.bot.mapping import Pull
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.tree_diff import ROOT
+from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.api.find_pull_request import Pull
+from scripts.github.api.responses import Account
 from scripts.rehearsal import observations
 from scripts.rehearsal.observations import Fetch, printable
 from scripts.rehearsal.prerequisites import FINISHED, LOOKED_AT, Begun, Place, ReachFork, fork, unfinished

@@ -9,10 +9,10 @@ from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import faults
 from leaderboard.planning.admission import Gate, phase_refusal
-from scripts.bot.moment import arrivals
 from scripts.console import CommandError
 from scripts.git.beacon import EXAMPLES, arrived
 from scripts.git.git_repository import Repository
+from scripts.github.workflow.run_context import arrivals
 from scripts.repository.checkout import LOCAL, Board, Found
 
 _NO_SCRIPTS = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"

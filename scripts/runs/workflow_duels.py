@@ -11,8 +11,8 @@ from evaluator.model.records.duel_record import Duel, Player
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from leaderboard.ratings.duel_results import tally, validation_fault
-from scripts.bot.lines import harmless
 from scripts.console import OUR_FAULT, CommandError, bar
+from scripts.github.workflow.outputs import harmless
 from scripts.runs.evaluate_missing import Bench
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bot.client import GitHub
+from scripts.github.api.client import GitHub
 from tests.bot.scenes import Scene, build
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, World

@@ -11,10 +11,10 @@ from typing import Any
 
 from evaluator.model.records.result import sealed
 from leaderboard.core.store import RESULT
-from scripts.bot import official, publish
-from scripts.bot.commits import Ask, CommitFacts
-from scripts.bot.official import Assignment, Planned
-from scripts.bot.wanted import Official, open_official
+from scripts.github.official import publish, shard_jobs
+from scripts.github.official.commit_facts import Ask, CommitFacts
+from scripts.github.official.shard_jobs import Assignment, Planned
+from scripts.github.official.workload import Official, open_official
 from scripts.repository.checkout import Board
 from scripts.runs.evaluate_missing import Bench, open_bench
 from tests.bot.repos import Clone, git
@@ -63,7 +63,7 @@ class Round:
         return self.place / f"shard-{shard}"
 
     def evaluate(self, shard: int = 0) -> Path:
-        official.evaluate(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
+        shard_jobs.evaluate(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
     def check(self, *folders: Path, run: Official | None = None) -> publish.Checked:
@@ -79,7 +79,7 @@ def plan_round(clone: Clone, place: Path) -> Round:
     """Plan what main asks for now."""
     git(clone.path, "checkout-index", "-f", "challenge.yml")
     run = open_run(clone)
-    return Round(clone, run, official.plan(run), place)
+    return Round(clone, run, shard_jobs.plan(run), place)
 
 
 def whole_round(clone: Clone, place: Path) -> publish.Published:

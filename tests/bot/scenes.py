@@ -16,11 +16,11 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
 from leaderboard.core.store import Store
-from scripts.bot.client import GitHub
-from scripts.bot.desk import Desk
-from scripts.bot.event import read_surroundings
 from scripts.console import CommandError
 from scripts.git.git_repository import Repository
+from scripts.github.api.client import GitHub
+from scripts.github.pull_request.bot_context import Desk
+from scripts.github.workflow.event import read_surroundings
 from scripts.repository.checkout import Board
 from tests.bot.repos import CHALLENGE, Clone, agent_files, git, make_board
 from tests.github.server import GitHubStandIn

@@ -1,6 +1,6 @@
 import pytest
 
-from scripts.bot import announce
+from scripts.github.pull_request import announce
 from tests.bot.repos import agent_files
 from tests.bot.scenes import LAKE, POLE, Scene
 from tests.github.world import BOT, PullRequest

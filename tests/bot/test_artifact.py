@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scripts.bot.artifact import LOG_BYTES, PREVIEW_BYTES, ZIP_BYTES, ArtifactError, read_artifact
+from scripts.github.preview.artifact import LOG_BYTES, PREVIEW_BYTES, ZIP_BYTES, ArtifactError, read_artifact
 from tests.leaderboard.make import entry, result
 
 SHA = "a" * 40

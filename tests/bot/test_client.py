@@ -2,11 +2,10 @@ import time
 
 import pytest
 
-from scripts.bot.answers import Comment, Issue, Status
-from scripts.bot.client import TRIES, GitHub, GitHubError
-from scripts.bot.mapping import Pull, Run
-from scripts.bot.sending import BODY_CHARACTERS
 from scripts.console import CommandError
+from scripts.github.api.client import TRIES, GitHub, GitHubError
+from scripts.github.api.find_pull_request import Pull, Run
+from scripts.github.api.responses import BODY_CHARACTERS, Comment, Issue, Status
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, SHA, Fault, PullRequest, WorkflowRun
 

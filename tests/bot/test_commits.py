@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.solo.verify_result import parse_result
-from scripts.bot import commits, official, publish
-from scripts.bot.claims import item_path
-from scripts.bot.client import GitHub
-from scripts.bot.commits import RESERVE, CommitFacts
-from scripts.bot.official import Assignment
-from scripts.bot.wanted import Official, Work, read_work
 from scripts.git.data_branches import RESULTS, newest_results, parse_record, read_results
+from scripts.github.api.client import GitHub
+from scripts.github.official import commit_facts, publish, shard_jobs
+from scripts.github.official.commit_facts import RESERVE, CommitFacts
+from scripts.github.official.shard_artifacts import item_path
+from scripts.github.official.shard_jobs import Assignment
+from scripts.github.official.workload import Official, Work, read_work
 from tests.bot.games import FIRST, LAST, entered, game_board
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, open_run, plan_round
@@ -31,7 +31,7 @@ Asking = Callable[[list[str]], dict[str, CommitFacts]]
 
 @pytest.fixture
 def ask(github: GitHub) -> Asking:
-    return functools.partial(commits.ask, github.query, f"{OWNER}/{NAME}")
+    return functools.partial(commit_facts.ask, github.query, f"{OWNER}/{NAME}")
 
 
 def sha(number: int) -> str:
@@ -113,7 +113,7 @@ def test_graphql_answers_beside_the_api_or_where_the_runner_says(standin: GitHub
     named = GitHub("bot-token", standin.address, f"{OWNER}/{NAME}", graphql_url=f"{standin.address}/api/graphql", pace=0)
 
     for each in (enterprise, named):
-        assert commits.ask(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].verified
+        assert commit_facts.ask(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].verified
     assert [call.path for call in standin.calls] == ["/api/graphql", "/api/graphql"]
 
 
@@ -175,7 +175,7 @@ def test_what_github_cannot_answer_is_missing_and_the_rest_is_not() -> None:
         "errors": [{"message": "timeout", "path": ["repository", "c1", "signature"]}],
     }
 
-    assert list(commits.ask(lambda text, variables: answer, "o/b", [sha(1), sha(2)])) == [sha(1)]
+    assert list(commit_facts.ask(lambda text, variables: answer, "o/b", [sha(1), sha(2)])) == [sha(1)]
 
 
 @pytest.mark.parametrize("answer", [{}, {"data": None}, {"data": {"repository": None}}, {"errors": []}])
@@ -186,7 +186,7 @@ def test_an_answer_without_anything_in_it_ends_the_asking(answer: dict[str, obje
         asked.append(text)
         return answer
 
-    assert commits.ask(query, "o/b", [sha(number) for number in range(300)]) == {}
+    assert commit_facts.ask(query, "o/b", [sha(number) for number in range(300)]) == {}
     assert len(asked) == 1
 
 
@@ -224,7 +224,7 @@ def copied(clone: Clone, place: Path) -> Clone:
 
 def handed_in(run: Official, clone: Clone, place: Path) -> tuple[Assignment, Work]:
     """Every shard hands in a file for each of its agents; that none of them is a result costs a try of each."""
-    planned = official.plan(run)
+    planned = shard_jobs.plan(run)
     work = read_work(run, planned.sha, planned.results_sha)
     for number in planned.shards:
         given = Assignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
@@ -297,7 +297,7 @@ def facts_of(clone: Clone) -> dict[str, tuple[bool | None, int | None]]:
 
 def following(begun: Round, place: Path) -> Round:
     """The next round, with the same GitHub; nothing is left to play."""
-    planned = official.plan(begun.run)
+    planned = shard_jobs.plan(begun.run)
     return Round(begun.clone, begun.run, planned, place)
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from leaderboard.core.store import Store
-from scripts.bot import announce, reconcile
-from scripts.bot.client import GitHub
-from scripts.bot.desk import guarded
-from scripts.bot.mapping import Pull
 from scripts.commands import bot
+from scripts.github.api.client import GitHub
+from scripts.github.api.find_pull_request import Pull
+from scripts.github.pull_request import announce, reconcile
+from scripts.github.pull_request.bot_context import guarded
 from scripts.repository.checkout import Board
 from tests.bot.games import CHALLENGE, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import git

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from scripts.bot import announce, due, official
-from scripts.bot.official import Planned
-from scripts.bot.wanted import Official, runtime_of
 from scripts.console import CommandError
+from scripts.github import due
+from scripts.github.official import shard_jobs
+from scripts.github.official.shard_jobs import Planned
+from scripts.github.official.workload import Official, runtime_of
+from scripts.github.pull_request import announce
 from scripts.static_site.deployed_commit import BRANCH, FILE, Built, built_now, parse_built, read_note, write_note
 from tests.bot.repos import Clone, git
 from tests.bot.scenes import LAKE, POLE, Scene
@@ -37,7 +39,7 @@ def planned(**fields: Any) -> Planned:
 @pytest.fixture
 def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
     """A board on which all is recorded, deployed and told."""
-    monkeypatch.setattr(official, "plan", lambda work: planned())
+    monkeypatch.setattr(shard_jobs, "plan", lambda work: planned())
     note(scene)
     return scene
 
@@ -75,7 +77,7 @@ def test_what_is_wanted_and_not_recorded_begins_one(scene: Scene, capsys: pytest
 
 
 def test_so_does_a_record_that_github_is_to_be_asked_about(quiet: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(official, "plan", lambda work: planned(unasked=3))
+    monkeypatch.setattr(shard_jobs, "plan", lambda work: planned(unasked=3))
 
     assert look(quiet)
 
@@ -88,14 +90,14 @@ def test_whom_only_another_token_can_see_in_a_team_counts_as_a_member(quiet: Sce
         seen.append(work.is_member("alice", "host/team"))
         return planned()
 
-    monkeypatch.setattr(official, "plan", plan)
+    monkeypatch.setattr(shard_jobs, "plan", plan)
 
     assert not look(quiet)
     assert seen == [True]
 
 
 def test_a_site_that_was_never_deployed_is_due(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(official, "plan", lambda work: planned())
+    monkeypatch.setattr(shard_jobs, "plan", lambda work: planned())
 
     assert look(scene)
 
@@ -196,7 +198,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> Any:
         raise error
 
-    for place, name in ((official, "plan"), (due, "read_note"), (announce, "waiting")):
+    for place, name in ((shard_jobs, "plan"), (due, "read_note"), (announce, "waiting")):
         with monkeypatch.context() as here:
             here.setattr(place, name, fail)
             assert look(quiet), name

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from scripts.bot.event import (
+from scripts.console import USAGE, CommandError
+from scripts.github.workflow.event import (
     BOT,
     CommentEvent,
     PullEvent,
@@ -14,7 +15,6 @@ from scripts.bot.event import (
     read_surroundings,
     workflow_run_id,
 )
-from scripts.console import USAGE, CommandError
 
 SHA = "a" * 40
 PULL = {

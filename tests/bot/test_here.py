@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bot import here
 from scripts.commands.init import with_fields
+from scripts.github.workflow import right_repository
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,30 +30,31 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_the_line_of_the_repository_is_read(line: str, named: str) -> None:
-    assert here.named_repository(f"title: T\n{line}\nseason: '1'\n") == named
+    assert right_repository.named_repository(f"title: T\n{line}\nseason: '1'\n") == named
 
 
 def test_what_init_writes_is_read() -> None:
     text = with_fields((ROOT / "challenge.yml").read_text(), {"title": "T", "repository": "https://github.com/me/board"})
 
-    assert here.named_repository(text) == "me/board"
+    assert right_repository.named_repository(text) == "me/board"
 
 
 def test_the_template_names_its_own_repository() -> None:
-    assert here.named_repository((ROOT / "challenge.yml").read_text()) == "pullrank/pullrank"
+    assert right_repository.named_repository((ROOT / "challenge.yml").read_text()) == "pullrank/pullrank"
 
 
 def test_capitals_make_no_other_repository() -> None:
-    assert here.is_here("Me/Board", "me/board")
-    assert not here.is_here("me/board", "me/board2")
-    assert not here.is_here("", "")
+    assert right_repository.is_here("Me/Board", "me/board")
+    assert not right_repository.is_here("me/board", "me/board2")
+    assert not right_repository.is_here("", "")
 
 
 def decide(place: Path, repository: str) -> tuple[str, str, str]:
     """What the step writes: outputs, summary, log."""
     out, summary = place / "out", place / "summary"
     environ = {"GITHUB_REPOSITORY": repository, "GITHUB_OUTPUT": str(out), "GITHUB_STEP_SUMMARY": str(summary)}
-    code = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_module('scripts.bot.here', run_name='__main__')"
+    module = "scripts.github.workflow.right_repository"
+    code = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_module({module!r}, run_name='__main__')"
     command = [sys.executable, "-I", "-S", "-c", code]
     done = subprocess.run(command, cwd=place, env=environ, capture_output=True, text=True, check=True)
     return out.read_text(), summary.read_text() if summary.exists() else "", done.stdout
@@ -79,5 +80,5 @@ def test_elsewhere_it_says_no_and_what_to_do(tmp_path: Path, challenge: str | No
 
 
 def test_outside_a_workflow_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert here.main({}, tmp_path) == 2
+    assert right_repository.main({}, tmp_path) == 2
     assert "GITHUB_REPOSITORY is not set" in capsys.readouterr().err

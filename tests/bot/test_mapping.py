@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scripts.bot.mapping import Pull, Run, find_pull
+from scripts.github.api.find_pull_request import Pull, Run, find_pull
 
 BOARD, FORK = 1, 2
 SHA, NEWER = "a" * 40, "b" * 40

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from scripts.bot import merge_queue
 from scripts.console import CommandError
+from scripts.github.pull_request import merge_queue
 from tests.bot.repos import git
 from tests.bot.scenes import Scene
 from tests.github.world import BOT

@@ -12,11 +12,11 @@ from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import Store
 from leaderboard.planning.shards import Capacity
-from scripts.bot import official
-from scripts.bot.moment import parse_moment
-from scripts.bot.official import STEP_SECONDS, Assignment
-from scripts.bot.wanted import read_work, runtime_of
 from scripts.console import CommandError
+from scripts.github.official import shard_jobs
+from scripts.github.official.shard_jobs import STEP_SECONDS, Assignment
+from scripts.github.official.workload import read_work, runtime_of
+from scripts.github.workflow.run_context import parse_moment
 from tests.bot.repos import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
 from tests.bot.rounds import RUN, bench, open_run, plan_round, whole_round
 
@@ -131,14 +131,14 @@ def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -
     for shard, shards in ((2, 2), (0, 3), (-1, 2)):
         wrong = Assignment(sha=board.head, results_sha="", shards=shards, shard=shard)
         with pytest.raises(CommandError, match="does not exist"):
-            official.evaluate(begun.run, bench(board.path), wrong, tmp_path / "out")
+            shard_jobs.evaluate(begun.run, bench(board.path), wrong, tmp_path / "out")
 
 
 def test_what_time_does_not_allow_is_left_for_the_next_round(board: Clone, tmp_path: Path) -> None:
     begun = plan_round(board, tmp_path)
     clock = iter([0.0, 1.0, 1e9, 1e9])
 
-    done = official.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
     assert done == 1
     assert len(begun.check().accepted) == 1
@@ -150,7 +150,7 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
     clock = iter([0.0, 1.0, STEP_SECONDS - 3000.0])
 
-    done = official.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
     assert done == 1
 
@@ -164,7 +164,7 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     ],
 )
 def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: bool, seconds: float) -> None:
-    assert official.longest_seconds(limits, is_duel=is_duel) == seconds
+    assert shard_jobs.longest_seconds(limits, is_duel=is_duel) == seconds
 
 
 def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(board: Clone, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(boar
     begun = plan_round(board, tmp_path)
     clock = iter([0.0, 1.0, Capacity().shard_seconds - 1])
 
-    done = official.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
     assert done == 2
 

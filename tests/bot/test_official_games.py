@@ -15,10 +15,10 @@ from evaluator.host.solo.verify_result import Standing
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Class
 from evaluator.model.records.verdict import Verdict
-from scripts.bot import manifests, official
-from scripts.bot.commits import CommitFacts
-from scripts.bot.wanted import Work, read_work
 from scripts.git.data_branches import RESULTS, newest_results, read_recorded
+from scripts.github.official import publish, shard_jobs
+from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.official.workload import Work, read_work
 from tests.bot import rounds
 from tests.bot.games import CHALLENGE, CHEATS, FIRST, MIDDLE, TIC, Change, entered, example, forge_duel, game_board
 from tests.bot.repos import Clone, git, origin_branch
@@ -57,11 +57,11 @@ def test_rounds_go_on_from_validations_to_pairs_until_nothing_is_wanted(board: C
     run = open_run(board)
     first = whole_round(board, tmp_path / "1")
     assert names(board) == VALIDATED
-    assert official.is_more_wanted(run)
+    assert shard_jobs.is_more_wanted(run)
 
     second = whole_round(board, tmp_path / "2")
     assert names(board) == VALIDATED | PAIRS
-    assert not official.is_more_wanted(run)
+    assert not shard_jobs.is_more_wanted(run)
     assert plan_round(board, tmp_path / "3").planned.count == 0
     assert (len(first.recorded), len(second.recorded)) == (4, 3)
 
@@ -261,7 +261,7 @@ def test_after_three_tries_a_duel_is_given_up_and_the_rounds_rest(begun: Round, 
         published = current.record()
 
     assert [isinstance(found, Duel) for found in published.given_up] == [True]
-    assert not official.is_more_wanted(begun.run)
+    assert not shard_jobs.is_more_wanted(begun.run)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[" * 100_000, b'{"kind": "duel"}'])
@@ -320,7 +320,7 @@ def test_too_large_a_duel_costs_that_duel_alone(begun: Round) -> None:
 
 def test_the_accepted_files_are_listed_and_published_once(begun: Round) -> None:
     begun.check()
-    lines = (begun.place / "accepted" / manifests.FOLDER / "0.sha256").read_text().splitlines()
+    lines = (begun.place / "accepted" / publish.FOLDER / "0.sha256").read_text().splitlines()
     assert len(lines) == 3
     assert len(begun.record().recorded) == 3
     again = begun.record()

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bot.outputs import CUT, SUMMARY_BYTES, write_output, write_summary
 from scripts.console import CommandError
+from scripts.github.workflow.outputs import CUT, SUMMARY_BYTES, write_output, write_summary
 
 
 def test_outputs_are_json_on_one_line(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from scripts.bot import report
-from scripts.bot.desk import guarded
 from scripts.git.path_guard import Guarded
+from scripts.github.pull_request import report
+from scripts.github.pull_request.bot_context import guarded
 from tests.bot.repos import agent_files
 from tests.bot.scenes import POLE, Scene, completed, previewed
 from tests.leaderboard import make

@@ -17,10 +17,10 @@ from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import CAP, tails
 from leaderboard.core.store import Store
-from scripts.bot import preview, preview_session
-from scripts.bot.artifact import LOG, PREVIEW, PREVIEW_BYTES
-from scripts.bot.event import Surroundings, pull_event
 from scripts.console import CommandError
+from scripts.github.preview import preview_session, run_preview
+from scripts.github.preview.artifact import LOG, PREVIEW, PREVIEW_BYTES
+from scripts.github.workflow.event import Surroundings, pull_event
 from scripts.repository.checkout import open_board
 from scripts.runs.evaluate_missing import Bench
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
@@ -65,7 +65,7 @@ class Desk:
 
     def run(self, login: str = "alice", **options: Any) -> Preview:
         options = {"sandbox": "process", **options}
-        assert preview.run(self.surroundings(login), self.head.path, self.out, **options) == 0
+        assert run_preview.run(self.surroundings(login), self.head.path, self.out, **options) == 0
         return self.written()
 
     def written(self) -> Preview:
@@ -241,7 +241,7 @@ def test_what_was_done_before_a_stop_is_kept(desk: Desk, monkeypatch: pytest.Mon
     monkeypatch.setattr(Bench, "run", stopped_after(1, KeyboardInterrupt))
 
     with pytest.raises(KeyboardInterrupt):
-        preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+        run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
 
     assert [r.task for r in desk.written().agents[0].results] == ["CartPole-v1"]
     assert "the run was stopped" in desk.written().skipped[0]
@@ -254,7 +254,7 @@ def test_a_kill_leaves_what_was_done(desk: Desk) -> None:
     if not child:
         try:
             Bench.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
-            preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+            run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
         finally:  # Whatever is raised here must not go on as a second run of the tests.
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
@@ -267,7 +267,7 @@ def test_a_failure_of_ours_is_told_and_raised(desk: Desk, monkeypatch: pytest.Mo
     monkeypatch.setattr(Bench, "run", stopped_after(0, lambda: CommandError(3, "the engine does not answer")))
 
     with pytest.raises(CommandError):
-        preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+        run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
 
     assert desk.written().agents[0].results == ()
     assert "our fault, not yours" in desk.said()

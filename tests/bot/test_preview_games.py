@@ -12,9 +12,10 @@ from evaluator.model.records.preview import Agent, Preview
 from evaluator.model.records.trace import Leaf
 from leaderboard.comments.log_excerpt import tails
 from leaderboard.core.store import Store
-from scripts.bot import preview_session, report
-from scripts.bot.artifact import LOG, ArtifactError, read_artifact
-from scripts.bot.client import GitHub
+from scripts.github.api.client import GitHub
+from scripts.github.preview import preview_session
+from scripts.github.preview.artifact import LOG, ArtifactError, read_artifact
+from scripts.github.pull_request import report
 from scripts.repository.checkout import open_board
 from tests.bot.games import CHEATS, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import Clone, git

@@ -18,10 +18,10 @@ from evaluator.model import canonical_json
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, Store
-from scripts.bot import manifests, publish
-from scripts.bot.claims import RESULT_BYTES, TRACE_BYTES
 from scripts.console import CommandError
 from scripts.git.data_branches import RESULTS, export_results, newest_results, read_results, traces_branch
+from scripts.github.official import publish
+from scripts.github.official.shard_artifacts import RESULT_BYTES, TRACE_BYTES
 from scripts.repository.checkout import Board
 from scripts.verification import verify_records
 from scripts.verification.verify_records import Job, verify_jobs
@@ -83,7 +83,7 @@ def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Ro
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
     begun.check()
     accepted = begun.place / "accepted"
-    (manifest,) = (accepted / manifests.FOLDER).iterdir()
+    (manifest,) = (accepted / publish.FOLDER).iterdir()
     named = dict(reversed(line.split("  ")) for line in manifest.read_text().splitlines())
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}

@@ -16,10 +16,10 @@ import pytest
 
 from evaluator.host.solo.verify_result import parse_result
 from leaderboard.core.store import RESULT, TRACE, Store
-from scripts.bot import publish, recording
-from scripts.bot.wanted import Official, open_official
 from scripts.console import CommandError
 from scripts.git.data_branches import RESULTS
+from scripts.github.official import publish, record_results
+from scripts.github.official.workload import Official, open_official
 from tests.bot.repos import Clone, git, make_board, origin_branch
 from tests.bot.rounds import answers
 from tests.leaderboard.make import entry, result
@@ -190,8 +190,8 @@ LOGINS = tuple(f"user{number}" for number in range(7))
 def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, size: int, expected: int
 ) -> None:
-    monkeypatch.setattr(recording, "PART_FILES", files)
-    monkeypatch.setattr(recording, "PART_BYTES", size)
+    monkeypatch.setattr(record_results, "PART_FILES", files)
+    monkeypatch.setattr(record_results, "PART_BYTES", size)
     clone = watched(make_board(tmp_path / "board"))
     published = publish.record(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
 
@@ -204,7 +204,7 @@ def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
 def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "PART_FILES", 2)
+    monkeypatch.setattr(record_results, "PART_FILES", 2)
     folder = accepted(tmp_path / "mine", *LOGINS[:4])
     counts = set()
     for call in range(2, 60):
@@ -228,7 +228,7 @@ def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the
 
 
 def test_a_part_that_the_remote_refuses_leaves_the_parts_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "PART_FILES", 3)
+    monkeypatch.setattr(record_results, "PART_FILES", 3)
     clone = make_board(tmp_path / "board")
     hook = clone.path.parent / "origin.git/hooks/pre-receive"
     hook.write_text("#!/bin/sh\n[ -e once ] && echo 'error: too large' >&2 && exit 1\ntouch once\n")

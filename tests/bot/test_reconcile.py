@@ -1,12 +1,13 @@
 import pytest
 
-from scripts.bot import reconcile, unrecorded
-from scripts.bot.desk import Desk
-from scripts.bot.failure_issue import LABEL
-from scripts.bot.outcomes import Outcome
-from scripts.bot.reconcile import TITLE
-from scripts.bot.report import Case
 from scripts.git.path_guard import Guarded
+from scripts.github.api.posts import LABEL
+from scripts.github.official import empty_rounds
+from scripts.github.pull_request import reconcile
+from scripts.github.pull_request.bot_context import Desk
+from scripts.github.pull_request.outcome import Outcome
+from scripts.github.pull_request.reconcile import TITLE
+from scripts.github.pull_request.report import Case
 from tests.bot.bombs import bomb, commit_tree
 from tests.bot.repos import Clone, agent_files, git
 from tests.bot.scenes import POLE, Scene, previewed
@@ -301,8 +302,8 @@ def test_the_issue_of_a_round_without_results_is_closed_by_a_later_run_that_succ
     scene: Scene, runs: list[tuple[int, str | None]], state: str
 ) -> None:
     named = "<!-- pullrank:publish run=41 -->\nWhat the official run was asked for …"
-    scene.world.issues[90] = Opened(90, BOT, unrecorded.TITLE, named, [LABEL])
-    scene.world.issues[91] = Opened(91, "eve", unrecorded.TITLE, named, [LABEL])
+    scene.world.issues[90] = Opened(90, BOT, empty_rounds.TITLE, named, [LABEL])
+    scene.world.issues[91] = Opened(91, "eve", empty_rounds.TITLE, named, [LABEL])
     for run_id, conclusion in runs:
         path = ".github/workflows/official.yml"
         scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion=conclusion)

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from evaluator.model.records.preview import Agent, Preview
-from scripts.bot import report
-from scripts.bot.artifact import read_artifact
-from scripts.bot.client import GitHubError
+from scripts.github.api.client import GitHubError
+from scripts.github.preview.artifact import read_artifact
+from scripts.github.pull_request import report
 from tests.bot.repos import agent_files
 from tests.bot.scenes import Scene, completed, previewed, zipped
 from tests.github.world import BOT, WorkflowRun

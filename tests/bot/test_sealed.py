@@ -29,18 +29,18 @@ from leaderboard.core.store import Store
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render
 from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state
-from scripts.bot import official, publish
-from scripts.bot.artifact import ArtifactError, read_artifact
-from scripts.bot.wanted import read_work
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import RESULTS, export_results, newest_results
+from scripts.github.official import publish, shard_jobs
+from scripts.github.official.workload import read_work
+from scripts.github.preview.artifact import ArtifactError, read_artifact
+from scripts.github.workflow.season_key import PACE_SECONDS, waiting
 from scripts.repository.checkout import Board
 from scripts.repository.recorded_standings import compute
 from scripts.repository.season_file import Revealed, Seasons
 from scripts.seasons.publish_season import keep
 from scripts.seasons.publish_season import publish as publish_news
-from scripts.seasons.secrets import PACE_SECONDS, waiting
 from scripts.verification import verify_claims
 from scripts.verification.verify_records import Job, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
@@ -94,13 +94,13 @@ SCRIPT_FILES: dict[str, bytes | None] = {
 }
 
 
-def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> official.Official:
+def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> shard_jobs.Official:
     return dataclasses.replace(open_run(clone), secret=secret)
 
 
 def plan_sealed(clone: Clone, place: Path) -> Round:
     git(clone.path, "checkout-index", "-f", "challenge.yml")
-    return Round(clone, run_with(clone), official.plan(open_run(clone)), place)
+    return Round(clone, run_with(clone), shard_jobs.plan(open_run(clone)), place)
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
     out = tmp_path / "out"
 
     with pytest.raises(CommandError, match=why):
-        official.evaluate(run, bench(played.clone.path), played.assignment(), out)
+        shard_jobs.evaluate(run, bench(played.clone.path), played.assignment(), out)
     with pytest.raises(CommandError, match=why):
         publish.check(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
     assert not out.exists()
@@ -458,7 +458,7 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     begun.check()
     begun.record()
     before, traces = (origin_branch(clone, name) for name in ("results", "traces-1"))
-    later = Round(clone, run_with(clone), official.plan(open_run(clone)), tmp_path / "later")
+    later = Round(clone, run_with(clone), shard_jobs.plan(open_run(clone)), tmp_path / "later")
     checked = later.check(later.place)
     published = later.record()
     after = origin_branch(clone, "results")

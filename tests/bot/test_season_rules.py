@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
-from scripts.bot import announce
-from scripts.bot.moment import Moment, parse_moment
-from scripts.bot.season_words import outlook
-from scripts.bot.wanted import read_work
 from scripts.console import CommandError
+from scripts.github.official.workload import read_work
+from scripts.github.pull_request import announce
+from scripts.github.pull_request.season_rules import outlook
+from scripts.github.workflow.run_context import Moment, parse_moment
 from tests.bot.repos import CHALLENGE, Clone, agent_files, make_board
 from tests.bot.rounds import open_run
 from tests.bot.scenes import LAKE, POLE, Scene

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bot import publish, unrecorded, verified
-from scripts.bot.event import pull_event
-from scripts.bot.failure_issue import LABEL
 from scripts.commands import bot
 from scripts.console import CommandError
+from scripts.github.api.posts import LABEL
+from scripts.github.official import empty_rounds, publish
+from scripts.github.pull_request import report
+from scripts.github.workflow.event import pull_event
 from tests.bot.repos import AGENT, CHALLENGE, Clone, agent_files, git
 from tests.bot.scenes import Scene, commented, completed, previewed
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, Fault, Opened, WorkflowRun
@@ -118,7 +119,7 @@ def test_a_verified_run_is_played_as_a_push_would_have_been(scene: Scene) -> Non
     sha = scene.bring()
     surroundings = scene.desk("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}).surroundings
 
-    event = pull_event(verified.as_pull_event(surroundings, scene.github, "main"))
+    event = pull_event(report.as_pull_event(surroundings, scene.github, "main"))
 
     assert (event.number, event.author, event.author_id, event.head_sha) == (7, "alice", 11, sha)
     assert event.base_sha == scene.clone.head
@@ -130,7 +131,7 @@ def test_a_verified_run_without_a_pull_request_and_a_commit_is_refused(scene: Sc
     surroundings = scene.desk("workflow_dispatch", {"inputs": inputs}).surroundings
 
     with pytest.raises(CommandError, match="all 40 digits"):
-        verified.as_pull_event(surroundings, scene.github, "main")
+        report.as_pull_event(surroundings, scene.github, "main")
 
 
 def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> None:
@@ -139,7 +140,7 @@ def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> Non
     surroundings = scene.desk("workflow_dispatch", {"inputs": {"pull": "7", "sha": "b" * 40}}).surroundings
 
     with pytest.raises(CommandError, match="ask for its newest commit"):
-        verified.as_pull_event(surroundings, scene.github, "main")
+        report.as_pull_event(surroundings, scene.github, "main")
 
 
 @dataclass
@@ -180,7 +181,7 @@ def test_a_round_that_records_nothing_fails_and_is_told_in_one_issue(step: Step,
             step.publish("record")
     (issue,) = step.issues()
 
-    assert (issue.title, issue.labels, issue.author) == (unrecorded.TITLE, [LABEL], BOT)
+    assert (issue.title, issue.labels, issue.author) == (empty_rounds.TITLE, [LABEL], BOT)
     assert "/actions/runs/501" in issue.body
     assert "nothing was recorded, though 4 results were asked for" in issue.body
     assert f"{step.shards} of {step.shards} shards handed in nothing usable" in issue.body

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from evaluator.host.loading.yaml_loader import parse_challenge
-from scripts.bot import actions_settings
-from scripts.bot.actions_settings import EVENTS, USED
-from scripts.bot.checks import Check, Finding, State, look, mend
-from scripts.bot.client import GitHub
-from scripts.bot.repository_settings import identity
-from scripts.bot.season_settings import season_checks
-from scripts.bot.settings import CHECKS
 from scripts.commands import doctor
 from scripts.console import CommandError
+from scripts.github.api.client import GitHub
+from scripts.github.doctor import repository_settings
+from scripts.github.doctor.checks import Check, Finding, State, look, mend
+from scripts.github.doctor.repository_settings import EVENTS, USED, identity
+from scripts.github.doctor.settings import CHECKS, season_checks
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, Fault, World
 from tests.workflows.files import NAMES, workflow
@@ -196,7 +194,7 @@ def test_what_quiet_months_switched_off_is_switched_on_and_a_persons_decision_st
 
 
 def test_the_names_are_those_of_the_files() -> None:
-    assert list(actions_settings.WORKFLOWS) == NAMES
+    assert list(repository_settings.WORKFLOWS) == NAMES
     used = {
         step["uses"].partition("@")[0]
         for name in NAMES

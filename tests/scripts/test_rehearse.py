@@ -14,9 +14,9 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.moderation import Moderation, Rehearsal
 from evaluator.model.config.submission import Blob
 from leaderboard.core.owners import faults
-from scripts.bot.download import fetch_page
 from scripts.commands import rehearse
 from scripts.console import CommandError
+from scripts.github.api.download import fetch_page
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.prerequisites import FINISHED
 from scripts.rehearsal.working_copy import agent_files, chosen_task, marked, open_workplace

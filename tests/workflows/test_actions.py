@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scripts.bot.manifests import FOLDER, write_manifests
+from scripts.github.official.publish import FOLDER, write_manifests
 from tests.github.world import WorkflowRun, World
 from tests.workflows.actions import Actions
 from tests.workflows.remote import Remote

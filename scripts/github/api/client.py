@@ -1,0 +1,344 @@
+"""GitHub's API, as far as the bot needs it: the only importer of PyGithub.
+
+PyGithub brings the connection, the token, pacing, errors, and what is known of GitHub's rate limits; the requests are
+written out here one by one, so that not one is sent unseen.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import requests
+from github import Auth, Github, GithubException
+from github.GithubRetry import GithubRetry
+from requests.utils import parse_header_links
+from urllib3.response import BaseHTTPResponse
+
+from scripts.console import OUR_FAULT, CommandError
+from scripts.github.api import responses
+from scripts.github.api.download import download
+from scripts.github.api.find_pull_request import Pull, Run
+from scripts.github.api.responses import OUTSIDE, Account, Comment, Issue, Status, bounded, segment
+
+DESCRIPTION_CHARACTERS = 140
+TRIES = 8
+LONGEST_WAIT = 300.0
+PAGE = PAGES = 100
+
+
+class GitHubError(CommandError):
+    """GitHub refused or could not be reached; one line says what it said."""
+
+    def __init__(self, status: int, line: str) -> None:
+        super().__init__(OUR_FAULT, line)
+        self.status = status
+
+
+class _Patience(GithubRetry):
+    """GitHub's own rules for trying again, with a bound on the waits and the sleep as an argument."""
+
+    def __init__(self, sleep: Callable[[float], None] = time.sleep, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.pause = sleep
+
+    def new(self, **kw: Any) -> Self:
+        return super().new(sleep=self.pause, **kw)
+
+    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
+        asked = self.get_retry_after(response) if response is not None else None
+        seconds = max(asked or 0.0, self.get_backoff_time())
+        if seconds > LONGEST_WAIT:
+            raise CommandError(OUR_FAULT, f"GitHub asks to wait {seconds:.0f} s; the hourly run goes on from here")
+        if seconds > 0:
+            self.pause(seconds)
+
+
+def _patience(sleep: Callable[[float], None]) -> _Patience:
+    """Tries again after 403 and 429 that ask for it, 5xx and dropped connections; never more than TRIES times in all."""
+    return _Patience(
+        sleep, total=TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
+        allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
+    )  # fmt: skip
+
+
+class GitHub:
+    """One repository on GitHub."""
+
+    def __init__(
+        self,
+        token: str,
+        api_url: str,
+        repository: str,
+        *,
+        graphql_url: str | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        pace: float = 1.0,
+    ) -> None:
+        """Nothing is sent yet. `pace`: seconds between two writes, as GitHub's secondary limits want it."""
+        self._sleep = sleep
+        self._retry = _patience(sleep)
+        self._api_url = api_url
+        self._base = f"/repos/{repository}"
+        self._requester = Github(
+            base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE, lazy=True,
+            seconds_between_requests=pace / 4, seconds_between_writes=pace,
+        ).requester  # fmt: skip
+        self._graphql_url = graphql_url or self._requester.graphql_url
+        self._labelled: set[str] = set()
+
+    @property
+    def requests_left(self) -> int | None:
+        """How many requests the hour has left, as the last answer said; None where none has said it."""
+        left, _ = self._requester.rate_limiting
+        return left if left >= 0 else None
+
+    # Pull requests and runs
+
+    def pull(self, number: int) -> Pull:
+        """The pull request as it is now."""
+        return responses.pull(self._ask("GET", f"/pulls/{number}"))
+
+    def open_pulls(self, head: str | None = None, base: str | None = None) -> list[Pull]:
+        """Open pull requests, of a branch `owner:branch` or against a branch."""
+        return [responses.pull(one) for one in self._all("/pulls", state="open", head=head, base=base)]
+
+    def merged_pulls(self, base: str, at_most: int) -> list[Pull]:
+        """Merged pull requests, the latest touched first."""
+        found = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
+        return [pull for pull in map(responses.pull, found) if pull.merged]
+
+    def newest_pulls(self, at_most: int) -> list[Pull]:
+        """The pull requests opened last, open, merged or closed; the newest first."""
+        every = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
+        return [responses.pull(one) for one in every]
+
+    def open_pull(self, head: str, base: str, title: str, body: str) -> Pull:
+        """Open a pull request of a branch, of `owner:branch` where it lies in a fork."""
+        sent = {"head": head, "base": base, "title": title, "body": bounded(body), "maintainer_can_modify": False}
+        return responses.pull(self._ask("POST", "/pulls", sent))
+
+    def merge_pull(self, number: int, head_sha: str, method: str) -> str:
+        """Merge a pull request as it stands at a commit, by `merge` or `squash`; returns main's new commit.
+
+        Raises:
+            GitHubError: a rule forbids it (405), or the pull request has moved on (409).
+        """
+        sent = {"sha": head_sha, "merge_method": method}
+        return str(self._ask("PUT", f"/pulls/{number}/merge", sent)["sha"])
+
+    def close_pull(self, number: int) -> None:
+        """Close a pull request without merging it."""
+        self._ask("PATCH", f"/pulls/{number}", {"state": "closed"})
+
+    def pulls_of_commit(self, sha: str) -> list[Pull]:
+        """The pull requests that brought a commit."""
+        return [responses.pull(one) for one in self._all(f"/commits/{sha}/pulls")]
+
+    def run(self, run_id: int) -> Run:
+        """A workflow run as it is now."""
+        return responses.run(self._ask("GET", f"/actions/runs/{run_id}"))
+
+    def runs_of(self, head_sha: str) -> list[Run]:
+        """The workflow runs on a commit, the latest first."""
+        return [responses.run(one) for one in self._all("/actions/runs", head_sha=head_sha)]
+
+    def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[Run]:
+        """The latest runs of a workflow file on a branch, the latest first."""
+        path = f"/actions/workflows/{segment(workflow)}/runs"
+        return [responses.run(one) for one in self._all(path, at_most=at_most, branch=branch)]
+
+    def attempts(self, run_id: int) -> int:
+        """How often a run was started."""
+        return int(self._ask("GET", f"/actions/runs/{run_id}")["run_attempt"])
+
+    def rerun(self, run_id: int) -> None:
+        """Start a finished run again."""
+        self._ask("POST", f"/actions/runs/{run_id}/rerun")
+
+    def dispatch(self, workflow: str, ref: str, inputs: dict[str, str]) -> None:
+        """Start a workflow file of a branch."""
+        self._ask("POST", f"/actions/workflows/{segment(workflow)}/dispatches", {"ref": ref, "inputs": inputs})
+
+    def artifact(self, run_id: int, name: str, cap: int) -> bytes | None:
+        """The zip of a run's artifact; None where there is none, it has expired, or it is larger than `cap` bytes."""
+        found = [
+            one
+            for one in self._all(f"/actions/runs/{run_id}/artifacts", name=name)
+            if one["name"] == name and not one["expired"] and one["size_in_bytes"] <= cap
+        ]
+        if not found:
+            return None
+        newest = max(found, key=lambda one: int(one["id"]))
+        headers, _ = self._send("GET", f"{self._base}/actions/artifacts/{newest['id']}/zip", {})
+        return download(str(headers.get("location", "")), cap, scheme=urlsplit(self._api_url).scheme)
+
+    # Comments, reactions, labels, statuses
+
+    def comments(self, number: int) -> list[Comment]:
+        """All comments on an issue or pull request, the earliest first."""
+        return [responses.comment(one) for one in self._all(f"/issues/{number}/comments")]
+
+    def create_comment(self, number: int, body: str) -> Comment:
+        """Write a comment."""
+        return responses.comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded(body)}))
+
+    def edit_comment(self, comment_id: int, body: str) -> None:
+        """Write a comment anew."""
+        self._ask("PATCH", f"/issues/comments/{comment_id}", {"body": bounded(body)})
+
+    def delete_comment(self, comment_id: int) -> None:
+        """Remove a comment; that it is gone already is no error."""
+        self._ask("DELETE", f"/issues/comments/{comment_id}", missing=True)
+
+    def react(self, comment_id: int, content: str) -> None:
+        """Acknowledge a comment: +1, -1, confused, eyes, rocket."""
+        self._ask("POST", f"/issues/comments/{comment_id}/reactions", {"content": content})
+
+    def ensure_labels(self, wanted: dict[str, tuple[str, str]]) -> None:
+        """Create the labels (name to colour and description) that the repository has not."""
+        if wanted.keys() <= self._labelled:
+            return
+        there = {str(one["name"]).casefold() for one in self._all("/labels")}
+        for name, (colour, description) in wanted.items():
+            if name.casefold() not in there:
+                self._ask("POST", "/labels", {"name": name, "color": colour, "description": description})
+        self._labelled |= wanted.keys()
+
+    def labels(self, number: int) -> list[str]:
+        """The labels of an issue or pull request."""
+        return [str(one["name"]) for one in self._all(f"/issues/{number}/labels")]
+
+    def add_label(self, number: int, name: str) -> None:
+        """Put a label on an issue or pull request."""
+        self._ask("POST", f"/issues/{number}/labels", {"labels": [name]})
+
+    def remove_label(self, number: int, name: str) -> None:
+        """Take a label off; that it is gone already is no error."""
+        self._ask("DELETE", f"/issues/{number}/labels/{segment(name)}", missing=True)
+
+    def set_status(self, sha: str, state: str, description: str, target_url: str) -> None:
+        """Say on a commit what became of it."""
+        body = {"state": state, "context": "pullrank", "description": description[:DESCRIPTION_CHARACTERS]}
+        self._ask("POST", f"/statuses/{sha}", {**body, "target_url": target_url})
+
+    def statuses(self, sha: str) -> list[Status]:
+        """What was said of a commit, the latest first."""
+        return [responses.status(one) for one in self._all(f"/commits/{sha}/statuses")]
+
+    # People and trust
+
+    def account(self) -> Account:
+        """Whose token this is; a workflow's own token is nobody's."""
+        return responses.account(self._ask("GET", "/user"))
+
+    def permission(self, login: str) -> str:
+        """admin, write, read or none."""
+        found = self._ask("GET", f"/collaborators/{segment(login)}/permission", missing=True)
+        return str(found["permission"]) if found else "none"
+
+    def is_member(self, login: str, team: str) -> bool:
+        """Whether a login is in `organisation/team`, or publicly in an organisation; no, where that cannot be seen."""
+        organisation, _, slug = team.partition("/")
+        path = f"/orgs/{segment(organisation)}"
+        own = f"/teams/{segment(slug)}/memberships/{segment(login)}" if slug else f"/public_members/{segment(login)}"
+        try:
+            _, found = self._send("GET", path + own, {})
+        except GitHubError as error:
+            if error.status in (403, 404):
+                return False
+            raise
+        return not slug or (isinstance(found, dict) and found.get("state") == "active")
+
+    # Issues
+
+    def issues_by_label(self, label: str) -> list[Issue]:
+        """The open issues with a label, the earliest first."""
+        found = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
+        return [responses.issue(one) for one in found if "pull_request" not in one]
+
+    def create_issue(self, title: str, body: str, labels: list[str]) -> Issue:
+        """Open an issue."""
+        return responses.issue(self._ask("POST", "/issues", {"title": title, "body": bounded(body), "labels": labels}))
+
+    def edit_issue(self, number: int, body: str) -> None:
+        """Write an issue's text anew."""
+        self._ask("PATCH", f"/issues/{number}", {"body": bounded(body)})
+
+    def close_issue(self, number: int) -> None:
+        """Close an issue as done."""
+        self._ask("PATCH", f"/issues/{number}", {"state": "closed", "state_reason": "completed"})
+
+    # Settings, for `pullrank doctor`
+
+    def setting(self, path: str) -> Any:
+        """A part of the repository's settings, such as `/pages`; "" is the repository itself; None if missing."""
+        return self._ask("GET", path, missing=True)
+
+    def settings(self, path: str) -> list[Any]:
+        """A list among the settings, such as `/rulesets`."""
+        return list(self._all(path))
+
+    def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
+        """Create (POST), replace (PUT) or change (PATCH) a part of the settings."""
+        self._ask(verb, path, body)
+
+    # How it is sent
+
+    def query(self, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """The whole answer to a GraphQL query, errors included.
+
+        Raises:
+            CommandError: GitHub refused or could not be reached, or the two addresses are not of one server.
+        """
+        if urlsplit(self._graphql_url).netloc != urlsplit(self._api_url).netloc:  # The token is for one server alone.
+            raise CommandError(
+                OUR_FAULT, f"GITHUB_GRAPHQL_URL ({self._graphql_url}) is on another server than GITHUB_API_URL"
+            )
+        answer = self._send("POST", self._graphql_url, {}, {"query": text, "variables": variables})[1]
+        return answer if isinstance(answer, dict) else {}
+
+    def _ask(self, verb: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
+        """The answer to one request; None where there is nothing and that was to be expected."""
+        try:
+            return self._send(verb, path if path.startswith(OUTSIDE) else self._base + path, {}, body)[1]
+        except GitHubError as error:
+            if missing and error.status == 404:
+                return None
+            raise
+
+    def _all(self, path: str, *, at_most: int = PAGE * PAGES, **parameters: str | None) -> Iterator[Any]:
+        """Every entry of a list, page by page, as the links between the pages say."""
+        url: str | None = self._base + path
+        asked: dict[str, Any] = {name: value for name, value in parameters.items() if value} | {
+            "per_page": min(PAGE, at_most)
+        }
+        count = 0
+        while url is not None and count < at_most:
+            headers, answer = self._send("GET", url, asked)
+            entries = answer if isinstance(answer, list) else next(v for v in answer.values() if isinstance(v, list))
+            yield from entries[: at_most - count]
+            count += len(entries)
+            links = parse_header_links(headers.get("link", ""))
+            url, asked = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
+
+    def _send(self, verb: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
+        for left in reversed(range(TRIES)):
+            try:
+                return self._requester.requestJsonAndCheck(verb, url, parameters=parameters, input=body)
+            except GithubException as error:
+                raise GitHubError(error.status, f"GitHub answered {error.status} to {verb} {url}: {_said(error)}") from error
+            except requests.exceptions.ChunkedEncodingError as error:  # Within the body urllib3 does not repeat.
+                if not left:
+                    raise GitHubError(0, f"GitHub's answer to {verb} {url} was cut off {TRIES} times") from error
+                self._sleep(1.0)
+            except requests.RequestException as error:
+                raise GitHubError(
+                    0, f"GitHub did not answer {verb} {url}: {type(error).__name__}; try again later"
+                ) from error
+        raise AssertionError
+
+
+def _said(error: GithubException) -> str:
+    data = error.data if isinstance(error.data, dict) else {}
+    return " ".join(str(data.get("message") or "no reason given").split())[:200]

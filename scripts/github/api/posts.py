@@ -1,0 +1,119 @@
+"""The issues in which the bot tells the hosts what fails on the board's side: opened once, kept up to date, and closed."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from scripts.github.api.client import GitHub
+from scripts.github.api.responses import Comment, Issue
+
+_MARKER = re.compile(r"<!-- pullrank:comment run=(\d{1,20}) -->")
+
+
+class Comments(Protocol):
+    """What of GitHub this needs."""
+
+    def comments(self, number: int) -> list[Comment]:
+        """All comments, the earliest first."""
+
+    def create_comment(self, number: int, body: str) -> Comment:
+        """Write one."""
+
+    def edit_comment(self, comment_id: int, body: str) -> None:
+        """Write it anew."""
+
+    def delete_comment(self, comment_id: int) -> None:
+        """Remove it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sticky:
+    """A comment of ours."""
+
+    comment_id: int
+    """Its number."""
+    run_id: int
+    """The run that it speaks for."""
+    body: str
+    """Its text."""
+
+
+def ours(comments: Iterable[Comment], bot: str) -> list[Sticky]:
+    """The bot's own sticky comments, the earliest first: a marker under another name, or inside a text, is nothing."""
+    found = []
+    for comment in comments:
+        marker = _MARKER.match(comment.body)
+        if marker and comment.author == bot and comment.author_type == "Bot":
+            found.append(Sticky(comment_id=comment.id, run_id=int(marker[1]), body=comment.body))
+    return sorted(found, key=lambda sticky: sticky.comment_id)
+
+
+def newest(found: Iterable[Sticky]) -> int:
+    """The latest run that a comment speaks for; 0 without one."""
+    return max((sticky.run_id for sticky in found), default=0)
+
+
+def put(
+    github: Comments,
+    number: int,
+    body: str,
+    bot: str,
+    still: Callable[[], bool],
+    comments: Iterable[Comment] | None = None,
+) -> bool:
+    """Make the pull request's sticky comment say this; returns whether it does.
+
+    Args:
+        github: where.
+        number: the pull request.
+        body: the new text; its first line names the run that it speaks for.
+        bot: whose comments are ours.
+        still: asked right before writing; what has meanwhile become untrue is not written.
+        comments: the pull request's, where they were read this moment.
+    """
+    marker = _MARKER.match(body)
+    assert marker, "a sticky comment begins with its marker"
+    found = ours(github.comments(number) if comments is None else comments, bot)
+    if newest(found) > int(marker[1]) or not still():
+        return False
+    if found:
+        if found[0].body != body:
+            github.edit_comment(found[0].comment_id, body)
+        heal(github, [Sticky(comment_id=found[0].comment_id, run_id=int(marker[1]), body=body), *found[1:]])
+    else:
+        github.create_comment(number, body)
+        heal(github, ours(github.comments(number), bot))
+    return True
+
+
+def heal(github: Comments, found: list[Sticky]) -> None:
+    """Of several comments of ours keep the earliest, with the text of the latest run; two that heal at once agree."""
+    if len(found) < 2:
+        return
+    kept, best = found[0], max(found, key=lambda sticky: (sticky.run_id, -sticky.comment_id))
+    if best.run_id > kept.run_id:
+        github.edit_comment(kept.comment_id, best.body)
+    for doubled in found[1:]:
+        github.delete_comment(doubled.comment_id)
+
+
+LABEL = "pullrank-failure"
+LABEL_LOOKS = ("d1242f", "Something of the board itself fails and somebody has to look")
+
+
+def open_issues(github: GitHub, bot: str) -> list[Issue]:
+    """The bot's own open issues about failures, the earliest first; others may use the label, and are left alone."""
+    return [issue for issue in github.issues_by_label(LABEL) if issue.author == bot]
+
+
+def keep_issue(github: GitHub, opened: Sequence[Issue], title: str, body: str) -> None:
+    """Have one open issue of a title say `body`, and none if that is empty; `opened` are the bot's."""
+    same = [issue for issue in opened if issue.title == title]
+    if body and not same:
+        github.ensure_labels({LABEL: LABEL_LOOKS})
+        github.create_issue(title, body, [LABEL])
+    elif body and same[0].body != body:
+        github.edit_issue(same[0].number, body)
+    for issue in same[1:] if body else same:
+        github.close_issue(issue.number)

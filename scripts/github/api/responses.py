@@ -1,0 +1,166 @@
+"""What GitHub answers, as our values: only the fields that the bot goes by."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from scripts.console import OUR_FAULT, CommandError
+from scripts.github.api.find_pull_request import Pull, Run
+
+BODY_CHARACTERS = 65_536
+OUTSIDE = ("/orgs/", "/users/", "/user")  # What is not below the repository.
+
+
+def segment(text: str) -> str:
+    """A part of an address."""
+    return quote(text, safe="")
+
+
+def bounded(text: str) -> str:
+    """A comment's or an issue's text.
+
+    Raises:
+        CommandError: it is too long.
+    """
+    if len(text) > BODY_CHARACTERS:
+        raise CommandError(OUR_FAULT, f"a text of {len(text):,} characters; GitHub takes {BODY_CHARACTERS:,}")
+    return text
+
+
+GHOST = "ghost"  # GitHub's own name for whoever deleted his account.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """Whose token it is."""
+
+    login: str
+    """As GitHub spells it."""
+    id: int
+    """GitHub's number, which no renaming changes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comment:
+    """A comment on an issue or pull request."""
+
+    id: int
+    """Its number; later ones have greater numbers."""
+    author: str
+    """Login of who wrote it."""
+    author_type: str
+    """User, Bot or Organization."""
+    body: str
+    """Its text."""
+    created_at: str
+    """When, in UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issue:
+    """An issue of the board's repository."""
+
+    number: int
+    """Its number."""
+    author: str
+    """Login of who opened it."""
+    title: str
+    """Its title."""
+    body: str
+    """Its text."""
+    html_url: str
+    """Its page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """What a commit is said to be."""
+
+    state: str
+    """error, failure, pending or success."""
+    context: str
+    """Whose word it is."""
+    description: str
+    """In a few words."""
+    creator: str
+    """Login of who said it."""
+
+
+def account(answer: Any) -> Account:
+    """An account."""
+    return Account(login=str(answer["login"]), id=int(answer["id"]))
+
+
+def pull(answer: Any) -> Pull:
+    """A pull request, from a list or alone."""
+    head, user = answer["head"], answer["user"] or {}
+    return Pull(
+        number=int(answer["number"]),
+        author=str(user.get("login", GHOST)),
+        author_id=int(user.get("id", 0)),
+        head_sha=str(head["sha"]),
+        head_repository_id=int(head["repo"]["id"]) if head["repo"] else None,
+        base_repository_id=int(answer["base"]["repo"]["id"]),
+        base_ref=str(answer["base"]["ref"]),
+        state=str(answer["state"]),
+        merged=answer["merged_at"] is not None,
+        labels=tuple(str(label["name"]) for label in answer["labels"]),
+        title=str(answer["title"]),
+        mergeable=answer.get("mergeable"),
+        merge_commit_sha=answer["merge_commit_sha"],
+        head_branch=str(head["ref"]),
+        head_repository=str(head["repo"]["full_name"]) if head["repo"] else "",
+    )
+
+
+def run(answer: Any) -> Run:
+    """A workflow run, from a list or alone."""
+    head = answer["head_repository"]
+    return Run(
+        id=int(answer["id"]),
+        event=str(answer["event"]),
+        path=str(answer["path"]),
+        repository_id=int(answer["repository"]["id"]),
+        head_repository_id=int(head["id"]) if head else None,
+        head_owner=str(head["owner"]["login"]) if head else None,
+        head_branch=str(answer["head_branch"] or ""),
+        head_sha=str(answer["head_sha"]),
+        html_url=str(answer["html_url"]),
+        conclusion=answer["conclusion"],
+        created_at=str(answer["created_at"]),
+    )
+
+
+def comment(answer: Any) -> Comment:
+    """A comment."""
+    user = answer["user"] or {}
+    return Comment(
+        id=int(answer["id"]),
+        author=str(user.get("login", GHOST)),
+        author_type=str(user.get("type", "User")),
+        body=str(answer.get("body") or ""),
+        created_at=str(answer["created_at"]),
+    )
+
+
+def issue(answer: Any) -> Issue:
+    """An issue."""
+    user = answer["user"] or {}
+    return Issue(
+        number=int(answer["number"]),
+        author=str(user.get("login", GHOST)),
+        title=str(answer["title"]),
+        body=str(answer.get("body") or ""),
+        html_url=str(answer["html_url"]),
+    )
+
+
+def status(answer: Any) -> Status:
+    """A commit status."""
+    creator = answer["creator"] or {}
+    return Status(
+        state=str(answer["state"]),
+        context=str(answer["context"]),
+        description=str(answer["description"] or ""),
+        creator=str(creator.get("login", GHOST)),
+    )

@@ -1,0 +1,273 @@
+"""What the repository is: its name, its default branch, who can see it, and what its owner's plan does not have."""
+
+import fnmatch
+from typing import Any
+
+from scripts.github.api.responses import segment
+from scripts.github.doctor.checks import Asks, Change, Check, Finding, Place, State, check, judged
+
+# The workflow files, and what they are triggered by; a test compares both with the files.
+WORKFLOWS = ("act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site")
+EVENTS = ("issue_comment", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch", "workflow_run")
+# Every action that they use, the ones that those use included.
+USED = (
+    "actions/attest", "actions/checkout", "actions/deploy-pages", "actions/download-artifact", "actions/setup-python",
+    "actions/upload-artifact", "actions/upload-pages-artifact",
+)  # fmt: skip
+_PERMISSIONS = "/actions/permissions"
+_SELECTED = "/actions/permissions/selected-actions"
+_FORKS = "/actions/permissions/fork-pr-workflows-private-repos"
+
+
+@check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
+def actions(asks: Asks, place: Place) -> Finding:
+    """Whether Actions is on."""
+    found = asks.setting(_PERMISSIONS) or {}
+    body = {**_kept(found, "allowed_actions", "sha_pinning_required"), "enabled": True}
+    return judged(
+        place,
+        good=found.get("enabled") is True,
+        words=("Actions is on.", "Actions is off: no workflow runs."),
+        changes=(Change(verb="PUT", path=_PERMISSIONS, body=body),),
+    )
+
+
+@check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
+def allowed(asks: Asks, place: Place) -> Finding:
+    """Whether an allow-list leaves out an action that the workflows use."""
+    found = asks.setting(_PERMISSIONS) or {}
+    policy = found.get("allowed_actions", "all")
+    listed: dict[str, Any] = (asks.setting(_SELECTED) or {}) if policy == "selected" else {}
+    left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
+    selected = {**_kept(found, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
+    select = Change(verb="PUT", path=_PERMISSIONS, body=selected)
+    widened = {**_kept(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
+    add = Change(verb="PUT", path=_SELECTED, body=widened)
+    return judged(
+        place,
+        good=not left_out,
+        words=(
+            "Every action that the workflows use is allowed.",
+            f"Workflows fail before their first step: not allowed are {', '.join(left_out)}.",
+        ),
+        changes=(add,) if policy == "selected" else (select, add),
+    )
+
+
+def _kept(found: dict[str, Any], *names: str) -> dict[str, Any]:
+    """What of an answer is sent back as it is; an answer holds more than a request may."""
+    return {name: found[name] for name in names if name in found}
+
+
+def _left_out(listed: dict[str, Any]) -> list[str]:
+    """Actions that no pattern allows. A pattern may exclude with `!`, and a later one may allow again."""
+    left = []
+    for name in USED:
+        is_allowed = False
+        for pattern in listed.get("patterns_allowed") or ():
+            if fnmatch.fnmatchcase(f"{name}@{'0' * 40}".casefold(), pattern.lstrip("!").casefold()):
+                is_allowed = not pattern.startswith("!")
+        if not is_allowed:
+            left.append(name)
+    return left
+
+
+_STATES = {
+    "disabled_inactivity": "GitHub switched it off after 60 days without a commit",
+    "disabled_fork": "GitHub switched it off because this is a fork",
+    "disabled_manually": "somebody switched it off",
+    "deleted": "its file is not on the default branch",
+}
+
+
+@check("Workflows", "actions", "Choose the workflow › Enable workflow")
+def workflows(asks: Asks, place: Place) -> Finding:
+    """Whether each workflow is active; schedules of a public repository go off after 60 quiet days."""
+    there = {str(one["path"]): one for one in asks.settings("/actions/workflows")}
+    wrong, changes = [], []
+    for name in WORKFLOWS:
+        one = there.get(f".github/workflows/{name}.yml")
+        state = "deleted" if one is None else str(one["state"])
+        if state == "active":
+            continue
+        wrong.append(f"{name} ({_STATES.get(state, state)})")
+        if one is not None and state in ("disabled_inactivity", "disabled_fork"):
+            changes.append(Change(verb="PUT", path=f"/actions/workflows/{one['id']}/enable", body={}))
+    return judged(
+        place,
+        good=not wrong,
+        words=("Every workflow is active.", f"Not active: {', '.join(wrong)}."),
+        changes=tuple(changes),  # What somebody switched off himself only a person switches on.
+    )
+
+
+def inactive(asks: Asks, names: tuple[str, ...]) -> list[str]:
+    """Those of the named workflows that GitHub does not run, each with the reason."""
+    states = {str(one["path"]): str(one["state"]) for one in asks.settings("/actions/workflows")}
+    asked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
+    return [f"{name} ({_STATES.get(state, state)})" for name, state in asked.items() if state != "active"]
+
+
+@check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(EVENTS)}")
+def policies(asks: Asks, place: Place) -> Finding:
+    """What no described request tells: a rule of the repository or its organisation may forbid an event."""
+    said = (
+        "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
+        "their first job: without issue_comment no command is answered, without workflow_dispatch rounds do not go on."
+    )
+    return Finding(name=place.name, state=State.CHOICE, said=said, page=place.page, click=place.click)
+
+
+@check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
+def fork_workflows(asks: Asks, place: Place) -> Finding:
+    """In a private repository: whether pull requests from forks are previewed, and with as little as can be."""
+    if not (asks.setting("") or {}).get("private"):
+        said = "A public repository previews pull requests from forks; whose wait for a click is said below."
+        return Finding(name=place.name, state=State.GOOD, said=said, page=place.page, click=place.click)
+    found = asks.setting(_FORKS) or {}
+    little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
+    wanted = {"run_workflows_from_fork_pull_requests": True, **little}
+    is_little = not any(found.get(key) for key in little)
+    off = "Pull requests from forks are not previewed: a private repository does not run their workflows unless told to."
+    return judged(
+        place,
+        good=is_little and found.get("run_workflows_from_fork_pull_requests") is True,
+        words=(
+            "Pull requests from forks are previewed, with a token that can only read and without secrets.",
+            off
+            if is_little
+            else "A fork's pull request gets a token that can write, or secrets: it can take the board over.",
+        ),
+        changes=(
+            Change(verb="PUT", path=_FORKS, body={**_kept(found, "require_approval_for_fork_pr_workflows"), **wanted}),
+        ),
+    )
+
+
+@check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
+def image(asks: Asks, place: Place) -> Finding:
+    """Whether previews, which hold no token, can have the image; the API cannot change its visibility."""
+    repository = asks.setting("") or {}
+    owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
+    kind = "orgs" if owner.get("type") == "Organization" else "users"
+    name = f"{repository.get('name', '')}/evaluator".lower()
+    path = f"container/{segment(name)}"
+    found = asks.setting(f"/{kind}/{login}/packages/{path}")
+    page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
+    if found is None:
+        state, said = (
+            State.CHOICE,
+            "It is not in the registry yet: the workflow image puts it there when it is first needed.",
+        )
+    elif found.get("visibility") == "public":
+        state, said = State.GOOD, "Everybody can have the image."
+    elif repository.get("private"):
+        state, said = (
+            State.CHOICE,
+            "The image is not public, as the repository: previews build it anew, which takes minutes.",
+        )
+    else:
+        state, said = State.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
+    return Finding(name=place.name, state=state, said=said, page=page, click=place.click)
+
+
+ACTIONS_CHECKS = (actions, allowed, workflows, policies, fork_workflows, image)
+
+
+BOARD = "main"
+_ENTERPRISE = ("enterprise", "business", "business_plus")
+_PAID = ("pro", "team", *_ENTERPRISE)
+
+
+def identity(named: str) -> Check:
+    """Whether challenge.yml, which names `named` (`owner/name` or nothing), means this repository."""
+    click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
+
+    @check("Repository", "edit/main/challenge.yml", click)
+    def look(asks: Asks, place: Place) -> Finding:
+        actual = str((asks.setting("") or {}).get("full_name", ""))
+        said = f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
+        return judged(
+            place,
+            good=bool(named) and named.casefold() == actual.casefold(),
+            words=("challenge.yml names this repository.", f"{said} Write 'repository: https://github.com/{actual}'."),
+            changes=(),
+        )
+
+    return look
+
+
+@check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
+def access(asks: Asks, place: Place) -> Finding:
+    """Whether the token is an administrator's, without which half of the answers are not given."""
+    found = asks.setting("")
+    if not found:
+        return judged(place, good=False, words=("", "There is no such repository, or the token may not see it."), changes=())
+    closed = "archived" if found.get("archived") else "disabled" if found.get("disabled") else ""
+    return judged(
+        place,
+        good=not closed and (found.get("permissions") or {}).get("admin") is True,
+        words=(
+            "The token is an administrator's.",
+            f"The repository is {closed}: nothing runs."
+            if closed
+            else "The token is not an administrator's: what is said below may be wrong, and nothing can be set.",
+        ),
+        changes=(),
+    )
+
+
+@check("Default branch", "settings", f"General › Default branch: {BOARD}; rename the other one")
+def default_branch(asks: Asks, place: Place) -> Finding:
+    """Whether the default branch is the one that the workflows run on."""
+    actual = str((asks.setting("") or {}).get("default_branch", ""))
+    return judged(
+        place,
+        good=actual == BOARD,
+        words=(f"It is {BOARD}.", f"It is {actual}: schedules and comments run that branch's workflows, which do nothing."),
+        changes=(),  # Open pull requests and clones hang on it: a person decides.
+    )
+
+
+@check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
+def plan(asks: Asks, place: Place) -> Finding:
+    """Who sees the board, and what its owner's plan does not have for a repository that is not public."""
+    found = asks.setting("") or {}
+    name = _plan_name(asks, found.get("owner") or {})
+    shown = f"plan {name}" if name else "a plan that this token may not see"
+    visibility = str(found.get("visibility") or ("private" if found.get("private") else "public"))
+    if visibility == "public":
+        state, said = State.GOOD, f"Public, {shown}: every plan has all that a public board needs."
+    else:
+        state, said = State.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, found))}"
+    return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+
+
+def _plan_name(asks: Asks, owner: dict[str, Any]) -> str:
+    kind = "orgs" if owner.get("type") == "Organization" else "users"
+    found = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
+    return str(((found or {}).get("plan") or {}).get("name", "")).casefold()
+
+
+def lacking(name: str, repository: dict[str, Any]) -> list[str]:
+    """What a plan (GitHub's name for it; empty if unknown) lacks for this private repository, a sentence for each thing."""
+    lines = []
+    if not name:
+        lines.append("On Free:")
+    if name not in _PAID:
+        lines += [
+            "No Pages: the board is not published.",
+            "No environments: a sealed season's secret and a token for teams have no place, and any branch may deploy.",
+            "No rulesets: main and what is recorded are not protected.",
+        ]
+    if not name:
+        lines.append("On Free, Pro and Team:")
+    if name not in _ENTERPRISE:
+        lines += ["No private Pages: a published site is public.", "No attestations: results are recorded without."]
+    if repository.get("allow_forking") is False:
+        lines.append("No forks: participants need write access and push branches here.")
+    lines.append("No private reports of holes. Workflows of forks are off until they are allowed. Minutes are counted.")
+    return lines
+
+
+REPOSITORY_CHECKS = (access, default_branch, plan)

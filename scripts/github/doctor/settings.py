@@ -1,0 +1,272 @@
+"""What the rules in challenge.yml ask of the repository besides: the environment that holds a season's secrets."""
+
+from typing import Any
+
+from evaluator.host.seeds.season_secret import VARIABLE
+from evaluator.model.config.challenge import Challenge
+from scripts.github.doctor.checks import Asks, Change, Check, Finding, Place, State, check, judged
+from scripts.github.doctor.repository_settings import ACTIONS_CHECKS, REPOSITORY_CHECKS
+
+MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
+ADMINISTRATOR = 5  # GitHub's number for the role of a repository's administrators.
+PLACEHOLDER = "@pullrank/maintainers"
+
+
+@check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
+def pages(asks: Asks, place: Place) -> Finding:
+    """Whether the site is deployed by the workflow."""
+    found = asks.setting("/pages")
+    good = bool(found) and found.get("build_type") == "workflow"
+    return judged(
+        place,
+        good=good,
+        words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
+        changes=(Change(verb="PUT" if found else "POST", path="/pages", body={"build_type": "workflow"}),),
+    )
+
+
+@check(
+    "Workflow token",
+    "settings/actions",
+    "Workflow permissions › Read repository contents; Actions may not approve pull requests",
+)
+def token(asks: Asks, place: Place) -> Finding:
+    """What a workflow that asks for nothing is allowed."""
+    path = "/actions/permissions/workflow"
+    found = asks.setting(path) or {}
+    wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
+    return judged(
+        place,
+        good=all(found.get(key) == value for key, value in wanted.items()),
+        words=(
+            "A workflow can only read unless it asks for more.",
+            "A workflow that forgets to ask for little gets much, or Actions may approve pull requests.",
+        ),
+        changes=(Change(verb="PUT", path=path, body=wanted),),
+    )
+
+
+_APPROVALS = {
+    "all_external_contributors": "Every stranger's push waits for a maintainer's click: nobody burns your minutes, and "
+    "nobody sees a score before you came by.",
+    "first_time_contributors": "A stranger's first pull request waits for a click, later pushes show a score in minutes. "
+    "With 'all external contributors' each push costs you a click, and nobody can burn your minutes.",
+    "first_time_contributors_new_to_github": "Only accounts new to GitHub wait for a click: nearly all see a score in "
+    "minutes, and anybody with an older account can burn your minutes.",
+}
+
+
+@check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
+def approval(asks: Asks, place: Place) -> Finding:
+    """Whose pull requests wait for a click before anything runs."""
+    found = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
+    policy = found.get("approval_policy", "")
+    state = State.CHOICE if policy in _APPROVALS else State.MISSING
+    return Finding(
+        name=place.name,
+        state=State.GOOD if policy == "all_external_contributors" else state,
+        said=_APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself."),
+        page=place.page,
+        click=place.click,
+    )
+
+
+@check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
+def pinning(asks: Asks, place: Place) -> Finding:
+    """Whether an action may be used by a tag that its owner can move."""
+    found = asks.setting("/actions/permissions") or {}
+    kept = {key: found[key] for key in ("allowed_actions",) if key in found}
+    body = {"enabled": True, **kept, "sha_pinning_required": True}
+    return judged(
+        place,
+        good=found.get("sha_pinning_required") is True,
+        words=("Only actions named by their full commit run.", "A workflow could use an action whose tag was moved."),
+        changes=(Change(verb="PUT", path="/actions/permissions", body=body),),
+    )
+
+
+@check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
+def merging(asks: Asks, place: Place) -> Finding:
+    """Whether every merge makes a commit that GitHub signs, which is where seeds come from."""
+    found = asks.setting("") or {}
+    other = bool(found.get("allow_merge_commit")) or bool(found.get("allow_squash_merge"))
+    body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
+    return judged(
+        place,
+        good=not found.get("allow_rebase_merge"),
+        words=(
+            "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
+            "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
+        ),
+        changes=(Change(verb="PATCH", path="", body=body),),
+    )
+
+
+@check(
+    "Rules for main",
+    "settings/rules",
+    "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
+)
+def main_rules(asks: Asks, place: Place) -> Finding:
+    """Whether main changes by pull requests only."""
+    parameters = {
+        "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
+        "require_last_push_approval": True, "required_review_thread_resolution": False,
+        "allowed_merge_methods": ["merge", "squash"],
+    }  # fmt: skip
+    rules: list[dict[str, Any]] = [{"type": name} for name in ("deletion", "non_fast_forward")]
+    rules.append({"type": "pull_request", "parameters": parameters})
+    bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
+    body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
+    return judged(
+        place,
+        good=_ruled(asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
+        words=(
+            "main changes by pull requests only.",
+            "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
+        ),
+        changes=(Change(verb="POST", path="/rulesets", body=body),),
+    )
+
+
+@check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
+def data_rules(asks: Asks, place: Place) -> Finding:
+    """Whether what is recorded can be rewritten."""
+    rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
+    body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
+    return judged(
+        place,
+        good=_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        words=("What is recorded can only grow.", "One forced push can rewrite or lose every result."),
+        changes=(Change(verb="POST", path="/rulesets", body=body),),
+    )
+
+
+def main_only(asks: Asks, name: str) -> tuple[bool, tuple[Change, ...]]:
+    """Whether only main may use an environment, and what makes it so; no change where a person has decided otherwise."""
+    path = f"/environments/{name}"
+    policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
+    custom = bool(policy.get("custom_branch_policies"))
+    listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
+    allowed = {one.get("name") for one in (listed or {}).get("branch_policies", [])}
+    named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
+    only = Change(verb="PUT", path=path, body=named)
+    main = Change(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
+    good = bool(policy.get("protected_branches")) or allowed == {"main"}
+    # Another branch on the list is somebody's own decision: only a person takes it off.
+    return good, () if allowed - {"main"} else (only, main)
+
+
+@check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
+def environment(asks: Asks, place: Place) -> Finding:
+    """Whether another branch than main may deploy the site."""
+    good, changes = main_only(asks, "github-pages")
+    return judged(
+        place,
+        good=good,
+        words=("Only main can deploy the site.", "A workflow on another branch could deploy the site."),
+        changes=changes,
+    )
+
+
+@check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
+def reporting(asks: Asks, place: Place) -> Finding:
+    """Whether a hole can be reported in private."""
+    path = "/private-vulnerability-reporting"
+    return judged(
+        place,
+        good=(asks.setting(path) or {}).get("enabled") is True,
+        words=("Holes can be reported in private.", "Who finds a hole can only tell it in public."),
+        changes=(Change(verb="PUT", path=path, body={}),),
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    *REPOSITORY_CHECKS, *ACTIONS_CHECKS,
+    pages, token, approval, pinning, merging, main_rules, data_rules, environment, reporting,
+)  # fmt: skip
+
+
+def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict[str, Any]:
+    conditions = {"ref_name": {"include": include, "exclude": []}}
+    return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
+
+
+def _ruled(asks: Asks, refs: set[str], wanted: set[str]) -> bool:
+    """Whether active rulesets over one of the refs hold all the wanted rules together."""
+    held: set[str] = set()
+    for summary in asks.settings("/rulesets"):
+        if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
+            continue
+        whole = asks.setting(f"/rulesets/{summary['id']}") or {}
+        names = whole.get("conditions", {}).get("ref_name", {})
+        if refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
+            held |= {rule["type"] for rule in whole.get("rules", [])}
+    return wanted <= held
+
+
+ENVIRONMENT = "season"
+TEAMS_VARIABLE = "PULLRANK_TEAMS_TOKEN"
+_PAGE = "settings/environments"
+
+
+def season_checks(challenge: Challenge) -> tuple[Check, ...]:
+    """What to look at, by what the season needs: nothing for most."""
+    teams = sorted({team for phase in challenge.phases for team in phase.teams})
+    found: list[Check] = [season_environment] if challenge.sealed or teams else []
+    if challenge.sealed:
+        found.append(seal)
+    if teams:
+        found.append(membership(teams))
+    return tuple(found)
+
+
+@check(f"Environment {ENVIRONMENT}", _PAGE, f"{ENVIRONMENT} › Deployment branches: main only")
+def season_environment(asks: Asks, place: Place) -> Finding:
+    """Whether another branch than main could read what the environment holds."""
+    good, changes = main_only(asks, ENVIRONMENT)
+    return judged(
+        place,
+        good=good,
+        words=(
+            "Only main can read the season's secrets.",
+            "There is no such environment, or a workflow on another branch could read the season's secrets.",
+        ),
+        changes=changes,
+    )
+
+
+@check("Secret of the sealed season", _PAGE, f"{ENVIRONMENT} › Environment secrets › {VARIABLE}")
+def seal(asks: Asks, place: Place) -> Finding:
+    """Whether the sealed season's secret is where the official run looks for it. GitHub tells the name, never the value."""
+    return judged(
+        place,
+        good=VARIABLE in _names(asks),
+        words=(
+            "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
+            f"Without {VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
+        ),
+        changes=(),
+    )
+
+
+def membership(teams: list[str]) -> Check:
+    """Whether the plan can see who is in the organisations and teams that phases name."""
+    click = f"{ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
+
+    @check("Token for teams", _PAGE, click)
+    def look(asks: Asks, place: Place) -> Finding:
+        if TEAMS_VARIABLE in _names(asks):
+            state, said = State.GOOD, "The plan can ask who is in the teams that phases name."
+        elif any("/" in team for team in teams):
+            state, said = State.MISSING, "Phases name teams, whose members nobody sees without a token: nobody may enter."
+        else:
+            state, said = State.CHOICE, "Of organisations the plan sees public members only; with a token it sees all."
+        return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+
+    return look
+
+
+def _names(asks: Asks) -> set[str]:
+    found = asks.setting(f"/environments/{ENVIRONMENT}/secrets?per_page=100") or {}
+    return {str(one.get("name")) for one in found.get("secrets", [])}

@@ -1,0 +1,129 @@
+"""What only GitHub can tell of a commit of main: whether its signature is good, and whose pull request it merged.
+
+A hundred commits are asked about in one request of GraphQL. What could not be asked about, because the hour's requests are
+used up or GitHub does not answer, is left out: it is recorded as not asked, and a later round fills it in.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Class, Result
+from leaderboard.core.eligibility import LOCAL
+from scripts.console import CommandError, say
+from scripts.git.git_repository import checked
+from scripts.github.workflow.event import SHA
+from scripts.github.workflow.outputs import harmless
+
+BATCH = 100
+# After a failure: a query of many commits can take longer than GitHub lets one take.
+SMALL_BATCH = 25
+# Points of the hour's limit that are left to others; a batch costs one.
+RESERVE = 50
+
+_FACTS = """fragment facts on Commit {
+  signature { isValid }
+  associatedPullRequests(first: 20) {
+    nodes {
+      merged
+      mergeCommit { oid }
+      repository { id }
+      author { ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId } }
+    }
+  }
+}"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitFacts:
+    """What GitHub says of a commit."""
+
+    verified: bool
+    """Whether it is signed, and GitHub says that the signature is good."""
+    login_id: int | None
+    """The number of who opened the pull request that it merged; None where there is not exactly one."""
+
+
+Query = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Sends a GraphQL query with its variables; returns the whole answer, errors included."""
+Ask = Callable[[Sequence[str]], Mapping[str, CommitFacts]]
+"""Asks about commits; those that could not be asked about are missing from the answer."""
+
+
+def ask(query: Query, repository: str, shas: Sequence[str]) -> dict[str, CommitFacts]:
+    """Ask GitHub about commits of `owner/name`. Never fails and never waits for the next hour: it says what is missing."""
+    facts: dict[str, CommitFacts] = {}
+    begin, size, reason = 0, BATCH, ""
+    while begin < len(shas) and not reason:
+        batch = shas[begin : begin + size]
+        try:
+            answer = _answer(query, repository, batch)
+        except CommandError as error:
+            reason = str(error) if size == SMALL_BATCH else ""
+            size = SMALL_BATCH
+            continue
+        facts |= _facts(answer, batch)
+        begin += len(batch)
+        reason = _stop(answer)
+    if missing := len(shas) - len(facts):
+        say(f"GitHub was not asked about {missing} commits ({harmless(reason or 'no answer')}); a later round does it.")
+    return facts
+
+
+def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
+    """What is recorded of commits already, so that none is asked about twice: by results, and by players' validations."""
+    facts = {}
+    for record in records:
+        if isinstance(record, Duel):
+            login_id, is_alone = record.players[0].login_id, record.players[0].name == record.players[1].name
+            is_whole = is_alone and record.players[0].login != LOCAL
+        else:
+            login_id, is_whole = record.login_id, record.login != LOCAL
+        asked = record.klass is Class.OFFICIAL and record.beacon_verified is not None
+        if asked and is_whole and SHA.fullmatch(record.beacon):
+            facts[record.beacon] = CommitFacts(verified=bool(record.beacon_verified), login_id=login_id)
+    return facts
+
+
+def _answer(query: Query, repository: str, batch: Sequence[str]) -> dict[str, Any]:
+    owner, _, name = repository.partition("/")
+    asked = "\n".join(f'    c{index}: object(oid: "{checked(sha)}") {{ ...facts }}' for index, sha in enumerate(batch))
+    text = (
+        "query($owner: String!, $name: String!) {\n  rateLimit { remaining }\n"
+        f"  repository(owner: $owner, name: $name) {{\n    id\n{asked}\n  }}\n}}\n{_FACTS}"
+    )
+    return query(text, {"owner": owner, "name": name})
+
+
+def _facts(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, CommitFacts]:
+    """The facts in an answer; a part that failed is missing, and so is everything where the whole failed."""
+    repository = (answer.get("data") or {}).get("repository") or {}
+    paths = [error.get("path") or [] for error in answer.get("errors") or []]
+    failed = {path[1] for path in paths if len(path) > 1}
+    names = [(f"c{index}", sha) for index, sha in enumerate(batch)]
+    return {sha: _fact(repository, name, sha) for name, sha in names if name in repository and name not in failed}
+
+
+def _fact(repository: dict[str, Any], name: str, sha: str) -> CommitFacts:
+    """Of one commit. A pull request of another repository may have the same commit, and says nothing here."""
+    commit = repository[name] or {}  # GitHub has no such commit: it did not sign it.
+    pulls = (commit.get("associatedPullRequests") or {}).get("nodes") or []
+    merged = [
+        pull
+        for pull in pulls
+        if pull and pull["merged"] and (pull["mergeCommit"] or {}).get("oid") == sha
+        if pull["repository"]["id"] == repository["id"]
+    ]
+    author = (merged[0]["author"] or {}) if len(merged) == 1 else {}
+    return CommitFacts(verified=bool((commit.get("signature") or {}).get("isValid")), login_id=author.get("databaseId"))
+
+
+def _stop(answer: dict[str, Any]) -> str:
+    """Why no more is asked now; empty where more may be."""
+    data = answer.get("data") or {}
+    if not data.get("repository"):
+        errors = answer.get("errors") or [{}]
+        return " ".join(str(errors[0].get("message") or "GitHub gave no reason").split())[:200]
+    left = (data.get("rateLimit") or {}).get("remaining", 0)
+    return f"{left} points are left of this hour's limit" if left < RESERVE else ""

@@ -1,0 +1,160 @@
+"""A round that was asked for something and records nothing fails, and one issue says so until a later run has mended it."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
+from leaderboard.core.entry import Entry
+from leaderboard.core.store import RESULT, Store, write_atomically
+from leaderboard.planning.missing import DuelItem
+from leaderboard.text.escape_markdown import code
+from scripts.console import OUR_FAULT, CommandError, say
+from scripts.git.data_branches import RESULTS, open_branches
+from scripts.git.main_entries import read_entries
+from scripts.github.api.client import GitHub
+from scripts.github.api.find_pull_request import Run
+from scripts.github.api.posts import keep_issue, open_issues
+from scripts.github.api.responses import Issue
+from scripts.github.official.publish import Checked
+from scripts.github.official.shard_artifacts import item_path
+from scripts.github.official.shard_jobs import Assignment
+from scripts.github.official.workload import Official, Wish, read_work
+from scripts.github.workflow.event import Surroundings
+from scripts.github.workflow.outputs import harmless
+
+TITLE = "Official results could not be recorded"
+REPORT = "round.json"
+# A log and an issue show so many lines; the rest is counted.
+LINES = 20
+_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
+
+
+def keep_report(accepted: Path, shards: int, checked: Checked) -> None:
+    """Write beside what passed what did not, for the step that records."""
+    report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES], "all": len(checked.refused)}
+    write_atomically(accepted / REPORT, json.dumps(report).encode())
+
+
+def losses(accepted: Path) -> list[str]:
+    """What the checks of a round say was lost, in lines of Markdown; what a shard wrote stands in code only."""
+    try:
+        report = json.loads((accepted / REPORT).read_bytes())
+    except FileNotFoundError:
+        return []
+    lines = []
+    if report["lost"]:
+        numbers = ", ".join(map(str, report["lost"][:LINES])) + (", …" if len(report["lost"]) > LINES else "")
+        lines.append(f"{len(report['lost'])} of {report['shards']} shards handed in nothing usable: {numbers}")
+    lines += [f"refused: {code(line)}" for line in report["refused"]]
+    if report["all"] > len(report["refused"]):
+        lines.append(f"and {report['all'] - len(report['refused'])} more were refused")
+    return lines
+
+
+def summary(accepted: Path, recorded: int, known: int) -> str:
+    """What a publish did, for the run's page."""
+    lines = [f"{recorded} results were recorded, {known} were known already.", ""]
+    return "\n".join([*lines, *(f"- {line}" for line in losses(accepted))]) + "\n"
+
+
+def missing(official: Official, assignment: Assignment, accepted: Path) -> list[Wish]:
+    """What the round was asked for and has not brought: neither accepted nor recorded by anybody, and still wanted.
+
+    Raises:
+        CommandError: the remote does not say what is recorded and wanted now.
+    """
+    work = read_work(official, assignment.sha, assignment.results_sha)
+    store = Store(results=accepted / "results", traces=accepted / "traces")
+    brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
+    with open_branches(official.clone, work.challenge.season) as branches:
+        brought |= branches.objects(branches.tips().get(RESULTS)).keys()
+    asked = [item for number in range(len(work.packing.shards)) for item in work.shard(number)]
+    left = [item for item in asked if item_path(item) + RESULT not in brought]
+    return _still_wanted(official, left) if left else []
+
+
+def _still_wanted(official: Official, items: Sequence[Wish]) -> list[Wish]:
+    """Those that main asks for now: agents go, are excluded or are changed while a round runs, and tasks are too."""
+    clone = official.clone
+    said = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
+    if not said:
+        return list(items)
+    sha = said.split("\t")[0]
+    clone.fetch(sha)
+    try:
+        challenge = parse_challenge(clone.run("show", f"{sha}:challenge.yml"))
+        rules = b"moderation.yml" in clone.run("ls-tree", "--name-only", sha).splitlines()
+        moderation = parse_moderation(clone.run("show", f"{sha}:moderation.yml")) if rules else None
+    except LoadError:
+        return list(items)
+    entries = read_entries(clone, sha, challenge)[0]
+    standing = {
+        (entry.name, entry.digest) for entry in entries if not moderation or not moderation.of(entry.login, entry.agent)
+    }
+    tasks = {task.id: task.digest() for task in challenge.tasks}
+    return [
+        item
+        for item in items
+        if tasks.get(item.task_id) == item.wanted.task_digest
+        and all((entry.name, entry.digest) in standing for entry in _entries(item))
+    ]
+
+
+def _entries(item: Wish) -> tuple[Entry, ...]:
+    return item.entries if isinstance(item, DuelItem) else (item.entry,)
+
+
+@contextmanager
+def telling(github: GitHub, surroundings: Surroundings, accepted: Path) -> Iterator[None]:
+    """Whatever ends the block is told in the issue before it goes on."""
+    try:
+        yield
+    except Exception as error:
+        why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
+        _tell(github, surroundings, [code(harmless(why)), *losses(accepted)])
+        raise
+
+
+def refuse_silence(items: Sequence[Wish]) -> None:
+    """End the run where nothing was recorded.
+
+    Raises:
+        CommandError: something is missing.
+    """
+    if items:
+        names = ", ".join(item_path(item) for item in items[:3]) + (", …" if len(items) > 3 else "")
+        raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
+
+
+def _tell(github: GitHub, surroundings: Surroundings, lines: Sequence[str]) -> None:
+    body = (
+        f"<!-- pullrank:publish run={surroundings.run_id} -->\n"
+        f"What the official run was asked for could not be recorded: {surroundings.run_url}\n\n"
+        + "".join(f"- {line}\n" for line in lines)
+        + "\nNothing of it is held against an entrant, and the next run tries again. This issue is kept by the bot: "
+        "it names the last run that failed so, and is closed once a run succeeds.\n"
+    )
+    try:
+        keep_issue(github, open_issues(github, surroundings.bot), TITLE, body)
+    except CommandError as error:  # what is to be told is worse, and must not be hidden by that
+        say(f"The issue could not be written: {error}")
+
+
+def close_issue(github: GitHub, surroundings: Surroundings) -> None:
+    """Results were recorded, or none are missing: there is nothing to tell any more."""
+    keep_issue(github, open_issues(github, surroundings.bot), TITLE, "")
+
+
+def close_once_mended(github: GitHub, opened: Sequence[Issue], ended: Sequence[Run]) -> None:
+    """Close the issue after a later run that succeeded with nothing to record, such as when the agent was withdrawn.
+
+    `ended` are the official runs that came to an end, the latest first. The run that this is a part of is not among them,
+    and may be the one that the issue names.
+    """
+    for issue in opened:
+        named = _MARKER.match(issue.body)
+        if issue.title == TITLE and named and ended and ended[0].conclusion == "success" and ended[0].id > int(named[1]):
+            github.close_issue(issue.number)

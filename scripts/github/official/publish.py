@@ -1,0 +1,233 @@
+"""The official run's last job: checks what the shards hand in, replays it, and records it on the data branches.
+
+`check` believes nothing: whatever is not exactly what this round asked for, on the seeds that git tells, with actions that
+give these returns, is refused. `record`, in a module of its own, writes what passed.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from evaluator.host.seeds.encryption import open_result, open_trace
+from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.solo.verify_result import Standing, first_line, parse_result
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from leaderboard.core.store import RESULT, TRACE, Store, write_atomically
+from scripts.console import CommandError, say
+from scripts.github.official import check_result
+from scripts.github.official.check_result import Facts, Record
+from scripts.github.official.record_results import Amended, amended, stage
+from scripts.github.official.record_results import Patience as Patience
+from scripts.github.official.record_results import Published as Published
+from scripts.github.official.record_results import record as record
+from scripts.github.official.shard_artifacts import UNREADABLE, Handed, receive
+from scripts.github.official.shard_jobs import Assignment
+from scripts.github.official.workload import Official, Work, read_work
+from scripts.github.workflow.outputs import harmless
+from scripts.github.workflow.season_key import season_secret
+from scripts.repository.season_file import sealed_with
+from scripts.verification.verify_records import Job, verify_jobs
+
+FOLDER = "manifests"
+# What actions/attest takes at once: so many subjects, in a file of so many bytes.
+SUBJECTS, SUBJECT_BYTES = 1024, 512 * 1024
+# GitHub ends a matrix at 256 jobs, each of which attests one list: together a quarter of a million results.
+MOST = 256
+
+
+def write_manifests(paths: Iterable[Path], place: Path) -> int:
+    """Write the lists of files below a folder, as 0.sha256 and so on; returns how many there are.
+
+    Traces need not be in them, as each result names the hash of its own.
+    """
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place)}\n".encode() for path in paths]
+    lists = list(_lists(sorted(lines)))
+    (place / FOLDER).mkdir(parents=True, exist_ok=True)
+    for number, content in enumerate(lists[:MOST]):
+        write_atomically(place / FOLDER / f"{number}.sha256", content)
+    if len(lists) > MOST:
+        left = sum(content.count(b"\n") for content in lists[MOST:])
+        say(f"{left} results are not attested: one run can attest {MOST} lists of {SUBJECTS}.")
+    return min(len(lists), MOST)
+
+
+def _lists(lines: Sequence[bytes]) -> Iterator[bytes]:
+    part: list[bytes] = []
+    size = 0
+    for line in lines:
+        if part and (len(part) == SUBJECTS or size + len(line) > SUBJECT_BYTES):
+            yield b"".join(part)
+            part, size = [], 0
+        part.append(line)
+        size += len(line)
+    if part:
+        yield b"".join(part)
+
+
+def sealed_record(
+    challenge: Challenge, secret: Secret, found: Result | Duel, trace: bytes | None
+) -> tuple[Result | Duel, bytes | None]:
+    """What passed, sealed anew: publish adds what only GitHub can tell, and its nonces are its own."""
+    return (found, trace) if isinstance(found, Duel) else sealed_with(challenge, secret, found, trace)
+
+
+def opened_copies(handed: Iterable[Handed], place: Path, secret: Secret) -> list[Handed]:
+    """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
+    found = []
+    for item in handed:
+        copy = Handed(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
+        found.append(item if item.fault or not _copied(item, copy, secret) else copy)
+    return found
+
+
+def _copied(item: Handed, copy: Handed, secret: Secret) -> bool:
+    """Whether the files could be read: else what was handed in is refused where it lies."""
+    try:
+        content = item.result.read_bytes()
+        trace = item.trace.read_bytes() if item.trace.exists() else None
+    except OSError:
+        return False
+    try:
+        closed = parse_result(content)
+        plain = open_result(closed, secret).serialised()
+        if trace is not None and closed.sealed is not None:
+            trace = open_trace(trace, closed, secret)
+        content = plain
+    except UNREADABLE:  # a sealed file in the place of an open one is refused by what reads it
+        pass
+    write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
+    if trace is not None:
+        write_atomically(copy.shard / "traces" / (copy.path + TRACE), trace)
+    return True
+
+
+# Replaying ends after four hours of the six that a job has: the rest is for fetching the shards and pushing.
+REPLAY_SECONDS = 4 * 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What became of a round's shards."""
+
+    accepted: tuple[Record, ...]
+    """What may be recorded; lies in the folder of accepted files."""
+    refused: tuple[str, ...]
+    """A line, harmless in a log, for everything that was handed in and is not believed."""
+    lost: tuple[int, ...]
+    """Shards that handed in nothing usable; the next round plays them again."""
+    manifests: int = 0
+    """Lists of hashes that there are to attest, from 0.sha256 on."""
+    filled_in: int = 0
+    """Older records that have GitHub's word on their commits now; they lie among the accepted files."""
+    late: int = 0
+    """Results for whose replay there was no time; the next round plays them again."""
+
+
+def check(official: Official, assignment: Assignment, given: Sequence[Path], accepted: Path, now: datetime) -> Checked:
+    """Check every shard's files and copy what passes to the folder `accepted`, with a list of hashes to attest.
+
+    Raises:
+        CommandError: the round itself cannot be told.
+    """
+    work = read_work(official, assignment.sha, assignment.results_sha)
+    received = receive(assignment, work, given)
+    handed = received.handed
+    secret = season_secret(official.secret, work.challenge)
+    with tempfile.TemporaryDirectory(prefix="pullrank-opened-") as place:
+        if secret:
+            handed = opened_copies(handed, Path(place), secret)
+        passed = [_checked(official, work, item, now) for item in handed]
+        facts = check_result.gathered(official, work, [item.item for item in handed])
+        passed, kept, lines = _replayed(official, work, facts, passed, now, secret)
+    if secret:
+        plain = kept
+        kept = [
+            _closed(official, work, facts, secret, item.handed, one, now) for item, one in zip(passed, plain, strict=True)
+        ]
+        unsealed = (i for i, (one, other) in enumerate(zip(plain, kept, strict=True)) if one[0].verdict != other[0].verdict)
+        lines += [f"{passed[i].handed.path}: cannot be sealed" for i in unsealed]
+    older = list(amended(official, work, assignment.results_sha, facts, secret))
+    manifests = _stage(kept, older, accepted)
+    lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
+    told = tuple(harmless(line) for line in (*received.refused, *lines))
+    return Checked(
+        accepted=tuple(record for record, _ in kept), refused=told, lost=lost, manifests=manifests,
+        filled_in=len(older), late=len(handed) - len(kept),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Passed:
+    """A file that was handed in, and what is wrong with it before anything is replayed."""
+
+    handed: Handed
+    faults: tuple[str, ...]
+
+
+def _checked(official: Official, work: Work, handed: Handed, now: datetime) -> _Passed:
+    if handed.fault:
+        return _Passed(handed=handed, faults=(handed.fault,))
+    try:
+        found = check_result.parse(handed.item, handed.result.read_bytes())
+        return _Passed(handed=handed, faults=tuple(check_result.faults(official, work, handed.item, found, now)))
+    except UNREADABLE as error:  # it costs that file alone
+        why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        return _Passed(handed=handed, faults=(f"{why}{first_line(error)}",))
+
+
+Kept = tuple[Record, bytes | None]
+"""A result and its trace, or a duel."""
+
+
+def _replayed(
+    official: Official, work: Work, facts: Facts, passed: Sequence[_Passed], now: datetime, secret: Secret | None
+) -> tuple[list[_Passed], list[Kept], list[str]]:
+    """Replay what is not refused yet. A refused file counts as a failure of ours, so that it is not tried for ever.
+
+    What there was no time for is neither, and left out of all that is returned.
+    """
+    sound = [item.handed for item in passed if not item.faults]
+    jobs = [Job(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
+    findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
+    kept: list[Kept] = []
+    lines: list[str] = []
+    judged = [item for item in passed if item.faults or str(item.handed.result) in findings]
+    for item in judged:
+        handed = item.handed
+        finding = findings.get(str(handed.result))
+        faults = item.faults or (finding.faults if finding else ())
+        if finding and finding.standing is Standing.VERIFIED:
+            found = check_result.parse(handed.item, handed.result.read_bytes())
+            traced = isinstance(found, Result) and found.trace_sha256
+            kept.append((check_result.told(facts, work, handed.item, found), handed.trace.read_bytes() if traced else None))
+        else:
+            # In a sealed season a fault's words could name an episode, and the log is public.
+            lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
+            kept.append((_refusal(official, work, facts, handed, faults[0], now), None))
+    return judged, kept, lines
+
+
+def _refusal(official: Official, work: Work, facts: Facts, handed: Handed, fault: str, now: datetime) -> Record:
+    """A fault may quote the file: no half of a character in it must keep it from being written."""
+    return check_result.failure(official, work, facts, handed.item, f"publish refused it: {harmless(fault)}", now)
+
+
+def _closed(official: Official, work: Work, facts: Facts, secret: Secret, handed: Handed, one: Kept, now: datetime) -> Kept:
+    """What passed, sealed; what cannot be sealed, as it has no score to show, is a failure of ours."""
+    try:
+        return sealed_record(work.challenge, secret, *one)
+    except (ValueError, CommandError):
+        failed = _refusal(official, work, facts, handed, "it cannot be sealed, for it has no score", now)
+        return sealed_record(work.challenge, secret, failed, None)
+
+
+def _stage(kept: Sequence[Kept], older: list[Amended], accepted: Path) -> int:
+    """Write what passed to a folder, and the lists of hashes to attest; returns how many lists."""
+    store = Store(results=accepted / "results", traces=accepted / "traces")
+    paths = [store.write_duel(found) if isinstance(found, Duel) else store.write(found, trace) for found, trace in kept]
+    return write_manifests([*paths, *stage(older, accepted)], accepted)

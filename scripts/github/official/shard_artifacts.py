@@ -1,0 +1,216 @@
+"""What shards hand in, read as hostile: which folders are shards of this round, and which of their files to look at.
+
+A shard is believed only as a whole: it must be the one that its folder's name says, with the claim that fits. A single file
+in it that is no result costs that one result: an agent can make its own trace too large, and must not take others with it.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evaluator.model import canonical_json
+from evaluator.model.records.duel_record import duel_path
+from evaluator.model.records.result import result_path
+from leaderboard.core.store import RESULT, TRACE
+from leaderboard.planning.missing import DuelItem
+from scripts.github.official.shard_jobs import CLAIM, Assignment, Claim
+from scripts.github.official.workload import Wish, Work
+
+RESULT_BYTES = 8 << 20
+# GitHub refuses a push that holds a file of more than 100 MiB.
+TRACE_BYTES = 95 << 20
+# What reading a stranger's file can raise: parsers, conversions and arithmetic on what was parsed, and the disk.
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
+_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")
+
+
+class ClaimError(Exception):
+    """A shard's folder is not what that shard would hand in; one line says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handed:
+    """One result file that a shard handed in, unread."""
+
+    shard: Path
+    """The shard's folder."""
+    item: Wish
+    """What it should be the result of."""
+    path: str
+    """Where it lies, without the ending, below results/ and traces/."""
+    fault: str = ""
+    """Why its files cannot be read; empty if they can."""
+
+    @property
+    def result(self) -> Path:
+        """The result file."""
+        return self.shard / "results" / (self.path + RESULT)
+
+    @property
+    def trace(self) -> Path:
+        """The trace file, which need not be there; a duel has none."""
+        return self.shard / "traces" / (self.path + TRACE)
+
+
+def item_path(item: Wish) -> str:
+    """Where the result of an evaluation or a duel lies, without the ending."""
+    if isinstance(item, DuelItem):
+        first, second = (f"{entry.login}+{entry.agent}" for entry in item.entries)
+        return duel_path(item.task_id, first, second, item.wanted.key())
+    entry = item.entry
+    return result_path(item.task_id, entry.login, entry.agent, item.wanted.key())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard:
+    """All that one shard handed in."""
+
+    handed: tuple[Handed, ...]
+    """The results that it was asked for, as far as they are there."""
+    strange: tuple[str, ...] = ()
+    """A line for each kind of thing in it that no shard writes; none of it is read."""
+
+
+def shard_folders(given: Iterable[Path]) -> list[Path]:
+    """The folders of single shards: those given, and those inside the ones given."""
+    found: list[Path] = []
+    for path in given:
+        inner = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
+        found.extend([path] if _NAME.fullmatch(path.name) else [p for p in inner if _NAME.fullmatch(p.name)])
+    return found
+
+
+def without_folder(given: Iterable[Path]) -> list[str]:
+    """A line for each given folder that is a shard's own content and not a folder of shards.
+
+    A shard's number is taken from the name of its folder, which the workflow gives, and never from what it says of itself:
+    so nothing of this can be used.
+    """
+    loose = [path for path in given if not _NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM)]
+    return [f"{path.name}: holds a shard's files in no folder of their own; which shard's cannot be told" for path in loose]
+
+
+def number_of(folder: Path) -> int:
+    """The shard's number by its folder's name, which the workflow gave and not the shard."""
+    match = _NAME.fullmatch(folder.name)
+    assert match is not None
+    return int(match[1])
+
+
+def handed_in(folder: Path, assignment: Assignment, work: Work) -> Shard:
+    """What a shard handed in.
+
+    Raises:
+        ClaimError: it is not this round's, or not this shard's.
+    """
+    number = number_of(folder)
+    if number >= len(work.packing.shards):
+        raise ClaimError(f"there are {len(work.packing.shards)} shards in this round")
+    items = work.shard(number)
+    expected = Assignment(
+        sha=assignment.sha, results_sha=assignment.results_sha, shards=len(work.packing.shards), shard=number
+    ).claim(tuple(item.wanted.key() for item in items))
+    paths = [item_path(item) for item in items]
+    traced = {item_path(item) for item in items if not isinstance(item, DuelItem)}
+    asked = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in traced)}
+    files, strange = _survey(folder, asked)
+    if _claim(folder, files) != expected:
+        raise ClaimError(f"{CLAIM} is not what shard {number} of this round was asked")
+    handed = []
+    for item, path in zip(items, paths, strict=True):
+        if (result := f"results/{path}{RESULT}") in files:
+            trace = f"traces/{path}{TRACE}"
+            fault = files[result] or files.get(trace, "")
+            if trace not in files and os.path.lexists(folder / trace):
+                fault = fault or f"{trace!r} lies behind a link"
+            handed.append(Handed(shard=folder, item=item, path=path, fault=fault))
+    return Shard(handed=tuple(handed), strange=strange)
+
+
+def _survey(folder: Path, asked: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The asked files that are there, each with why it cannot be read or nothing, and lines about all else.
+
+    Only folders on the way to an asked file are looked into, nothing is opened, and no link is followed: neither the depth
+    nor the number of what lies there costs more than a count.
+    """
+    ways = {"/".join(path.split("/")[:depth]) for path in asked for depth in range(1, path.count("/") + 1)}
+    files: dict[str, str] = {}
+    lines: list[str] = []
+    count, example, waiting = 0, "", [""]
+    while waiting:
+        place = waiting.pop()
+        try:
+            with os.scandir(folder / place) as entries:
+                for entry in entries:
+                    path = f"{place}/{entry.name}".lstrip("/")
+                    if path in asked:
+                        files[path] = _fault(path, entry.stat(follow_symlinks=False))
+                    elif path in ways and entry.is_dir(follow_symlinks=False):
+                        waiting.append(path)
+                    else:
+                        count, example = count + 1, min(example or path, path)
+        except OSError as error:
+            lines.append(f"{place or 'the folder'!r} cannot be read: {error.strerror}")
+    if count:
+        lines.append(f"holds {count} files or folders that were not asked, such as {example!r}"[:300])
+    return files, tuple(lines)
+
+
+def _fault(path: str, status: os.stat_result) -> str:
+    if not stat.S_ISREG(status.st_mode):
+        return f"{path!r} is not a plain file"
+    most = TRACE_BYTES if path.endswith(TRACE) else RESULT_BYTES
+    return f"{path!r} is too large: {status.st_size:,} bytes, more than {most:,}" if status.st_size > most else ""
+
+
+def _claim(folder: Path, files: dict[str, str]) -> Claim:
+    if CLAIM not in files:
+        raise ClaimError(f"{CLAIM} is missing")
+    if files[CLAIM]:
+        raise ClaimError(files[CLAIM])
+    try:
+        return Claim.model_validate(canonical_json.parse_strict((folder / CLAIM).read_bytes()))
+    except (ValueError, OSError) as error:
+        raise ClaimError(f"{CLAIM} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
+
+
+def twice(folders: Sequence[Path]) -> set[int]:
+    """Numbers that more than one folder bears: which of them is forged cannot be told."""
+    numbers = [number_of(folder) for folder in folders]
+    return {number for number in numbers if numbers.count(number) > 1}
+
+
+@dataclass(kw_only=True)
+class Received:
+    """What the shards of a round handed in, unread."""
+
+    handed: list[Handed] = field(default_factory=list)
+    """Of all shards that are believed."""
+    good: set[int] = field(default_factory=set)
+    """The numbers of those shards."""
+    refused: list[str] = field(default_factory=list)
+    """A line for whatever is not looked at."""
+
+
+def receive(assignment: Assignment, work: Work, given: Sequence[Path]) -> Received:
+    """Everything that the shards of a round handed in, as far as it is theirs to hand in."""
+    folders = shard_folders(given)
+    doubled = twice(folders)
+    found = Received(refused=without_folder(given))
+    found.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
+    for folder in folders:
+        number = number_of(folder)
+        if number in doubled:
+            continue
+        try:
+            shard = handed_in(folder, assignment, work)
+        except ClaimError as error:
+            found.refused.append(f"shard {number}: {error}")
+            continue
+        found.handed += shard.handed
+        found.good.add(number)
+        found.refused += [f"shard {number}: {line}" for line in shard.strange]
+    return found

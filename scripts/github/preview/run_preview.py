@@ -1,0 +1,223 @@
+"""`pullrank bot preview`: the untrusted tier. Plays a pull request's agents and writes down what came of it.
+
+The evaluator is the checkout of main that this runs in; the head is only read, as git objects. Whatever is written here
+is a claim: the report believes it only of a pull request that changed nothing but its author's own agents.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evaluator.host.loading.submission_folder import assemble
+from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
+from evaluator.host.solo.evaluate_agent import Order
+from evaluator.model.config.challenge import Task
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.identifiers import AGENT, LOGIN
+from evaluator.model.records.preview import AGENTS
+from evaluator.model.records.result import Class
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, Reason, Refused, Withdrawn
+from leaderboard.preview.hypothetical_standings import Recorded, preview_state
+from scripts.console import OK, CommandError, say
+from scripts.git.beacon import ROOT
+from scripts.git.git_repository import Repository
+from scripts.git.path_guard import Author, Guarded, inspect
+from scripts.github.preview.artifact import LOG
+from scripts.github.preview.preview_games import Games, Name
+from scripts.github.preview.preview_session import Changed, Session, who
+from scripts.github.workflow.event import Surroundings, pull_event
+from scripts.github.workflow.outputs import write_summary
+from scripts.repository.checkout import Board, Found, open_board
+from scripts.runs.eligible_tasks import closed, entered, people_faults
+from scripts.runs.evaluate_missing import Bench, open_bench
+
+# The workflow's job ends at 60 minutes; what was not begun by then is left to the official run.
+BUDGET_SECONDS = 40 * 60.0
+
+
+def run(
+    surroundings: Surroundings,
+    head: Path,
+    out: Path,
+    *,
+    sandbox: str = "docker",
+    budget: float = BUDGET_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+) -> int:
+    """Preview the pull request of the event; 0 once there is an outcome that explains itself.
+
+    Args:
+        surroundings: of a `pull_request` event.
+        head: a clone that holds the pull request's head and main's commit; never executed, never imported.
+        out: where preview.json and preview.log go.
+        sandbox: docker or gvisor; process is for tests with code of one's own.
+        budget: no evaluation begins after so many seconds.
+        clock: seconds that only grow.
+
+    Raises:
+        CommandError: the failure is ours; the summary says so, and what was done is written down.
+        KeyboardInterrupt: it was stopped; the same.
+    """
+    pull = pull_event(surroundings)
+    board = open_board(surroundings.workspace.resolve())
+    session = Session(board=board, pull=pull, evaluator_sha=_commit(board.root), out=out, run_url=surroundings.run_url)
+    session.write()
+    try:
+        state = _outcome(session, Repository(head), lambda: open_bench(board, sandbox), _Time(clock, clock() + budget))
+    except CommandError as error:
+        session.write()
+        _summarise(surroundings, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
+        raise
+    except KeyboardInterrupt:
+        session.skip("everything else: the run was stopped before it came to that")
+        _summarise(surroundings, session, _state(session, Guarded(agents=(), removed=(), faults=())))
+        raise
+    _summarise(surroundings, session, state)
+    return OK
+
+
+@dataclass(frozen=True)
+class _Time:
+    """How long there is."""
+
+    clock: Callable[[], float]
+    end: float
+
+    def is_up(self) -> bool:
+        """Whether nothing more may begin."""
+        return self.clock() >= self.end
+
+
+def _commit(root: Path) -> str:
+    """The evaluator's commit."""
+    return Repository(root).run("rev-parse", "HEAD").decode().strip()
+
+
+def _outcome(session: Session, clone: Repository, bench: Callable[[], Bench], until: _Time) -> CommentState:
+    pull, limits = session.pull, session.board.challenge.submissions
+    author = Author(login=pull.author, id=pull.author_id)
+    guarded = inspect(clone, _main(clone, session), pull.head_sha, author, limits)
+    if not guarded.is_clean:
+        for line in (*guarded.outside, *guarded.faults):
+            session.skip(line)
+        session.write()
+        return Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=session.run_url)
+    if not guarded.agents:
+        gone = Withdrawn(agents=_names(guarded.removed), merged=False, head_sha=pull.head_sha)
+        return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=Reason.NOTHING)
+    _read(session, clone, guarded)
+    session.write()
+    if any(folder.tasks for folder in session.folders):
+        opened = bench()
+        _play(session, opened, until)
+        _games(session, opened, until).play()
+    return _state(session, guarded)
+
+
+def _main(clone: Repository, session: Session) -> str:
+    """Main's commit as the guard takes it: the evaluator's, fetched from its checkout where that is another clone.
+
+    A checkout without main's history has nothing to give; then it is the commit that the event names.
+    """
+    if clone.resolve(session.evaluator_sha) is None and not Repository(session.board.root).is_shallow():
+        clone.fetch(session.evaluator_sha, source=str(session.board.root))
+    return clone.resolve(session.evaluator_sha) or session.pull.base_sha
+
+
+def _read(session: Session, clone: Repository, guarded: Guarded) -> None:
+    """The changed folders from their objects; a fault of the manifest is an outcome too."""
+    for path in guarded.agents:
+        login, agent = path.split("/")[1:3]
+        if not LOGIN.fullmatch(login) or not AGENT.fullmatch(agent):
+            session.skip(f"{path}: is not named submissions/<login>/<agent>, so it cannot be played")
+            continue
+        if len(session.folders) == AGENTS:
+            session.skip(f"{login}/{agent}: a preview plays {AGENTS} agents; this one waits for the merge")
+            continue
+        folder = Changed(login=login, agent=agent)
+        session.folders.append(folder)
+        try:
+            read = assemble(clone.blobs(session.pull.head_sha, path), session.board.challenge.submissions)
+            found = Found(login=login, agent=agent, path=session.board.root / path, folder=read)
+            tasks = entered(found, list(session.board.challenge.tasks))
+            if people := tuple(people_faults(session.board.challenge, found, path)):
+                raise LoadError(*people)
+            shut = {task.id: why for task, why in closed(session.board.challenge, found, session.now)}
+            for task_id, why in shut.items():
+                session.skip(f"{who(login, agent, task_id)}: {why}")
+            folder.tasks = tuple(task for task in tasks if task.id not in shut)
+            folder.found = found
+        except LoadError as error:
+            folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
+
+
+def _play(session: Session, bench: Bench, until: _Time) -> None:
+    """Every agent on its tasks, task by task, so that a slow agent does not keep the others from theirs."""
+    for folder, found, task in _pairs(session):
+        name = who(folder.login, folder.agent, task.id)
+        if until.is_up():
+            session.skip(f"{name}: the preview’s time was up; the official run plays it after the merge")
+            continue
+        result, _ = bench.run(_order(session, bench, found, task), quiet=True)
+        say(f"{name}: {result.verdict}")
+        folder.results.append(result)
+        session.write()
+
+
+def _pairs(session: Session) -> Iterator[tuple[Changed, Found, Task]]:
+    for task in session.board.challenge.solo_tasks:
+        for folder in session.folders:
+            if folder.found and task in folder.tasks:
+                yield folder, folder.found, task
+
+
+def _games(session: Session, bench: Bench, until: _Time) -> Games:
+    recorded, standing = _recorded(session.board)
+    return Games(session=session, bench=bench, recorded=recorded, standing=standing, is_up=until.is_up)
+
+
+def _order(session: Session, bench: Bench, found: Found, task: Task) -> Order:
+    return replace(
+        bench.order(found, task), klass=Class.PREVIEW, login_id=session.pull.author_id, commit=session.pull.head_sha,
+        run_url=session.run_url,
+    )  # fmt: skip
+
+
+def _state(session: Session, guarded: Guarded) -> CommentState:
+    """What the comment would say; the board is as much of it as is checked out at results/."""
+    preview = session.write()
+    recorded, _ = _recorded(session.board)
+    log = (session.out / LOG).read_text(encoding="utf-8")
+    return preview_state(preview, recorded, run_url=session.run_url, removed=_names(guarded.removed), log=log)
+
+
+def _recorded(board: Board) -> tuple[Recorded, dict[Name, Found]]:
+    """The official board as it is checked out, and the agents on it."""
+    path = board.root / "moderation.yml"
+    moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()
+    results, _ = board.recorded
+    duels, _ = board.store.read_duels()
+    ranking = {
+        found.name: found
+        for found in board.read_all()[0]
+        if (found.path.is_relative_to(board.root / ROOT) or found.baseline)
+        and moderation.of(found.login, found.agent) is None
+    }
+    entries = tuple(found.entry() for found in ranking.values())
+    return Recorded(
+        challenge=board.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
+    ), ranking
+
+
+def _names(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(path.partition("/")[2] for path in paths)
+
+
+def _summarise(surroundings: Surroundings, session: Session, state: CommentState) -> None:
+    """The comment's text as the step's summary: here nobody may write comments."""
+    repository = f"{surroundings.server_url}/{surroundings.repository}"
+    context = CommentContext(run_id=surroundings.run_id, repository=repository, pull=session.pull.number)
+    write_summary(surroundings.summary_path, render(state, context))

@@ -1,0 +1,220 @@
+"""What every privileged verb has at hand, and how it hands an outcome to a pull request."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+
+from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
+from evaluator.model.config.moderation import Moderation
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import CommentContext
+from leaderboard.core.standings import Entry
+from leaderboard.preview.hypothetical_standings import Recorded
+from scripts.console import USAGE, CommandError, say
+from scripts.git.git_repository import Repository, checked
+from scripts.git.main_entries import read_entries
+from scripts.git.path_guard import Author, Guarded, inspect
+from scripts.git.tree_diff import ROOT, UnreadableError, fetch_head
+from scripts.github.api import posts
+from scripts.github.api.client import GitHub
+from scripts.github.api.find_pull_request import Pull
+from scripts.github.api.responses import Status
+from scripts.github.pull_request.outcome import LABELS, VERDICTS, Outcome
+from scripts.github.workflow.event import Surroundings
+from scripts.github.workflow.outputs import write_summary
+from scripts.repository.checkout import Board
+
+# So many of the latest commits to a folder are asked about at most.
+ASKED = 5
+
+
+def merged_ids(clone: Repository, pulls_of_commit: Callable[[str], list[Pull]], main: str, pull: Pull) -> frozenset[int]:
+    """GitHub's numbers of the accounts whose merged pull requests made the author's folder what it is on main.
+
+    They stay what they were when a login is given up and registered by somebody else; then the older pull requests are no
+    longer that login's. Asking ends with the first one of the author's own account, so that it mostly is one request, and
+    none for whoever has no folder. Empty where no pull request brought the folder, such as a maintainer's own push.
+    """
+    ids: set[int] = set()
+    for sha in _commits(clone, main, pull.author):
+        merged = [one for one in pulls_of_commit(sha) if one.merged]
+        ids |= {one.author_id for one in merged if one.merge_commit_sha == sha} or {one.author_id for one in merged}
+        if pull.author_id in ids:
+            break
+    return frozenset(ids)
+
+
+def _commits(clone: Repository, main: str, login: str) -> list[str]:
+    """The latest commits of main that changed the folder of a login, however it is spelled there; the newest first."""
+    if not clone.run("ls-tree", "--full-tree", checked(main), "--", ROOT):
+        return []
+    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{checked(main)}:{ROOT}").split(b"\0")
+    spelled = [name for text in names if (name := text.decode("utf-8", "replace")).casefold() == login.casefold()]
+    if not spelled:
+        return []
+    form = ("--first-parent", "--format=%H", f"--max-count={ASKED}")
+    return clone.run("log", *form, checked(main), "--", *(f"{ROOT}/{name}" for name in spelled)).decode().split()
+
+
+BASE = "main"
+CONTEXT = "pullrank"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """One privileged step of a workflow."""
+
+    surroundings: Surroundings
+    """Where and why it runs."""
+    github: GitHub
+    """The API."""
+    board: Board
+    """Main's checkout: rules and recorded results."""
+    clone: Repository
+    """The same checkout's objects; heads are fetched into it as data."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """The moment."""
+    members: Mapping[str, frozenset[str]] | None = None
+    """Who the plan job found to be in each organisation or team; None where no plan went before."""
+
+    def is_member(self, login: str, team: str) -> bool:
+        """Whether a login is in an organisation or team, as the plan job was told or as our own token sees it."""
+        if self.members is None:
+            return self.github.is_member(login, team)
+        return login.casefold() in self.members.get(team, ())
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """Everything recorded."""
+        found, damaged = self.board.recorded
+        for file in damaged:
+            say(f"{file.path}: is not a result ({file.reason}); it is left out")
+        return found
+
+    @cached_property
+    def duels(self) -> list[Duel]:
+        """Every recorded duel."""
+        found, damaged = self.board.store.read_duels()
+        for file in damaged:
+            say(f"{file.path}: is not a duel ({file.reason}); it is left out")
+        return found
+
+    @cached_property
+    def main(self) -> str:
+        """The commit of main that is checked out."""
+        sha = self.clone.resolve("HEAD")
+        if sha is None:
+            raise CommandError(USAGE, "there is no commit here; run this in a clone of the board")
+        return sha
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The agents that stand on main, the baselines among the examples too; exclusions and faulty folders left out."""
+        found, _ = read_entries(self.clone, self.main, self.board.challenge)
+        moderation = self._moderation()
+        return [entry for entry in found if moderation.of(entry.login, entry.agent) is None]
+
+    @cached_property
+    def history(self) -> frozenset[str]:
+        """The commits of main by first parents."""
+        return frozenset(self.clone.first_parent(self.main))
+
+    @cached_property
+    def recorded(self) -> Recorded:
+        """What the official board is made of."""
+        return Recorded(
+            challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results),
+            duels=tuple(self.duels), at=self.now,
+        )  # fmt: skip
+
+    def _moderation(self) -> Moderation:
+        path = self.board.root / "moderation.yml"
+        try:
+            return parse_moderation(path.read_bytes()) if path.exists() else Moderation()
+        except LoadError as error:
+            raise CommandError(USAGE, *error.lines) from error
+
+    @property
+    def repository_url(self) -> str:
+        """The board's page on GitHub."""
+        return f"{self.surroundings.server_url}/{self.surroundings.repository}"
+
+    @property
+    def site(self) -> str | None:
+        """The published board, where GitHub Pages puts it."""
+        owner, name = self.surroundings.repository.split("/")
+        if self.surroundings.server_url != "https://github.com":
+            return None
+        host = f"{owner.lower()}.github.io"
+        return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
+
+    def context(self, pull: Pull, run_id: int) -> CommentContext:
+        """What a comment needs to know of its surroundings."""
+        return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
+
+
+def guarded(desk: Desk, pull: Pull) -> Guarded:
+    """What the pull request's head may count as; the head is fetched as objects and never checked out."""
+    try:
+        fetch_head(desk.clone, pull.head_sha)
+    except UnreadableError as error:
+        return Guarded(agents=(), removed=(), faults=(error.reason,))
+    author = Author(login=pull.author, id=pull.author_id, known_ids=_known_ids(desk, pull))
+    return inspect(desk.clone, desk.main, pull.head_sha, author, desk.board.challenge.submissions)
+
+
+def _known_ids(desk: Desk, pull: Pull) -> frozenset[int]:
+    """The numbers of the accounts that this login was: as recorded, or before that as merged."""
+    known = [(result.login, result.login_id) for result in desk.results]
+    known += [(player.login, player.login_id) for duel in desk.duels for player in duel.players]
+    same = (number for login, number in known if login.casefold() == pull.author.casefold())
+    recorded = frozenset(number for number in same if number is not None)
+    return recorded or merged_ids(desk.clone, desk.github.pulls_of_commit, desk.main, pull)
+
+
+def status_of(desk: Desk, sha: str) -> Status | None:
+    """What the bot last said of a commit; what others say under our name is nothing."""
+    said = desk.github.statuses(sha)
+    return next((one for one in said if one.context == CONTEXT and one.creator == desk.surroundings.bot), None)
+
+
+def deliver(desk: Desk, pull: Pull, run_id: int, outcome: Outcome) -> bool:
+    """Comment, label and status, if the pull request still stands at that commit; returns whether it did.
+
+    The summary of the step says the same, whatever becomes of the pull request meanwhile.
+    """
+    body = render(outcome.state, desk.context(pull, run_id))
+    write_summary(desk.surroundings.summary_path, body)
+    if not _commented(desk, pull, body):
+        say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
+        return False
+    _relabel(desk, pull, outcome)
+    said = status_of(desk, pull.head_sha)
+    if said is None or (said.state, said.description) != (outcome.status, outcome.words):
+        address = f"{desk.repository_url}/pull/{pull.number}"
+        desk.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
+    say(f"#{pull.number}: {outcome.words}")
+    return True
+
+
+def _commented(desk: Desk, pull: Pull, body: str) -> bool:
+    def still() -> bool:
+        now = desk.github.pull(pull.number)
+        return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
+
+    if pull.author.endswith("[bot]"):  # A robot reads no comments.
+        return still()
+    return posts.put(desk.github, pull.number, body, desk.surroundings.bot, still)
+
+
+def _relabel(desk: Desk, pull: Pull, outcome: Outcome) -> None:
+    own = desk.github.labels(pull.number)
+    for name in VERDICTS:
+        if name in own and name != outcome.label:
+            desk.github.remove_label(pull.number, name)
+    if outcome.label is not None and outcome.label not in own:
+        desk.github.ensure_labels({outcome.label: LABELS[outcome.label]})
+        desk.github.add_label(pull.number, outcome.label)

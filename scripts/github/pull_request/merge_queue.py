@@ -1,0 +1,73 @@
+"""`pullrank bot queue`: a merge queue's commit is told what the bot said of the pull requests that it would merge.
+
+Nothing of them is looked at again: each is asked for the bot's own status on its newest commit. A queue's commit may merge
+those ahead of it, too, and GitHub can be set to wait for the last one's checks alone, so all of them are asked about.
+"""
+
+import re
+
+from scripts.console import OK, USAGE, CommandError, say
+from scripts.git.git_repository import checked
+from scripts.github.pull_request.bot_context import BASE, Desk, status_of
+from scripts.github.pull_request.outcome import State
+from scripts.github.workflow.event import MergeGroup, merge_group
+
+PREFIX = f"refs/heads/gh-readonly-queue/{BASE}/"
+_ENTRY = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
+# Where the queue is put in the clone: what it holds now, and main as it is now, by one fetch.
+_KEPT, _MAIN = "refs/pullrank/queue/", "refs/pullrank/main"
+
+
+def run(desk: Desk) -> int:
+    """Set the status on the queue's commit; no status where it is no longer in the queue.
+
+    Raises:
+        CommandError: the event is none of main's queue, or git or GitHub refused.
+    """
+    group = merge_group(desk.surroundings)
+    if group.base_ref != f"refs/heads/{BASE}" or _number(group.head_ref.removeprefix(PREFIX)) is None:
+        raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is no commit of {BASE}'s merge queue")
+    numbers = _merged(desk, group)
+    if not numbers:
+        say("The queue has moved on; nothing was written.")
+        return OK
+    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _fault(desk, number))]
+    passed = ", ".join(f"#{number}" for number in numbers) + (" has passed" if len(numbers) == 1 else " have passed")
+    state, words = (State.FAILURE, faults[0]) if faults else (State.SUCCESS, passed)
+    desk.github.set_status(group.head_sha, state, words, desk.surroundings.run_url)
+    for line in faults or [passed]:
+        say(f"{line}.")
+    return OK
+
+
+def _merged(desk: Desk, group: MergeGroup) -> list[int]:
+    """The pull requests that the commit would merge, the first one first; none where it is not in the queue."""
+    fetched = (f"+refs/heads/{BASE}:{_MAIN}", f"+{PREFIX}*:{_KEPT}*")
+    desk.clone.run("fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched)
+    listed = desk.clone.run("for-each-ref", "--format=%(objectname) %(refname)", _KEPT).decode(errors="replace")
+    entries: dict[str, int] = {}
+    for line in listed.splitlines():
+        sha, _, ref = line.partition(" ")
+        if number := _number(ref.removeprefix(_KEPT)):
+            entries[sha] = number
+    if group.head_sha not in entries:
+        return []
+    own = desk.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN}", "--")
+    return [entries[sha] for sha in own.decode().split() if sha in entries]
+
+
+def _number(entry: str) -> int | None:
+    """The pull request that a branch of the queue is about."""
+    parts = _ENTRY.fullmatch(entry)
+    return int(parts[1]) if parts else None
+
+
+def _fault(desk: Desk, number: int) -> str:
+    """Why a pull request has not passed; empty where it has."""
+    pull = desk.github.pull(number)
+    if pull.state != "open" or pull.base_ref != BASE:
+        return f"it is not an open pull request into {BASE}"
+    status = status_of(desk, pull.head_sha)
+    if status is None:
+        return "nothing was said of its newest commit"
+    return "" if status.state == State.SUCCESS else status.state

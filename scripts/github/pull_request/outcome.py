@@ -1,0 +1,138 @@
+"""What a pull request is told: the comment's state, one label, and the commit's status; decided without asking anybody."""
+
+import enum
+from dataclasses import dataclass
+from typing import assert_never
+
+from evaluator.model.records.verdict import Verdict, is_retryable
+from leaderboard.comments.states import (
+    AgentPreview,
+    Broken,
+    CommentState,
+    NoRun,
+    Previewed,
+    Reason,
+    Refused,
+    Running,
+    Withdrawn,
+)
+from leaderboard.planning.missing import TRIES
+from scripts.git.path_guard import Guarded
+from scripts.github.api.find_pull_request import Pull, Run
+
+OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
+VERDICTS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
+LABELS = {
+    OK_LABEL: ("1a7f37", "The preview scored everything; a maintainer may merge"),
+    CHANGES_LABEL: ("d1242f", "The author has to change something; the bot's comment says what"),
+    REVIEW_LABEL: ("bf8700", "A maintainer has to look; the bot's comment says why"),
+    OFFICIAL_LABEL: ("0969da", "Merged, and its official results are recorded"),
+}
+
+
+@enum.unique
+class State(enum.StrEnum):
+    """GitHub's words for a commit status. The first two are final; the reconciler looks at the others again."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PENDING = "pending"
+    ERROR = "error"
+
+
+FINAL = (State.SUCCESS, State.FAILURE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a pull request is told about one commit."""
+
+    state: CommentState
+    """The comment."""
+    status: State
+    """The commit's status."""
+    words: str
+    """The status in a few words."""
+    label: str | None = None
+    """The one label of ours that it gets."""
+    ours: bool = False
+    """Whether it failed on our side, so that another try is due."""
+
+
+def running(run: Run) -> Outcome:
+    """The preview has begun."""
+    state = Running(head_sha=run.head_sha, run_url=run.html_url)
+    return Outcome(state=state, status=State.PENDING, words="the preview is being played")
+
+
+def refused(pull: Pull, found: Guarded, run_url: str | None = None) -> Outcome:
+    """The commit changes what it must not: no score of its run is believed."""
+    state = Refused(head_sha=pull.head_sha, outside=found.outside, faults=found.faults, run_url=run_url)
+    if found.outside:
+        words = "no score: it changes files outside the author's folder, so a maintainer has to look"
+        return Outcome(state=state, status=State.FAILURE, words=words, label=REVIEW_LABEL)
+    words = "no score: the folder breaks a rule; the comment says which"
+    return Outcome(state=state, status=State.FAILURE, words=words, label=CHANGES_LABEL)
+
+
+def without_agent(pull: Pull, found: Guarded) -> Outcome:
+    """The commit brings no agent: it withdraws some, or it touches nothing of ours."""
+    if found.removed:
+        agents = tuple(path.removeprefix("submissions/") for path in found.removed)
+        state = Withdrawn(agents=agents, merged=False, head_sha=pull.head_sha)
+        return Outcome(state=state, status=State.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
+    nothing = NoRun(head_sha=pull.head_sha, reason=Reason.NOTHING)
+    return Outcome(state=nothing, status=State.SUCCESS, words="touches no agent, so there is nothing to score")
+
+
+def no_run(pull: Pull, reason: Reason, run_url: str | None = None) -> Outcome:
+    """Nothing was played."""
+    state = NoRun(head_sha=pull.head_sha, reason=reason, run_url=run_url)
+    match reason:
+        case Reason.CONFLICT:
+            words = "not played: it conflicts with main; merge main into the branch"
+            return Outcome(state=state, status=State.ERROR, words=words, label=CHANGES_LABEL)
+        case Reason.WAITING:
+            words = "not played yet: a maintainer has to approve the run"
+            return Outcome(state=state, status=State.PENDING, words=words, label=REVIEW_LABEL)
+        case Reason.NOTHING:
+            return Outcome(state=state, status=State.SUCCESS, words="touches no agent, so there is nothing to score")
+        case Reason.NO_RUN:
+            return Outcome(state=state, status=State.ERROR, words="not played: GitHub started no run; push again")
+        case _:
+            assert_never(reason)
+
+
+def broken(run: Run, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
+    """Our fault."""
+    again = tried < TRIES
+    state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url, issue_url=issue_url)
+    words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
+    return Outcome(state=state, status=State.ERROR, words=words, ours=True)
+
+
+def previewed(state: Previewed) -> Outcome:
+    """The preview came to its end."""
+    verdicts = [row.result.verdict for agent in state.agents for row in agent.rows]
+    games = [game for agent in state.agents for game in agent.games]
+    if Verdict.INTERNAL_ERROR in verdicts or any(game.failed for game in games):
+        return Outcome(state=state, status=State.ERROR, words="a part failed on our side; it is tried again", ours=True)
+    whole = len(verdicts) + len(games)
+    failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
+    if failed or any(_faulty(agent) for agent in state.agents) or not whole:
+        words = f"{failed} of {whole} evaluations failed; the comment says why" if failed else "no score: mend the faults"
+        return Outcome(state=state, status=State.FAILURE, words=words, label=CHANGES_LABEL)
+    words = f"preview: {whole} of {whole} evaluations scored; unofficial until merged"
+    return Outcome(state=state, status=State.SUCCESS, words=words, label=OK_LABEL)
+
+
+def _faulty(agent: AgentPreview) -> bool:
+    return bool(agent.faults or agent.copy_of)
+
+
+def is_retry_worthwhile(outcome: Outcome) -> bool:
+    """Whether another run without a change may end otherwise."""
+    if isinstance(outcome.state, Previewed):
+        rows = [row for agent in outcome.state.agents for row in agent.rows]
+        return outcome.ours or any(is_retryable(row.result.verdict) for row in rows)
+    return outcome.ours

@@ -1,0 +1,188 @@
+"""`pullrank bot reconcile`: whatever was missed is found and said; what failed on our side is tried again, then reported."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.states import Broken, Reason
+from leaderboard.core.versions import homes
+from leaderboard.planning.missing import TRIES, given_up, given_up_duels, mark_of
+from scripts.console import OK, CommandError, say
+from scripts.git.path_guard import Guarded
+from scripts.github.api import posts
+from scripts.github.api.client import GitHubError
+from scripts.github.api.find_pull_request import Pull, Run
+from scripts.github.api.posts import keep_issue, open_issues
+from scripts.github.official.empty_rounds import close_once_mended
+from scripts.github.pull_request.bot_context import BASE, Desk, deliver, guarded, status_of
+from scripts.github.pull_request.outcome import FINAL, Outcome, no_run, refused, without_agent
+from scripts.github.pull_request.report import Case, judge, latest_run, scored
+from scripts.runs.workflow_duels import between
+
+TITLE = "Something of the board itself keeps failing"
+OFFICIAL = "official.yml"
+INTRODUCTION = (
+    "Each line failed on our side as often as it is tried by itself. Nothing of it is held against an entrant. "
+    "This issue is kept by the bot, and it closes it once all is mended.\n"
+)
+
+
+def run(desk: Desk) -> int:
+    """Settle every open pull request, then report or withdraw what keeps failing.
+
+    What can be told by a look at the commit, such as that it is refused, is told before any preview is scored.
+    """
+    trouble: list[str] = []
+    opened = open_issues(desk.github, desk.surroundings.bot)
+    known = [issue for issue in opened if issue.title == TITLE]
+    waiting: list[tuple[Case, Guarded]] = []
+    address = known[0].html_url if known else None
+    for pull in desk.github.open_pulls(base=BASE):
+        with _alone(pull, trouble):
+            trouble += _look(desk, pull, address, waiting)
+    for case, found in waiting:
+        with _alone(case.pull, trouble):
+            trouble += _conclude(desk, case, scored(desk, case, found), address)
+    ended = _ended(desk)
+    trouble += _given_up(desk) + _failing(ended)
+    body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
+    keep_issue(desk.github, opened, TITLE, body if trouble else "")
+    close_once_mended(desk.github, opened, ended)
+    say(f"{len(trouble)} things keep failing on our side.")
+    return OK
+
+
+@contextmanager
+def _alone(pull: Pull, trouble: list[str]) -> Iterator[None]:
+    """Whatever fails for one pull request is noted, and keeps none of the others waiting."""
+    try:
+        yield
+    except CommandError as error:
+        say(f"#{pull.number}: {error}")
+    # A head, an artifact and a comment are a stranger's: what they bring about is never foreseen as a whole.
+    except Exception as error:  # noqa: BLE001
+        # Its text may quote what a stranger wrote.
+        say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
+    else:
+        return
+    trouble.append(f"#{pull.number} could not be settled; the log of the run says why")
+
+
+def _look(desk: Desk, pull: Pull, issue_url: str | None, waiting: list[tuple[Case, Guarded]]) -> list[str]:
+    """Bring one pull request to a terminal, explained comment, or put it among those whose preview is to be scored.
+
+    Returns a line if it keeps failing on our side.
+    """
+    said = status_of(desk, pull.head_sha)
+    if said is not None and said.state in FINAL:
+        return []
+    speaking = latest_run(desk, pull)
+    if speaking is None:
+        if outcome := _without_run(desk, pull):
+            deliver(desk, pull, _spoken(desk, pull), outcome)
+        return []
+    if speaking.conclusion is None:
+        return []
+    case = Case(run=speaking, pull=pull, trusted=False)
+    judged = judge(desk, case)
+    if isinstance(judged, Outcome):
+        return _conclude(desk, case, judged, issue_url)
+    waiting.append((case, judged))
+    return []
+
+
+def _conclude(desk: Desk, case: Case, outcome: Outcome, issue_url: str | None) -> list[str]:
+    """Tell what was decided, and try again what failed on our side; a line if that keeps failing."""
+    if not outcome.ours:
+        return _deliver(desk, case.pull, case.run, outcome)
+    if isinstance(outcome.state, Broken):
+        outcome = replace(outcome, state=replace(outcome.state, issue_url=issue_url))
+    return _again(desk, case.pull, case.run, outcome)
+
+
+def _deliver(desk: Desk, pull: Pull, speaking: Run, outcome: Outcome) -> list[str]:
+    deliver(desk, pull, max(speaking.id, _spoken(desk, pull)), outcome)
+    return []
+
+
+def _spoken(desk: Desk, pull: Pull) -> int:
+    """The run that the comment speaks for: what is said without a run takes its place, and any later run takes ours."""
+    return posts.newest(posts.ours(desk.github.comments(pull.number), desk.surroundings.bot))
+
+
+def _without_run(desk: Desk, pull: Pull) -> Outcome | None:
+    """Why GitHub started no run; None while it has not made up its mind."""
+    now = desk.github.pull(pull.number)
+    if now.head_sha != pull.head_sha or now.state != "open" or now.mergeable is None:
+        return None
+    if now.mergeable is False:
+        return no_run(pull, Reason.CONFLICT)
+    found = guarded(desk, pull)
+    if found.faults:  # No run would change that, and it is not looked at again.
+        return refused(pull, found)
+    if not found.agents:
+        return without_agent(pull, found)
+    return no_run(pull, Reason.NO_RUN)
+
+
+def _again(desk: Desk, pull: Pull, speaking: Run, outcome: Outcome) -> list[str]:
+    """Try once more what failed on our side, or say that somebody has to look."""
+    tried = outcome.state.tried if isinstance(outcome.state, Broken) else desk.github.attempts(speaking.id)
+    _deliver(desk, pull, speaking, outcome)
+    if tried >= TRIES:
+        return [f"the preview of #{pull.number} failed {tried} times: {speaking.html_url}"]
+    try:
+        desk.github.rerun(speaking.id)
+    except GitHubError as error:
+        if error.status not in (403, 404, 409):  # It runs already, or is too old to be run again.
+            raise
+        say(f"#{pull.number}: {error}")
+    return []
+
+
+def _given_up(desk: Desk) -> list[str]:
+    """Official evaluations of the present versions that failed on our side as often as we try."""
+    at = homes(desk.entries)
+    marks = given_up(desk.results, at)
+    current = {(*entry.name, entry.digest) for entry in desk.entries}
+    measured = {mark_of(result, at) for result in desk.results if result.verdict is not Verdict.INTERNAL_ERROR}
+    lost = {
+        f"{result.login}/{result.agent} on {result.task} has no official result"
+        for result in desk.results
+        if result.verdict is Verdict.INTERNAL_ERROR
+        and mark_of(result, at) in marks
+        and (*at.of(result), result.submission_digest) in current
+        and mark_of(result, at) not in measured
+    }
+    return sorted(lost | _lost_duels(desk))
+
+
+def _lost_duels(desk: Desk) -> set[str]:
+    """The same of duels between versions that stand now."""
+    at = homes(desk.entries)
+    marks = given_up_duels(desk.duels, at)
+    current = {(*entry.name, entry.digest) for entry in desk.entries}
+    measured = {duel.path() for duel in desk.duels if duel.verdict is Verdict.OK}
+    return {
+        f"{between(duel)} on {duel.task} has no official result"
+        for duel in desk.duels
+        if duel.verdict is Verdict.INTERNAL_ERROR
+        and (at.of(duel.players[0]), at.of(duel.players[1]), duel.key) in marks
+        and all((*at.of(player), player.submission_digest) in current for player in duel.players)
+        and duel.path() not in measured
+    }
+
+
+def _ended(desk: Desk) -> list[Run]:
+    """The last official runs that came to an end, the latest first."""
+    runs = desk.github.runs_of_workflow(OFFICIAL, BASE, 2 * TRIES)
+    return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
+
+
+def _failing(ended: list[Run]) -> list[str]:
+    """Whether the official workflow itself failed its last runs."""
+    last = ended[:TRIES]
+    if len(last) == TRIES and all(run.conclusion != "success" for run in last):
+        return [f"the last {TRIES} official runs failed: {last[0].html_url}"]
+    return []

@@ -1,0 +1,230 @@
+"""`pullrank bot report`: a preview run has moved, and its pull request is told. The head is never checked out or run."""
+
+import io
+import zipfile
+from dataclasses import dataclass, replace
+from functools import cache
+
+from evaluator.host.duels.verify_duel import verify_duel
+from evaluator.host.envs.gym_task import WorldError
+from evaluator.host.envs.pettingzoo_game import Game, open_game
+from evaluator.host.solo.verify_result import Standing
+from evaluator.model.config.challenge import Challenge, Task
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Preview
+from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.states import Reason
+from leaderboard.preview.hypothetical_standings import preview_state
+from scripts.console import OK, USAGE, CommandError, say
+from scripts.git.main_entries import read_entries
+from scripts.git.path_guard import Guarded
+from scripts.github.api.client import GitHub
+from scripts.github.api.find_pull_request import Pull, Run, find_pull
+from scripts.github.preview.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
+from scripts.github.pull_request.bot_context import BASE, Desk, deliver, guarded
+from scripts.github.pull_request.outcome import Outcome, broken, no_run, previewed, refused, running, without_agent
+from scripts.github.pull_request.season_rules import outlook
+from scripts.github.workflow.event import SHA, Surroundings, dispatch_input, workflow_run_id
+from scripts.repository.checkout import PREVIEW_BEACON
+
+DISPATCH = "workflow_dispatch"
+
+
+def asked_pull(surroundings: Surroundings, github: GitHub, base: str) -> Pull | str:
+    """The pull request that the inputs name, or why it cannot be played any more.
+
+    Raises:
+        CommandError: the inputs are no pull request and commit.
+    """
+    number, sha = dispatch_input(surroundings, "pull"), dispatch_input(surroundings, "sha")
+    if not (number.isascii() and number.isdecimal()) or not SHA.fullmatch(sha):
+        raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
+    pull = github.pull(int(number))
+    if pull.state != "open" or pull.head_sha != sha or pull.base_ref != base:
+        return f"#{number} is not open at that commit any more"
+    return pull
+
+
+def as_pull_event(surroundings: Surroundings, github: GitHub, base: str) -> Surroundings:
+    """The same run with the event that a push to the pull request would have had.
+
+    Raises:
+        CommandError: the pull request is not open at that commit any more.
+    """
+    pull = asked_pull(surroundings, github, base)
+    if isinstance(pull, str):
+        raise CommandError(USAGE, f"{pull}; ask for its newest commit")
+    event = {
+        "number": pull.number,
+        "user": {"login": pull.author, "id": pull.author_id},
+        "head": {"sha": pull.head_sha, "ref": "", "repo": {"id": pull.head_repository_id or 0}},
+        "base": {"sha": surroundings.sha, "ref": pull.base_ref},
+    }
+    return replace(surroundings, event={"pull_request": event})
+
+
+Version = tuple[str, str, str]
+"""Login and folder as they are spelled, and digest."""
+
+
+def duel_fault(desk: Desk, preview: Preview, author_id: int) -> str | None:
+    """Why a preview's duels cannot be believed, in a line of ours; None where they can.
+
+    A pull request's agents may meet themselves, and what stands on main. Every move is played again on the game alone, so
+    a result that no game has never reaches a comment. Who chose the moves no replay can tell: a preview stays a claim.
+    """
+    duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
+    if not duels:
+        return None
+    standing = _standing(desk, preview)
+    for agent, duel in duels:
+        own = (agent.login, agent.agent, agent.submission_digest or "")
+        task = desk.board.challenge.task(duel.task)
+        if task is None or task.game is None:
+            return "the preview run played a game that the board does not have"
+        for player in duel.players:
+            version = (player.login, player.agent, player.submission_digest)
+            if version != own and version not in standing:
+                return "the preview run played against an agent that does not stand on main"
+            if player.login_id not in (None, author_id) or (version != own and player.login_id is not None):
+                return "the preview run names an account that is not the author's"
+        if fault := _fault(desk.board.challenge, task, duel):
+            return fault
+    return None
+
+
+def _standing(desk: Desk, preview: Preview) -> set[Version]:
+    """Who stands on main now, or stood there when the preview began."""
+    entries = list(desk.entries)
+    if preview.evaluator_sha in desk.history and preview.evaluator_sha != desk.main:
+        entries += read_entries(desk.clone, preview.evaluator_sha, desk.board.challenge)[0]
+    return {(entry.login, entry.agent, entry.digest) for entry in entries}
+
+
+def _fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
+    if (duel.season, duel.beacon, duel.beacon_verified) != (challenge.season, PREVIEW_BEACON, False):
+        return "the preview run played other seeds than a preview’s"
+    if duel.task_digest != task.digest():
+        return None  # main's rules changed meanwhile: it is shown by nobody, and the next run plays anew
+    if duel.verdict is not Verdict.OK:
+        return None
+    finding = verify_duel("preview", duel.serialised(), _game(task.model_dump_json(), task.code))
+    if finding.standing is Standing.VERIFIED:
+        return None
+    return "the moves of a duel in the preview do not give what it says"
+
+
+@cache
+def _game(task: str, code: str | None) -> Game | None:
+    try:
+        return open_game(Task.model_validate_json(task).with_code(code))
+    except WorldError:
+        return None
+
+
+ARTIFACT = "preview"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A run and the pull request that it speaks for."""
+
+    run: Run
+    """The preview's run."""
+    pull: Pull
+    """The pull request, at the commit that was played."""
+    trusted: bool
+    """Whether the run is of main's own workflow, which no pull request can change."""
+
+
+def run(desk: Desk) -> int:
+    """Tell the pull request of the run that triggered this one; nobody, if it speaks for none."""
+    case = _dispatched(desk) if desk.surroundings.event_name == DISPATCH else _triggered(desk)
+    if isinstance(case, str):
+        say(f"Nobody is told: {case}.")
+        return OK
+    deliver(desk, case.pull, case.run.id, decide(desk, case))
+    return OK
+
+
+def _triggered(desk: Desk) -> Case | str:
+    """The case of a `workflow_run` event: by fields that GitHub's servers wrote."""
+    found = desk.github.run(workflow_run_id(desk.surroundings))
+    candidates = desk.github.open_pulls(head=f"{found.head_owner}:{found.head_branch}") if found.head_owner else []
+    pull = find_pull(found, candidates, desk.surroundings.repository_id, BASE)
+    return pull if isinstance(pull, str) else Case(run=found, pull=pull, trusted=False)
+
+
+def _dispatched(desk: Desk) -> Case | str:
+    """The case of a verified run: whoever may dispatch main's workflow named the pull request and the commit."""
+    pull = asked_pull(desk.surroundings, desk.github, BASE)
+    return pull if isinstance(pull, str) else Case(run=desk.github.run(desk.surroundings.run_id), pull=pull, trusted=True)
+
+
+def latest_run(desk: Desk, pull: Pull) -> Run | None:
+    """The latest preview run on the pull request's newest commit."""
+    ours = desk.surroundings.repository_id
+    fitting = [run for run in desk.github.runs_of(pull.head_sha) if isinstance(find_pull(run, [pull], ours, BASE), Pull)]
+    return max(fitting, key=lambda run: run.id, default=None)
+
+
+def decide(desk: Desk, case: Case) -> Outcome:
+    """What the pull request is told of a run on its newest commit."""
+    judged = judge(desk, case)
+    return judged if isinstance(judged, Outcome) else scored(desk, case, judged)
+
+
+def judge(desk: Desk, case: Case) -> Outcome | Guarded:
+    """What can be told without the preview's results, which is cheap; else what the commit may count as."""
+    if case.run.conclusion is None and not case.trusted:
+        return running(case.run)
+    if case.run.conclusion == "action_required":
+        return no_run(case.pull, Reason.WAITING, case.run.html_url)
+    found = guarded(desk, case.pull)
+    if not found.is_clean:
+        return refused(case.pull, found, case.run.html_url)
+    if not found.agents:
+        return without_agent(case.pull, found)
+    if case.run.conclusion != "success" and not case.trusted:
+        return _broken(desk, case, f"the preview run ended as '{case.run.conclusion}'")
+    return found
+
+
+def scored(desk: Desk, case: Case, found: Guarded) -> Outcome:
+    """What the preview's results say of a commit that may be believed."""
+    content = desk.github.artifact(case.run.id, ARTIFACT, ZIP_BYTES)
+    if content is None:
+        return _broken(desk, case, "the preview run left no artifact")
+    try:
+        preview = read_artifact(content)
+    except ArtifactError as error:
+        return _broken(desk, case, str(error))
+    if preview.head_sha != case.pull.head_sha:
+        return _broken(desk, case, "the preview run played another commit")
+    if {f"submissions/{agent.login}/{agent.agent}" for agent in preview.agents} - set(found.agents):
+        return _broken(desk, case, "the preview run played an agent that this pull request does not change")
+    known = {task.id for task in desk.board.challenge.solo_tasks}
+    if any(result.task not in known for agent in preview.agents for result in agent.results):
+        return _broken(desk, case, "the preview run played a task that the board does not have")
+    if fault := duel_fault(desk, preview, case.pull.author_id):
+        return _broken(desk, case, fault)
+    removed = tuple(path.removeprefix("submissions/") for path in found.removed)
+    state = preview_state(preview, desk.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
+    logins = [agent.login for agent in preview.agents]
+    return previewed(replace(state, rules=outlook(desk.recorded, logins, desk.now, desk.is_member)))
+
+
+def _broken(desk: Desk, case: Case, reason: str) -> Outcome:
+    return broken(case.run, reason, desk.github.attempts(case.run.id))
+
+
+def _log(content: bytes) -> str:
+    """The text of preview.log in an artifact that was found sound; a log that cannot be read is no reason to say nothing."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if LOG not in archive.namelist():
+                return ""
+            with archive.open(LOG) as file:
+                return file.read(LOG_BYTES).decode("utf-8", "replace")
+    except BROKEN:
+        return ""

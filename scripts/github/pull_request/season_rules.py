@@ -1,0 +1,88 @@
+"""What a pull request is told of the season's rules: phases, people and quotas, at a moment."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from evaluator.model.config.challenge import Challenge
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import is_asked
+from leaderboard.planning.admission import Gate, phase_refusal, refusals
+from leaderboard.planning.quota import Accounts
+from leaderboard.preview.hypothetical_standings import Recorded
+from leaderboard.text.format import stamp
+from scripts.git.beacon import Beacon, Name
+from scripts.github.workflow.run_context import Asked, arrivals, members_of
+
+# A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
+UNSEEN = (
+    "not seen: phase '{phase}' is for the members of {teams}; this comment can see public membership of an organisation "
+    "only, and sees none of {login}. The official run asks again; whoever is a member has nothing to do"
+)
+
+
+def outlook(recorded: Recorded, logins: Iterable[str], now: datetime, asked: Asked) -> tuple[str, ...]:
+    """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
+    challenge, lines = recorded.challenge, []
+    own = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
+    members = members_of(challenge, own, asked)
+    for login in own:
+        if ban := challenge.people.ban_of(login):
+            lines.append(f"{login} may not take part: {ban.why}; nothing of it is evaluated")
+        for phase in challenge.phases:
+            why = phase_refusal(phase, login, now, members)
+            if why and why.startswith("not allowed"):
+                unseen = UNSEEN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
+                lines.append(unseen if phase.teams else why)
+    return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
+
+
+def _quotas(recorded: Recorded, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
+    challenge = recorded.challenge
+    accounts = Accounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    tasks = [task.id for task in challenge.tasks]
+    for login in logins:
+        for account in accounts.of(login, tasks):
+            full = account.exhausted(now) if waits else None
+            yield f"{account.why(full)}; a new version merged now waits until then" if full else account.remaining(now)
+
+
+def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
+    """The phases whose boards are not shown yet."""
+    for phase in challenge.phases:
+        if phase.public_from and not phase.is_shown(now):
+            until = stamp(phase.public_from)
+            yield f"the boards of phase '{phase.id}' are hidden until {until}; official scores are told then"
+
+
+def verdicts(
+    recorded: Recorded, found: dict[Name, Beacon], agents: Sequence[Name], now: datetime, asked: Asked
+) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...]]:
+    """Of merged agents: why something is held, which pending lines that is said of, and what is left of quotas."""
+    challenge = recorded.challenge
+    own = {(login.casefold(), agent) for login, agent in agents}
+    mine = [entry for entry in recorded.entries if entry.name in own and is_asked(challenge.people, entry)]
+    if not mine:
+        return (), frozenset(), tuple(hidden_until(challenge, now))
+    members = members_of(challenge, [entry.login for entry in mine], asked)
+    gate = Gate(now=now, arrived=arrivals(recorded.entries, found), members=members)
+    refused = refusals(challenge, recorded.entries, gate)
+    accounts = Accounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    held, told = [], set()
+    for entry in mine:
+        for task in challenge.tasks:
+            if entry.submission.plays(task):
+                why = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, now)
+                if why:
+                    told.add(f"{entry.shown} on {task.title or task.id}")
+                    held.append(f"{entry.shown} on {task.title or task.id}: {why}")
+    logins = sorted({entry.login.casefold() for entry in mine})
+    rules = (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
+    return tuple(held), frozenset(told), rules
+
+
+def _waits(accounts: Accounts, entry: Entry, task_id: str, now: datetime) -> str | None:
+    version = (entry.login.casefold(), entry.digest)
+    for account in accounts.of(entry.login, [task_id]):
+        if version not in account.first and (window := account.exhausted(now)):
+            return account.why(window)
+    return None

@@ -1,0 +1,134 @@
+"""`pullrank bot command`: slash commands in comments. What was typed is data; who may do what is asked of GitHub."""
+
+import re
+from dataclasses import dataclass
+
+from leaderboard.comments.render_comment import render
+from leaderboard.comments.states import Help, Ranked
+from leaderboard.preview.hypothetical_standings import standing
+from scripts.console import OK, say
+from scripts.github.api.client import GitHubError
+from scripts.github.api.find_pull_request import Pull, Run
+from scripts.github.pull_request.bot_context import BASE, Desk
+from scripts.github.pull_request.outcome import is_retry_worthwhile
+from scripts.github.pull_request.report import Case, decide, latest_run
+from scripts.github.workflow.event import SHA, CommentEvent, comment_event
+
+# Started by `/evaluate`: main's own code plays the commit and reports it.
+EVALUATE_WORKFLOW = "evaluate.yml"
+WRITERS = ("admin", "write")
+# A run that was started so often is not started again by a comment.
+ATTEMPTS = 10
+DONE, STARTED, REFUSED, BUSY = "+1", "rocket", "-1", "eyes"
+
+_COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What a comment asks for."""
+
+    verb: str
+    """retry, evaluate, rank or help."""
+    argument: str = ""
+    """What stands behind it."""
+
+
+def parse(body: str) -> Command | None:
+    """The command on the first line; None for whatever else was written."""
+    lines = body.splitlines()
+    found = _COMMAND.fullmatch(lines[0]) if lines else None
+    if found is None or (found["argument"] and found["verb"] != "evaluate"):
+        return None
+    return Command(verb=found["verb"], argument=found["argument"] or "")
+
+
+def run(desk: Desk) -> int:
+    """Do what the comment asks for, if it asks for something and its author may."""
+    comment = comment_event(desk.surroundings)
+    command = parse(comment.body)
+    if comment.action != "created" or not comment.on_pull or comment.author_type != "User" or command is None:
+        say("The comment is no command.")
+        return OK
+    pull = desk.github.pull(comment.number)
+    if pull.state != "open" and command.verb in ("retry", "evaluate"):
+        desk.github.react(comment.comment_id, REFUSED)
+        say(f"#{pull.number} is closed, so there is nothing to play.")
+        return OK
+    desk.github.react(comment.comment_id, _answer(desk, comment, pull, command))
+    return OK
+
+
+def _answer(desk: Desk, comment: CommentEvent, pull: Pull, command: Command) -> str:
+    """Do it; returns the reaction that acknowledges it."""
+    match command.verb:
+        case "retry":
+            return _retry(desk, comment, pull)
+        case "evaluate":
+            return _evaluate(desk, comment, pull, command.argument)
+        case "rank":
+            return _rank(desk, pull)
+        case _:
+            return _help(desk, pull)
+
+
+def _may_write(desk: Desk, comment: CommentEvent) -> bool:
+    return desk.github.permission(comment.author) in WRITERS
+
+
+def _retry(desk: Desk, comment: CommentEvent, pull: Pull) -> str:
+    """Start the preview of the newest commit again, where that may end otherwise."""
+    if comment.author_id != pull.author_id and not _may_write(desk, comment):
+        say("Only the author and maintainers may retry.")
+        return REFUSED
+    latest = latest_run(desk, pull)
+    if latest is None:
+        say("There is no preview run on the newest commit.")
+        return REFUSED
+    if latest.conclusion is None:
+        say("The preview is being played already.")
+        return BUSY
+    if latest.conclusion == "action_required" or desk.github.attempts(latest.id) >= ATTEMPTS:
+        say("The run waits for a maintainer, or was started too often.")
+        return REFUSED
+    if not is_retry_worthwhile(decide(desk, Case(run=latest, pull=pull, trusted=False))):
+        say("The same code on the same seeds would end the same way.")
+        return REFUSED
+    return _start_again(desk, latest)
+
+
+def _start_again(desk: Desk, latest: Run) -> str:
+    """The run tells the pull request itself once it begins."""
+    try:
+        desk.github.rerun(latest.id)
+    except GitHubError as error:
+        if error.status not in (403, 404, 409):  # It runs already, or is too old to be run again.
+            raise
+        say(str(error))
+        return BUSY
+    return STARTED
+
+
+def _evaluate(desk: Desk, comment: CommentEvent, pull: Pull, sha: str) -> str:
+    """Have main's own code play the newest commit: asked by a maintainer, who names the commit that he looked at."""
+    if not _may_write(desk, comment):
+        say("Only maintainers may have a commit evaluated.")
+        return REFUSED
+    if not SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != BASE:
+        say("The command takes all 40 digits of the pull request's newest commit.")
+        return REFUSED
+    desk.github.dispatch(EVALUATE_WORKFLOW, BASE, {"pull": str(pull.number), "sha": sha})
+    return STARTED
+
+
+def _rank(desk: Desk, pull: Pull) -> str:
+    own = [entry for entry in desk.entries if entry.login.casefold() == pull.author.casefold()]
+    shown = [standing(desk.recorded, entry.login, entry.agent) for entry in own]
+    state = Ranked(agents=tuple(agent for agent in shown if agent and agent.rows))
+    desk.github.create_comment(pull.number, render(state, desk.context(pull, desk.surroundings.run_id)))
+    return DONE
+
+
+def _help(desk: Desk, pull: Pull) -> str:
+    desk.github.create_comment(pull.number, render(Help(), desk.context(pull, desk.surroundings.run_id)))
+    return DONE

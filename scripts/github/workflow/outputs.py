@@ -1,0 +1,54 @@
+"""What a workflow step hands on: outputs for later jobs, and the summary that people read."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from evaluator.host.sandboxes.channel import clean
+from scripts.console import OUR_FAULT, CommandError
+
+LENGTH = 500
+
+
+def harmless(text: str) -> str:
+    """One line that no runner takes for a command: no control characters, and the two ways to begin one broken up."""
+    line = clean(" ".join(text.split())).replace("##[", "## [").replace("::", ": :")
+    return line if len(line) <= LENGTH else line[: LENGTH - 1] + "…"
+
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
+# GitHub drops the whole summary above this, and allows 1 MiB of outputs for a job (it counts two bytes a character).
+SUMMARY_BYTES = 1 << 20
+OUTPUT_CHARACTERS = 1 << 19
+CUT = "\n\n… the rest does not fit here.\n"
+
+
+def write_output(path: Path | None, name: str, value: Any) -> None:
+    """Append one output, as JSON on one line: nothing untrusted can begin a line of its own.
+
+    Raises:
+        CommandError: the name is not one, or the value is too large for GitHub.
+    """
+    if not NAME.fullmatch(name):
+        raise CommandError(OUR_FAULT, f"{name[:80]!r} is not a name for an output")
+    line = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    if len(line) > OUTPUT_CHARACTERS:
+        raise CommandError(OUR_FAULT, f"the output {name} has {len(line):,} characters; GitHub takes {OUTPUT_CHARACTERS:,}")
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{name}={line}\n")
+
+
+def write_summary(path: Path | None, markdown: str) -> None:
+    """Append to the step's summary what still fits; nowhere to write is no error."""
+    if path is None:
+        return
+    before = path.stat().st_size if path.exists() else 0
+    room = SUMMARY_BYTES - before - len(CUT.encode()) - 1
+    whole = markdown.encode("utf-8", "replace")
+    if room <= 0:
+        return
+    text = markdown if len(whole) <= room else whole[:room].decode("utf-8", "ignore") + CUT
+    with path.open("a", encoding="utf-8", errors="replace") as file:
+        file.write(text if text.endswith("\n") else text + "\n")

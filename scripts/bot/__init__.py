@@ -1,1 +1,0 @@
-"""The GitHub edge: event, client, git, outputs."""

@@ -1,1 +1,0 @@
-"""Turns the configuration of another platform into ours, and says of each key what became of it."""

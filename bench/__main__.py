@@ -11,7 +11,7 @@ from rich.table import Table
 from bench import channel_bench, game_bench, rank_bench, ratings_bench, remote_bench, site_bench, start_bench
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.docker.engine import EngineError
-from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from scripts.repository.checkout import base_image
 
 GOALS = {
@@ -38,12 +38,12 @@ GOALS = {
 }
 
 
-def boxes() -> dict[str, Chosen]:
+def boxes() -> dict[str, SelectedSandbox]:
     """The sandboxes that are here."""
     found = {}
     for kind in ("docker", "gvisor"):
         try:
-            found[kind] = choose(kind, base_image(os.environ), lambda line: None)
+            found[kind] = select_sandbox(kind, base_image(os.environ), lambda line: None)
         except EngineError as error:
             print(f"without {kind}: {error}", file=sys.stderr)
     return found

@@ -11,26 +11,26 @@ import gymnasium
 
 from bench import agents
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.envs.gym_task import World, open_world
-from evaluator.host.envs.recorder import Played
-from evaluator.host.sandboxes.sandbox import Cell
-from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.envs.gym_task import GymTask, load_gym_task
+from evaluator.host.envs.recorder import PlayedEpisode
+from evaluator.host.sandboxes.sandbox import SandboxSpec
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_seeds
-from evaluator.host.solo.episode_batch import Ticket
-from evaluator.host.solo.referee import Match, play
+from evaluator.host.solo.episode_batch import EpisodeSpec
+from evaluator.host.solo.referee import SoloRun, play_episodes
 from evaluator.host.solo.verify_result import replay_episode
-from evaluator.model.config.challenge import Lanes, Limits, Task
+from evaluator.model.config.challenge import Limits, ParallelEpisodes, Task
 
 EPISODES = 100
 DIGEST = "0" * 64
 LIMITS = Limits(cpu_seconds=3600)
 
 
-def tickets(task: Task) -> tuple[Ticket, ...]:
+def tickets(task: Task) -> tuple[EpisodeSpec, ...]:
     """The episodes that every variant plays."""
     name = ("bench", "preview", DIGEST, task.id, EPISODES)
     pairs = zip(episode_seeds(*name), agent_seeds(*name), strict=True)
-    return tuple(Ticket(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
+    return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
 
 
 def bare(source: str, task: Task) -> float:
@@ -49,28 +49,30 @@ def bare(source: str, task: Task) -> float:
     return steps / (time.perf_counter() - begun)
 
 
-def contained(source: str, task: Task, chosen: Chosen) -> tuple[float, tuple[Played, ...], World]:
+def contained(source: str, task: Task, chosen: SelectedSandbox) -> tuple[float, tuple[PlayedEpisode, ...], GymTask]:
     """Steps per second from the first question to the last answer, the container being up."""
-    world = open_world(task)
+    world = load_gym_task(task)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
         (folder / "agent.py").write_text(source)
-        sandbox = chosen.opener(Cell(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
+        sandbox = chosen.opener(
+            SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment())
+        )
         try:
             stream = sandbox.stream()
-            match = Match(
+            match = SoloRun(
                 world=world, tickets=tickets(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
             )
             begun = time.perf_counter()
-            tally = play(match, stream)
+            tally = play_episodes(match, stream)
             seconds = time.perf_counter() - begun
         finally:
             sandbox.close()
     return sum(e.length for e in tally.episodes) / seconds, tally.episodes, world
 
 
-def replayed(episodes: tuple[Played, ...], world: World) -> float:
+def replayed(episodes: tuple[PlayedEpisode, ...], world: GymTask) -> float:
     """Steps per second of verification on one core."""
     steps = 0
     begun = time.perf_counter()
@@ -81,10 +83,10 @@ def replayed(episodes: tuple[Played, ...], world: World) -> float:
     return steps / (time.perf_counter() - begun)
 
 
-def rounds(count: int, boxes: dict[str, Chosen]) -> Iterator[dict[str, float]]:
+def rounds(count: int, boxes: dict[str, SelectedSandbox]) -> Iterator[dict[str, float]]:
     """Each round times every variant once, one after the other, and yields them as ratios of that round's bare loop."""
     task = Task(id="CartPole-v1", episodes=EPISODES)
-    one = task.model_copy(update={"lanes": Lanes(shared=1, separate=1)})
+    one = task.model_copy(update={"lanes": ParallelEpisodes(shared=1, separate=1)})
     docker = boxes["docker"]
     for _ in range(count):
         rule = bare(agents.ONE_RULE, task)
@@ -101,7 +103,7 @@ def rounds(count: int, boxes: dict[str, Chosen]) -> Iterator[dict[str, float]]:
         yield row
 
 
-def run(boxes: dict[str, Chosen], count: int = 5) -> dict[str, dict[str, float]]:
+def run(boxes: dict[str, SelectedSandbox], count: int = 5) -> dict[str, dict[str, float]]:
     """Median, least and greatest of each figure over the rounds."""
     rows = list(rounds(count, boxes))
     return {

@@ -16,15 +16,15 @@ from pettingzoo.classic import connect_four_v3
 
 from bench import agents
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.duels.duel_referee import Contest, DuelTally, Seat, play_duel
-from evaluator.host.duels.matches import MatchTicket
-from evaluator.host.envs.pettingzoo_game import Game, open_game, openings, replay
-from evaluator.host.sandboxes.channel import Stream
-from evaluator.host.sandboxes.sandbox import Cell, Sandbox
-from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
+from evaluator.host.duels.matches import MatchSpec
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
+from evaluator.host.sandboxes.channel import ByteStream
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.model.config.challenge import Limits, Task
-from evaluator.model.records.duel_record import End
+from evaluator.model.records.duel_record import MatchEnd
 
 MATCHES = 1000
 BARE_GAMES = 300
@@ -64,13 +64,13 @@ def bare() -> float:
     return BARE_GAMES / (time.perf_counter() - begun)
 
 
-def tickets(game: Game) -> tuple[MatchTicket, ...]:
+def tickets(game: PettingZooGame) -> tuple[MatchSpec, ...]:
     """The matches that every variant plays."""
     name = ("bench", "preview", (DIGEST, DIGEST), game.task.id, game.task.matches)
     seeds, own = opening_seeds(*name), player_seeds(*name)
     drawn = openings(game, seeds)
     return tuple(
-        MatchTicket(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i])
+        MatchSpec(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i])
         for i in range(game.task.matches)
     )
 
@@ -82,7 +82,7 @@ class Up:
         self._sandbox = sandbox
         self._stream = sandbox.stream()
 
-    def stream(self) -> Stream:
+    def stream(self) -> ByteStream:
         """The connection."""
         return self._stream
 
@@ -90,7 +90,7 @@ class Up:
         return getattr(self._sandbox, name)
 
 
-def contained(source: str, chosen: Chosen) -> tuple[float, DuelTally, Contest]:
+def contained(source: str, chosen: SelectedSandbox) -> tuple[float, DuelTally, DuelSetup]:
     """Games per second of a duel, both players being in containers that are up; the handshake is counted."""
     game = open_game(TASK)
     with ExitStack() as stack:
@@ -99,20 +99,20 @@ def contained(source: str, chosen: Chosen) -> tuple[float, DuelTally, Contest]:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             folder.chmod(0o755)
             (folder / "agent.py").write_text(source)
-            cell = Cell(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment())
+            cell = SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment())
             sandbox = chosen.opener(cell)
             stack.callback(sandbox.close)
-            seats.append(Seat(sandbox=Up(sandbox)))
-        contest = Contest(game=game, tickets=tickets(game), limits=LIMITS, seats=(seats[0], seats[1]))
+            seats.append(ConnectedPlayer(sandbox=Up(sandbox)))
+        contest = DuelSetup(game=game, tickets=tickets(game), limits=LIMITS, seats=(seats[0], seats[1]))
         begun = time.perf_counter()
         tally = play_duel(contest)
         seconds = time.perf_counter() - begun
     assert tally.faults == (None, None)
-    assert all(match.end is End.PLAYED for match in tally.matches)
+    assert all(match.end is MatchEnd.PLAYED for match in tally.matches)
     return MATCHES / seconds, tally, contest
 
 
-def replayed(tally: DuelTally, contest: Contest) -> float:
+def replayed(tally: DuelTally, contest: DuelSetup) -> float:
     """Games per second of verification on one core."""
     begun = time.perf_counter()
     for ticket, match in zip(contest.tickets, tally.matches, strict=True):
@@ -145,7 +145,7 @@ def in_kaggle(python: Path) -> float:
     return float(json.loads(printed.split()[-1]))
 
 
-def rounds(count: int, boxes: dict[str, Chosen], python: Path | None) -> Iterator[dict[str, float]]:
+def rounds(count: int, boxes: dict[str, SelectedSandbox], python: Path | None) -> Iterator[dict[str, float]]:
     """Each round times every variant once, one after the other."""
     for _ in range(count):
         loop = bare()
@@ -167,7 +167,7 @@ def rounds(count: int, boxes: dict[str, Chosen], python: Path | None) -> Iterato
         yield row
 
 
-def run(boxes: dict[str, Chosen], count: int = 5) -> dict[str, dict[str, float]]:
+def run(boxes: dict[str, SelectedSandbox], count: int = 5) -> dict[str, dict[str, float]]:
     """Median, least and greatest of each figure over the rounds."""
     rows = list(rounds(count, boxes, kaggle(Path("build/kaggle").absolute())))
     return {

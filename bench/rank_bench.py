@@ -8,9 +8,9 @@ import numpy as np
 
 from evaluator.model.config.challenge import Anchor, Challenge, Limits, Task
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind
+from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry
 
 SIZES = (100, 1_000, 10_000)
@@ -51,7 +51,7 @@ def board(rules: Challenge, count: int) -> tuple[list[Entry], list[Result]]:
 def _result(entry: Entry, task: Task, returns: list[float]) -> Result:
     return Result.model_construct(
         key=entry.digest,
-        klass=Class.OFFICIAL,
+        tier=Tier.OFFICIAL,
         task=task.id,
         task_digest=task.digest(),
         login=entry.login,
@@ -81,7 +81,7 @@ def run() -> dict[str, Any]:
     for count in SIZES:
         entries, results = board(rules, count)
         begun = time.perf_counter()
-        standings(rules, entries, results, official=True)
+        build_standings(rules, entries, results, official=True)
         seconds = time.perf_counter() - begun
         timings.append({"entries": count, "seconds": round(seconds, 3), "seconds_per_entry": round(seconds / count, 6)})
     return {"tasks": TASKS, "episodes": EPISODES, "rank": timings}

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from leaderboard.ratings.cycles import find_cycle
 from leaderboard.ratings.davidson import Floats, chances
-from leaderboard.ratings.fit import rate
+from leaderboard.ratings.fit import fit_ratings
 
 NU = 0.4
 # Players, opponents of each (None: random pairs, one match each), matches.
@@ -55,7 +55,7 @@ def run() -> dict[str, Any]:
         np.add.at(wins, (pairings[:, 0].astype(int), pairings[:, 1].astype(int)), pairings[:, 2])
         np.add.at(wins, (pairings[:, 1].astype(int), pairings[:, 0].astype(int)), pairings[:, 3])
         begun, spent = time.perf_counter(), time.process_time()
-        rate(pairings, players, 0)
+        fit_ratings(pairings, players, 0)
         rated, cpu = time.perf_counter(), time.process_time() - spent
         find_cycle(wins)
         found = time.perf_counter()

@@ -12,12 +12,12 @@ from pathlib import Path
 import gymnasium
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.envs.gym_task import open_world
-from evaluator.host.sandboxes.sandbox import Cell
-from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.sandboxes.sandbox import SandboxSpec
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.training_scripts.remote_envs import Offer
-from evaluator.host.training_scripts.server import Service, serve
+from evaluator.host.training_scripts.remote_envs import ScriptTask
+from evaluator.host.training_scripts.server import ScriptSession, serve_script
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ScriptRules
 
@@ -99,23 +99,25 @@ def bare() -> float:
     return ONE_STEPS / (time.perf_counter() - begun)
 
 
-def contained(source: str, chosen: Chosen, *, reusable: bool) -> float:
+def contained(source: str, chosen: SelectedSandbox, *, reusable: bool) -> float:
     """Steps per second as the script sees them."""
     task = Task(id="CartPole-v1", reusable=reusable, script=RULES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
         (folder / "submission.py").write_text(source)
-        cell = Cell(folder=folder, entry="submission.py", limits=LIMITS, environment=pinned_environment())
+        cell = SandboxSpec(folder=folder, entry="submission.py", limits=LIMITS, environment=pinned_environment())
         sandbox = chosen.opener(cell)
         try:
-            offer = Offer(
-                world=open_world(task),
+            offer = ScriptTask(
+                world=load_gym_task(task),
                 rules=RULES,
                 seed_of=lambda i: episode_seeds("bench", "preview", DIGEST, task.id, 1, i)[0],
             )
-            service = Service(offer=offer, agent_seed=1, limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin)
-            outcome = serve(service, sandbox.stream())
+            service = ScriptSession(
+                offer=offer, agent_seed=1, limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
+            )
+            outcome = serve_script(service, sandbox.stream())
             sandbox.end()
             assert outcome.exit_code == 0, sandbox.log_tail()
             return float(sandbox.log_tail().split()[-1])
@@ -149,7 +151,7 @@ def over_grpc(python: Path, room: Path) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, env=environment).stdout)
 
 
-def rounds(count: int, boxes: dict[str, Chosen], python: Path | None, room: Path) -> Iterator[dict[str, float]]:
+def rounds(count: int, boxes: dict[str, SelectedSandbox], python: Path | None, room: Path) -> Iterator[dict[str, float]]:
     """Each round times every variant once, one after the other."""
     for _ in range(count):
         loop = bare()
@@ -169,7 +171,7 @@ def rounds(count: int, boxes: dict[str, Chosen], python: Path | None, room: Path
         yield row
 
 
-def run(boxes: dict[str, Chosen], count: int = 3) -> dict[str, dict[str, float]]:
+def run(boxes: dict[str, SelectedSandbox], count: int = 3) -> dict[str, dict[str, float]]:
     """Median, least and greatest of each figure over the rounds."""
     room = Path("build/grpc")
     rows = list(rounds(count, boxes, with_grpc(room), room))

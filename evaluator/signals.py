@@ -9,7 +9,7 @@ _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def put_off() -> Iterator[None]:
+def signals_deferred() -> Iterator[None]:
     """Whatever Ctrl-C and SIGTERM would do in the block happens after it.
 
     Python runs handlers between any two instructions, also inside the hooks that libraries register for a fork, where
@@ -29,7 +29,7 @@ def put_off() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def by_default() -> None:
+def restore_default_handlers() -> None:
     """In a process just made: end by these signals at once and without a word; what its maker says is enough."""
     for number in _STOPS:
         signal.signal(number, signal.SIG_DFL)

@@ -10,16 +10,16 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import Field, Name, field_of, is_official
-from leaderboard.core.owners import Attempts, Sides, sides
-from leaderboard.core.standings import Entry, Excluded, Failure, Row, Standings, TaskBoard, Withdrawn
-from leaderboard.core.versions import Homes, homes
-from leaderboard.ratings.game_leaderboard import game_board
-from leaderboard.scoring.intervals import Estimates, intervals, oriented, values
-from leaderboard.scoring.metrics import by_value, known, others, ranking
-from leaderboard.scoring.overall import overall
+from leaderboard.core.eligibility import EligibleEntries, Name, eligible_entries, is_official
+from leaderboard.core.owners import OwnerAttempts, OwnerGroups, owner_groups
+from leaderboard.core.standings import Entry, Excluded, Failure, Row, Standings, TaskStandings, WithdrawnScore
+from leaderboard.core.versions import VersionFolders, version_folders
+from leaderboard.ratings.game_leaderboard import build_game_standings
+from leaderboard.scoring.intervals import EstimateArrays, intervals, oriented, values
+from leaderboard.scoring.metrics import by_value, known_metrics, other_metrics, ranking
+from leaderboard.scoring.overall import overall_rows
 from leaderboard.scoring.ranking import Key, name_order, ranks_beside
-from leaderboard.scoring.score_all import Scores, measure
+from leaderboard.scoring.score_all import ScoredTasks, score_all
 from leaderboard.scoring.significance import paired
 
 
@@ -35,7 +35,7 @@ class Measurement:
     """Versions of its owner, or of its team, that were evaluated on this task."""
 
 
-def standings(
+def build_standings(
     challenge: Challenge,
     entries: Iterable[Entry],
     results: Iterable[Result],
@@ -56,21 +56,25 @@ def standings(
         duels: everything recorded of the games, under the same conditions.
     """
     entries = tuple(sorted(entries, key=name_order))
-    field = field_of(entries, moderation, official=official)
+    field = eligible_entries(entries, moderation, official=official)
     results = list(results)
-    recorded, own = _by_task(challenge, results, homes(entries)), sides(entries, results)
+    recorded, own = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
     sorted_out = [_sorted_out(task, field, recorded[task.id], own, official=official) for task in challenge.solo_tasks]
-    measured, columns = measure([found.scores() for found in sorted_out])
+    measured, columns = score_all([found.scores() for found in sorted_out])
     tasks = tuple(map(_task_board, sorted_out, measured))
     board = partial(
-        game_board, official=official, moderation=moderation, season=challenge.season, baselines=challenge.baselines
+        build_game_standings,
+        official=official,
+        moderation=moderation,
+        season=challenge.season,
+        baselines=challenge.baselines,
     )
     played = list(duels)
     games = tuple(board(task, entries, played) for task in challenge.games)
-    return Standings(challenge=challenge, official=official, overall=overall(tasks, columns), tasks=tasks, games=games)
+    return Standings(challenge=challenge, official=official, overall=overall_rows(tasks, columns), tasks=tasks, games=games)
 
 
-def _by_task(challenge: Challenge, results: Iterable[Result], at: Homes) -> dict[str, dict[Name, list[Result]]]:
+def _by_task(challenge: Challenge, results: Iterable[Result], at: VersionFolders) -> dict[str, dict[Name, list[Result]]]:
     """The results of this season and the present task settings, by task and the folder in which the version stands."""
     digests = {task.id: task.digest() for task in challenge.solo_tasks}
     found: dict[str, dict[Name, list[Result]]] = {task_id: defaultdict(list) for task_id in digests}
@@ -81,7 +85,7 @@ def _by_task(challenge: Challenge, results: Iterable[Result], at: Homes) -> dict
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SortedOut:
+class _ResultsByTask:
     """What is known of a task before anything is measured."""
 
     task: Task
@@ -89,16 +93,18 @@ class _SortedOut:
     failed: Sequence[Measurement]
     waiting: Sequence[Entry]
     excluded: tuple[Excluded, ...]
-    withdrawn: tuple[Withdrawn, ...]
+    withdrawn: tuple[WithdrawnScore, ...]
 
-    def scores(self) -> Scores:
-        return Scores(task=self.task, names=[m.entry.name for m in self.scored], results=[m.result for m in self.scored])
+    def scores(self) -> ScoredTasks:
+        return ScoredTasks(
+            task=self.task, names=[m.entry.name for m in self.scored], results=[m.result for m in self.scored]
+        )
 
 
 def _sorted_out(
-    task: Task, field: Field, recorded: Mapping[Name, Sequence[Result]], sides: Sides, *, official: bool
-) -> _SortedOut:
-    attempts = Attempts(sides, ((name, result.submission_digest) for name, own in recorded.items() for result in own))
+    task: Task, field: EligibleEntries, recorded: Mapping[Name, Sequence[Result]], sides: OwnerGroups, *, official: bool
+) -> _ResultsByTask:
+    attempts = OwnerAttempts(sides, ((name, result.submission_digest) for name, own in recorded.items() for result in own))
     scored: list[Measurement] = []
     failed: list[Measurement] = []
     waiting: list[Entry] = []
@@ -114,33 +120,33 @@ def _sorted_out(
         else:
             failed.append(measurement)
     excluded, withdrawn = _off_the_board(task, field, recorded)
-    return _SortedOut(task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn)
+    return _ResultsByTask(task=task, scored=scored, failed=failed, waiting=waiting, excluded=excluded, withdrawn=withdrawn)
 
 
-def _task_board(found: _SortedOut, measured: Estimates) -> TaskBoard:
+def _task_board(found: _ResultsByTask, measured: EstimateArrays) -> TaskStandings:
     failures = tuple(Failure(entry=m.entry, result=m.result, attempts=m.attempts) for m in found.failed)
-    return TaskBoard(
+    return TaskStandings(
         task=found.task, rows=_rows(found.task, found.scored, measured), failures=failures, waiting=tuple(found.waiting),
         excluded=found.excluded, withdrawn=found.withdrawn,
     )  # fmt: skip
 
 
 def _off_the_board(
-    task: Task, field: Field, recorded: Mapping[Name, Sequence[Result]]
-) -> tuple[tuple[Excluded, ...], tuple[Withdrawn, ...]]:
+    task: Task, field: EligibleEntries, recorded: Mapping[Name, Sequence[Result]]
+) -> tuple[tuple[Excluded, ...], tuple[WithdrawnScore, ...]]:
     """Who is excluded and who was withdrawn; whoever is both is shown as excluded."""
     out = [(entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)]
-    withdrawn: list[Withdrawn] = []
+    withdrawn: list[WithdrawnScore] = []
     for last in _left(field, recorded):
         if exclusion := field.moderation.of(last.login, last.agent):
             out.append((last.login, last.agent, exclusion))
         else:
-            withdrawn.append(Withdrawn(login=last.login, agent=last.agent, result=last, score=_score(task, last)))
+            withdrawn.append(WithdrawnScore(login=last.login, agent=last.agent, result=last, score=_score(task, last)))
     excluded = [Excluded(login=login, agent=agent, exclusion=exclusion) for login, agent, exclusion in out]
     return tuple(sorted(excluded, key=_folded)), tuple(sorted(withdrawn, key=_folded))
 
 
-def _left(field: Field, recorded: Mapping[Name, Sequence[Result]]) -> Iterator[Result]:
+def _left(field: EligibleEntries, recorded: Mapping[Name, Sequence[Result]]) -> Iterator[Result]:
     """The last official result of each agent that has no folder on main; what only failed on our side says nothing."""
     for name, own in recorded.items():
         if name in field.names:
@@ -153,14 +159,14 @@ def _left(field: Field, recorded: Mapping[Name, Sequence[Result]]) -> Iterator[R
 def _score(task: Task, result: Result) -> float | None:
     if result.verdict is not Verdict.OK:
         return None
-    return known(values([result], task, ranking(task))[0])
+    return known_metrics(values([result], task, ranking(task))[0])
 
 
-def _folded(one: Excluded | Withdrawn) -> Name:
+def _folded(one: Excluded | WithdrawnScore) -> Name:
     return one.login.casefold(), one.agent
 
 
-def _measurement(entry: Entry, own: Sequence[Result], attempts: Attempts, *, official: bool) -> Measurement | None:
+def _measurement(entry: Entry, own: Sequence[Result], attempts: OwnerAttempts, *, official: bool) -> Measurement | None:
     """The newest result of the entry's present version, if there is one."""
     fitting = [r for r in own if r.submission_digest == entry.digest and (is_official(r) or not official)]
     if not fitting:
@@ -174,10 +180,10 @@ def _precedence(result: Result) -> tuple[bool, str, str, str]:
     return (not ours, result.provenance.evaluated_at, result.key, result.self_sha256)
 
 
-def _rows(task: Task, scored: Sequence[Measurement], found: Estimates) -> tuple[Row, ...]:
+def _rows(task: Task, scored: Sequence[Measurement], found: EstimateArrays) -> tuple[Row, ...]:
     """Ranked rows: by place, then the earlier entry first, then by name."""
     results = [m.result for m in scored]
-    shown = list(zip(*(values(results, task, metric) for metric in others(task)), strict=True)) or [()] * len(scored)
+    shown = list(zip(*(values(results, task, metric) for metric in other_metrics(task)), strict=True)) or [()] * len(scored)
     places = ranks_beside(
         oriented(found, ranking(task)), [m.entry.is_aside for m in scored], _ties(task, shown),
         lambda chosen: paired([results[index] for index in chosen], task) if chosen else None,
@@ -195,6 +201,6 @@ def _rows(task: Task, scored: Sequence[Measurement], found: Estimates) -> tuple[
 
 def _ties(task: Task, shown: Sequence[tuple[float, ...]]) -> list[Key]:
     """What parts equal scores of a task, for each entry; nothing without `ties`."""
-    at = {metric.name: index for index, metric in enumerate(others(task))}
-    parting = [(others(task)[at[name]], at[name]) for name in task.ties]
+    at = {metric.name: index for index, metric in enumerate(other_metrics(task))}
+    parting = [(other_metrics(task)[at[name]], at[name]) for name in task.ties]
     return [by_value((metric, beside[index]) for metric, index in parting) for beside in shown] if parting else []

@@ -17,11 +17,11 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import Name, is_official
-from leaderboard.core.game_standings import GameBoard, Moment
-from leaderboard.core.standings import Entry, Row, Standings, TaskBoard, entries_of
-from leaderboard.core.versions import Homes, homes_of
+from leaderboard.core.game_standings import GameStandings, RatingSnapshot
+from leaderboard.core.standings import Entry, Row, Standings, TaskStandings, entries_of
+from leaderboard.core.versions import VersionFolders, version_folders_of
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import by_value, known, others, ranking
+from leaderboard.scoring.metrics import by_value, known_metrics, other_metrics, ranking
 from leaderboard.scoring.ranking import Key
 
 Value = TypeVar("Value")
@@ -30,7 +30,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Best:
+class RecordScore:
     """A score that was better than everything before it."""
 
     login: str
@@ -44,7 +44,7 @@ class Best:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Track:
+class RankHistory:
     """The places of one entry."""
 
     entry: Entry
@@ -54,7 +54,7 @@ class Track:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
+class BoardEvent:
     """A version of an entry got a score, and with it a place."""
 
     entry: Entry
@@ -72,7 +72,7 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Told:
+class _ScoredVersion:
     """One result as history sees it."""
 
     name: Name
@@ -87,10 +87,10 @@ class _Told:
         return self.result.provenance.evaluated_at
 
 
-class _Step(NamedTuple):
+class _HistoryStep(NamedTuple):
     """What a result changed on its board."""
 
-    told: _Told
+    told: _ScoredVersion
     """Which result."""
     old: Key | None
     """What its agent stood there with before; None if nothing."""
@@ -100,19 +100,19 @@ class _Step(NamedTuple):
     """And after."""
 
 
-class History:
+class BoardHistory:
     """The history of all boards; what each tells is worked out once, when it is first asked for."""
 
     def __init__(self, standings: Standings, results: Sequence[Result]) -> None:
         """Of these boards, from everything recorded: of this season, and official where only that counts."""
         self._standings, self._recorded = standings, results
-        self._told: dict[str, list[_Told]] = {}
-        self._changes: dict[str, list[_Step]] = {}
+        self._told: dict[str, list[_ScoredVersion]] = {}
+        self._changes: dict[str, list[_HistoryStep]] = {}
 
     @cached_property
-    def _homes(self) -> Homes:
+    def _homes(self) -> VersionFolders:
         """A folder that was renamed has the history of its version."""
-        return homes_of(self._standings)
+        return version_folders_of(self._standings)
 
     @cached_property
     def _results(self) -> dict[str, list[Result]]:
@@ -123,21 +123,21 @@ class History:
                 found.setdefault(result.task, []).append(result)
         return found
 
-    def progress(self, board: TaskBoard) -> tuple[Best, ...]:
+    def progress(self, board: TaskStandings) -> tuple[RecordScore, ...]:
         """Each score that was the best when it was measured, oldest first: of all versions, and of who was withdrawn.
 
         Who is excluded, or listed only for comparison, sets no record.
         """
-        found: list[Best] = []
+        found: list[RecordScore] = []
         least: Key | None = None
         for one in self._of(board):
             if one.key is None or one.score is None or (least is not None and least <= one.key[:1]):
                 continue
             least = one.key[:1]
-            found.append(Best(login=one.result.login, agent=one.result.agent, at=one.at, score=one.score))
+            found.append(RecordScore(login=one.result.login, agent=one.result.agent, at=one.at, score=one.score))
         return tuple(found)
 
-    def standing(self, board: TaskBoard) -> tuple[Track, ...]:
+    def standing(self, board: TaskStandings) -> tuple[RankHistory, ...]:
         """The places over time of the first entries of a board; they end where the board is."""
         rows = _placed(board.rows)[:SHOWN]
         changes: dict[Name, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}
@@ -162,26 +162,26 @@ class History:
             own = changes[row.entry.name]
             if not own or own[-1][1] != row.place:
                 own.append((last, row.place))
-        return tuple(Track(entry=row.entry, places=tuple(changes[row.entry.name])) for row in rows)
+        return tuple(RankHistory(entry=row.entry, places=tuple(changes[row.entry.name])) for row in rows)
 
-    def events(self, limit: int) -> tuple[Event, ...]:
+    def events(self, limit: int) -> tuple[BoardEvent, ...]:
         """The newest entries and changes of all boards, newest first, so many at most: of those on a board now."""
         found = [event for board in self._standings.tasks for event in self.events_of(board, limit)]
         found += [event for game in self._standings.games for event in game_events(game, limit)]
         return tuple(_newest(found, limit))
 
-    def events_of(self, board: TaskBoard, limit: int) -> tuple[Event, ...]:
+    def events_of(self, board: TaskStandings, limit: int) -> tuple[BoardEvent, ...]:
         """The same of one task."""
         return tuple(_newest(_task_events(board, self._steps(board), limit), limit))
 
-    def _steps(self, board: TaskBoard) -> list[_Step]:
+    def _steps(self, board: TaskStandings) -> list[_HistoryStep]:
         """What each result of those on the board changed, oldest first."""
         if board.task.id not in self._changes:
             here = _here(board)
             self._changes[board.task.id] = list(_replayed(one for one in self._of(board) if one.name in here))
         return self._changes[board.task.id]
 
-    def _of(self, board: TaskBoard) -> list[_Told]:
+    def _of(self, board: TaskStandings) -> list[_ScoredVersion]:
         """What is told of those who are on the board or left it."""
         if board.task.id not in self._told:
             names = _here(board) | {(one.login.casefold(), one.agent) for one in board.withdrawn}
@@ -191,16 +191,16 @@ class History:
         return self._told[board.task.id]
 
 
-def game_events(board: GameBoard, limit: int) -> tuple[Event, ...]:
+def game_events(board: GameStandings, limit: int) -> tuple[BoardEvent, ...]:
     """The newest players of a game, newest first, so many at most."""
     return tuple(_newest(_first_ratings(board), limit))
 
 
-def _newest(found: Iterable[Event], limit: int) -> list[Event]:
+def _newest(found: Iterable[BoardEvent], limit: int) -> list[BoardEvent]:
     return sorted(found, key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)[:limit]
 
 
-def _task_events(board: TaskBoard, steps: Sequence[_Step], limit: int) -> Iterator[Event]:
+def _task_events(board: TaskStandings, steps: Sequence[_HistoryStep], limit: int) -> Iterator[BoardEvent]:
     """The newest first: so many, and those of the same second."""
     entries = {row.entry.name: row.entry for row in board.rows}
     count, least = 0, ""
@@ -208,28 +208,30 @@ def _task_events(board: TaskBoard, steps: Sequence[_Step], limit: int) -> Iterat
         if count >= limit and told.at < least:
             return
         if told.score is not None and place is not None and (entry := entries.get(told.name)):
-            yield Event(entry=entry, task=board.task, at=told.at, score=told.score, place=place, place_before=before)
+            yield BoardEvent(entry=entry, task=board.task, at=told.at, score=told.score, place=place, place_before=before)
             count, least = count + 1, told.at
 
 
-def _first_ratings(board: GameBoard) -> Iterator[Event]:
+def _first_ratings(board: GameStandings) -> Iterator[BoardEvent]:
     """Who was rated for the first time on which day; the day's order is that of its ratings."""
     rows = {row.entry.name: row for row in board.rows if not row.entry.is_aside}
-    empty = Moment(day="", elo={})
+    empty = RatingSnapshot(day="", elo={})
     for before, after in pairwise((empty, *board.history)):
         order = sorted(-elo for name, elo in after.elo.items() if name in rows)
         for name in sorted(after.elo.keys() - before.elo.keys()):
             if row := rows.get(name):
                 place = 1 + bisect_left(order, -after.elo[name])
                 at = row.since if row.since[:10] == after.day else f"{after.day}T00:00:00Z"
-                yield Event(entry=row.entry, task=board.task, at=at, score=after.elo[name], place=place, place_before=None)
+                yield BoardEvent(
+                    entry=row.entry, task=board.task, at=at, score=after.elo[name], place=place, place_before=None
+                )
 
 
 def _placed(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if not row.entry.is_aside and not row.estimate.is_missing]
 
 
-def _here(board: TaskBoard) -> set[Name]:
+def _here(board: TaskStandings) -> set[Name]:
     """Whoever takes a place on the board now, or would with a score."""
     return {entry.name for entry in entries_of(board) if not entry.is_aside}
 
@@ -249,12 +251,12 @@ def _moment(one: tuple[Name, Result]) -> tuple[str, str, str]:
     return one[1].provenance.evaluated_at, one[1].key, one[1].self_sha256
 
 
-def _all_told(board: TaskBoard, counting: Sequence[tuple[Name, Result]]) -> list[_Told]:
+def _all_told(board: TaskStandings, counting: Sequence[tuple[Name, Result]]) -> list[_ScoredVersion]:
     """What each result says; what the board has worked out already is taken from there."""
     task = board.task
-    by_name = {metric.name: place for place, metric in enumerate(others(task), 1)}
+    by_name = {metric.name: place for place, metric in enumerate(other_metrics(task), 1)}
     places = [0, *(by_name[name] for name in task.ties)]
-    metrics = [(ranking(task), *others(task))[place] for place in places]
+    metrics = [(ranking(task), *other_metrics(task))[place] for place in places]
     # By the name too: equal agents of two owners may have one key.
     shown = (((row.entry.name, row.result.key), (row.estimate.score, *row.others)) for row in board.rows)
     scores = {which: tuple([row[place] for place in places]) for which, row in shown}
@@ -266,11 +268,11 @@ def _all_told(board: TaskBoard, counting: Sequence[tuple[Name, Result]]) -> list
     for name, result in counting:
         found = scores[name, result.key] if result.verdict is Verdict.OK else None
         key = by_value(zip(metrics, found, strict=True)) if found else None
-        told.append(_Told(name=name, result=result, score=known(found[0]) if found else None, key=key))
+        told.append(_ScoredVersion(name=name, result=result, score=known_metrics(found[0]) if found else None, key=key))
     return told
 
 
-def _replayed(told: Iterable[_Told]) -> Iterator[_Step]:
+def _replayed(told: Iterable[_ScoredVersion]) -> Iterator[_HistoryStep]:
     """Result after result: the place its agent had before, and the one it has with it."""
     stands: dict[Name, Key] = {}
     ordered: list[Key] = []
@@ -283,10 +285,10 @@ def _replayed(told: Iterable[_Told]) -> Iterator[_Step]:
             place = 1 + bisect_left(ordered, one.key)
             ordered.insert(place - 1, one.key)
             stands[one.name] = one.key
-        yield _Step(one, old, before, place)
+        yield _HistoryStep(one, old, before, place)
 
 
-def _begins(step: _Step) -> float:
+def _begins(step: _HistoryStep) -> float:
     """The first place that it can have changed."""
     return min((place for place in (step.before, step.place) if place is not None), default=inf)
 

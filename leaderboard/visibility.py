@@ -11,21 +11,21 @@ from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation
-from evaluator.model.config.phase import moment
+from evaluator.model.config.phase import to_utc
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.duel_record import Duel, Player
+from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Provenance, Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import Entry
-from leaderboard.core.owners import sides
-from leaderboard.core.versions import homes
+from leaderboard.core.owners import owner_groups
+from leaderboard.core.versions import version_folders
 
 # Of the hash: enough for ten thousand entries without two alike.
 DIGITS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class VisibleBoard:
     """What a board is made of."""
 
     challenge: Challenge
@@ -49,10 +49,10 @@ def hidden(challenge: Challenge, now: datetime) -> tuple[Task, ...]:
 def is_anonymous(challenge: Challenge, now: datetime) -> bool:
     """Whether names are others than they are."""
     until = challenge.people.anonymous_until
-    return until is not None and now < moment(until)
+    return until is not None and now < to_utc(until)
 
 
-def mark(challenge: Challenge, login: str, agent: str) -> str:
+def anonymous_mark(challenge: Challenge, login: str, agent: str) -> str:
     """The digits that an entry is called by until its name is shown: the same in all versions and on all tasks."""
     text = f"pullrank-anonymous-1 {challenge.season}\n{login.casefold()}\n{agent}"
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
@@ -69,15 +69,15 @@ def is_known(challenge: Challenge, login: str, agent: str) -> bool:
     )
 
 
-def called(challenge: Challenge, name: str, now: datetime) -> str:
+def anonymous_name(challenge: Challenge, name: str, now: datetime) -> str:
     """How `login/agent` is called now, where others read it."""
     login, _, agent = name.partition("/")
     if not agent or not is_anonymous(challenge, now) or is_known(challenge, login, agent):
         return name
-    return f"Entry {mark(challenge, login, agent)}"
+    return f"Entry {anonymous_mark(challenge, login, agent)}"
 
 
-def as_shown(whole: Shown, now: datetime) -> Shown:
+def as_shown(whole: VisibleBoard, now: datetime) -> VisibleBoard:
     """What the board is made of at a moment, the flags of people put on the entries."""
     challenge, gone = whole.challenge, {task.id for task in hidden(whole.challenge, now)}
     if gone:
@@ -90,7 +90,7 @@ def as_shown(whole: Shown, now: datetime) -> Shown:
     return _masked(found) if is_anonymous(challenge, now) else found
 
 
-def with_flags(whole: Shown) -> Shown:
+def with_flags(whole: VisibleBoard) -> VisibleBoard:
     """The same with what the hosts say of each entry, and nothing hidden."""
     return replace(whole, entries=tuple(flagged(whole.challenge, entry, whole.moderation) for entry in whole.entries))
 
@@ -101,19 +101,23 @@ def flagged(challenge: Challenge, entry: Entry, moderation: Moderation) -> Entry
     return replace(entry, host=challenge.people.is_host(entry.login), verified=vouched)
 
 
-def _masked(whole: Shown) -> Shown:
+def _masked(whole: VisibleBoard) -> VisibleBoard:
     challenge = whole.challenge
     names = {(entry.login, entry.agent) for entry in whole.entries}
     names |= {(result.login, result.agent) for result in whole.results}
     names |= {(player.login, player.agent) for duel in whole.duels for player in duel.players}
-    mask = {name: (f"entry-{mark(challenge, *name)}", "agent") for name in sorted(names) if not is_known(challenge, *name)}
-    at, spelled = homes(whole.entries), {entry.name: (entry.login, entry.agent) for entry in whole.entries}
+    mask = {
+        name: (f"entry-{anonymous_mark(challenge, *name)}", "agent")
+        for name in sorted(names)
+        if not is_known(challenge, *name)
+    }
+    at, spelled = version_folders(whole.entries), {entry.name: (entry.login, entry.agent) for entry in whole.entries}
 
-    def masked(side: Result | Player) -> tuple[str, str] | None:
+    def masked(side: Result | PlayerRecord) -> tuple[str, str] | None:
         return mask.get(spelled.get(at.of(side), (side.login, side.agent)))
 
     # Under other names nobody can tell any more which of them are one login or one team.
-    own = sides(whole.entries, whole.duels)
+    own = owner_groups(whole.entries, whole.duels)
     return replace(
         whole,
         entries=tuple(_entry(entry, mask.get((entry.login, entry.agent))) for entry in whole.entries),
@@ -149,7 +153,7 @@ def _result(result: Result, masked: tuple[str, str] | None) -> Result:
     return result.model_copy(update={**fields, **_NOBODY, "first_attempt": None})
 
 
-def _duel(duel: Duel, masked: Callable[[Player], tuple[str, str] | None]) -> Duel:
+def _duel(duel: Duel, masked: Callable[[PlayerRecord], tuple[str, str] | None]) -> Duel:
     found = [masked(player) for player in duel.players]
     if not any(found):
         return duel
@@ -161,7 +165,7 @@ def _duel(duel: Duel, masked: Callable[[Player], tuple[str, str] | None]) -> Due
     return duel.model_copy(update={**fields, "first_attempt": None})
 
 
-def _player(player: Player, masked: tuple[str, str] | None) -> Player:
+def _player(player: PlayerRecord, masked: tuple[str, str] | None) -> PlayerRecord:
     if masked is None:
         return player
     version = _other(player.submission_digest)

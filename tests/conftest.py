@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import Engine, EngineError
-from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from tests import spread
 from tests.needs import lacking, without_gvisor
 
@@ -43,7 +43,7 @@ def engine() -> Iterator[Engine]:
     """The container engine; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_DOCKER=1."""
     try:
         found = Engine()
-        evaluator_image.ensure(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+        evaluator_image.ensure_evaluator_image(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
     except EngineError as error:
         lacking(f"a container engine: {error}", "DOCKER")
     yield found
@@ -51,14 +51,14 @@ def engine() -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def docker(engine: Engine) -> Chosen:
+def docker(engine: Engine) -> SelectedSandbox:
     """The docker sandbox."""
-    return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+    return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
 
 
 @pytest.fixture(scope="session")
-def gvisor(engine: Engine) -> Chosen:
+def gvisor(engine: Engine) -> SelectedSandbox:
     """The gvisor sandbox, where runsc is installed."""
     if "runsc" not in engine.runtimes():
         without_gvisor()
-    return choose("gvisor", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+    return select_sandbox("gvisor", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.duels.duel_referee import Contest, DuelTally, Seat, play_duel
-from evaluator.host.duels.matches import MatchTicket
-from evaluator.host.envs.pettingzoo_game import Game, open_game, openings
-from evaluator.host.sandboxes.sandbox import Cell, Sandbox
-from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
+from evaluator.host.duels.matches import MatchSpec
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.model.config.challenge import Limits, Task
 from tests.rooms import DIGEST, SEASON
@@ -47,22 +47,21 @@ class Agent:
 """
 
 
-def tickets(game: Game) -> tuple[MatchTicket, ...]:
+def tickets(game: PettingZooGame) -> tuple[MatchSpec, ...]:
     """The matches of a duel."""
     task = game.task
     name = (SEASON, "preview", (DIGEST, DIGEST), task.id, task.matches)
     seeds, own = opening_seeds(*name), player_seeds(*name)
     drawn = openings(game, seeds)
     return tuple(
-        MatchTicket(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i])
-        for i in range(task.matches)
+        MatchSpec(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i]) for i in range(task.matches)
     )
 
 
 def duelled(
     sources: tuple[str, str],
     task: Task,
-    chosen: Chosen,
+    chosen: SelectedSandbox,
     limits: Limits | None = None,
     adapters: Sequence[str | None] = (None, None),
     logs: list[str] | None = None,
@@ -76,7 +75,7 @@ def duelled(
             room = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             room.chmod(0o755)
             (room / "agent.py").write_text(source)
-            cell = Cell(
+            cell = SandboxSpec(
                 folder=room,
                 entry="agent.py",
                 limits=limits,
@@ -86,8 +85,8 @@ def duelled(
             )
             sandboxes.append(chosen.opener(cell))
             stack.callback(sandboxes[-1].close)
-        seats = (Seat(sandbox=sandboxes[0]), Seat(sandbox=sandboxes[1]))
-        tally = play_duel(Contest(game=game, tickets=tickets(game), limits=limits, seats=seats))
+        seats = (ConnectedPlayer(sandbox=sandboxes[0]), ConnectedPlayer(sandbox=sandboxes[1]))
+        tally = play_duel(DuelSetup(game=game, tickets=tickets(game), limits=limits, seats=seats))
         if logs is not None:
             for sandbox in sandboxes:
                 sandbox.end()

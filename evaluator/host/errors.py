@@ -3,7 +3,7 @@
 from evaluator.model.records.verdict import Verdict
 
 
-class FaultError(Exception):
+class AgentFault(Exception):
     """The agent did something that ends its evaluation. `evaluate` turns it into a result; nobody else catches it."""
 
     def __init__(self, verdict: Verdict, message: str) -> None:
@@ -11,9 +11,9 @@ class FaultError(Exception):
         self.verdict = verdict
 
 
-class HangupError(Exception):
+class SandboxClosed(Exception):
     """The sandbox closed its end. What that means is for the sandbox's owner to find out."""
 
 
-class WorldError(Exception):
+class EnvironmentFault(Exception):
     """The task's environment cannot be made; the host must mend challenge.yml."""

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.sandbox.values import describe
+from evaluator.sandbox.values import describe_value
 
 # Lines of complaint; the log is bounded, and going beyond it would be the player's fault.
 LINES = 20
 
 
-class Moves:
+class MoveEncoder:
     """Does for a game what `Writer` does for other tasks; raises nothing that the agent's own objects do not raise."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Moves:
             if moves.dtype != np.uint64 or (moves < 1 << 63).all():
                 return moves.astype("<i8").tobytes()
         elif not hasattr(moves, "__len__") or len(moves) != count:
-            self._complain(f"act_batch returned {describe(moves)}; {count} positions want {count} moves")
+            self._complain(f"act_batch returned {describe_value(moves)}; {count} positions want {count} moves")
             return np.full(count, wire.MALFORMED, np.int64).tobytes()
         return self.singles(list(moves))
 
@@ -42,7 +42,7 @@ class Moves:
                 return number
         except TypeError:
             pass
-        self._complain(f"act returned {describe(move)}; a move is one integer")
+        self._complain(f"act returned {describe_value(move)}; a move is one integer")
         return wire.MALFORMED
 
     def _complain(self, words: str) -> None:

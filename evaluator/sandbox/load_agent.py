@@ -48,7 +48,7 @@ def _import(path: Path) -> ModuleType:
     return module
 
 
-def load(folder: Path, entry: str, adapter: str | None = None) -> type:
+def load_agent(folder: Path, entry: str, adapter: str | None = None) -> type:
     """Import the entry file and return its `Agent`, or what an adapter makes of it.
 
     Raises:
@@ -87,7 +87,7 @@ def _loaded(path: Path, folder: Path, load_file: Callable[[Path], Any]) -> Any:
 ADAPTERS = "evaluator.sandbox.adapters."
 
 
-class Factory:
+class AgentFactory:
     """Makes agents, giving each constructor just the arguments it names."""
 
     def __init__(self, agent: type, folder: Path, hello: dict[str, Any]) -> None:

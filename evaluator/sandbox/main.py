@@ -16,12 +16,12 @@ import numpy as np
 
 from evaluator import wire
 from evaluator.sandbox import load_agent as agents
-from evaluator.sandbox.game_moves import Moves
+from evaluator.sandbox.game_moves import MoveEncoder
 from evaluator.sandbox.seeding import seed_globals
-from evaluator.sandbox.values import BadActionError, Reader, Writer
+from evaluator.sandbox.values import ActionWriter, BadActionError, ObservationReader
 
 
-class Stream:
+class RefereeStream:
     """The referee's end, over a socket or over two descriptors."""
 
     def __init__(self, read: int, write: int) -> None:
@@ -67,13 +67,13 @@ class Stream:
         return count
 
 
-def connect(address: str) -> Stream:
+def connect(address: str) -> RefereeStream:
     """Reach the referee before any import of the agent's."""
     if address != "-":
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(address)
         descriptor = connection.detach()
-        return Stream(descriptor, descriptor)
+        return RefereeStream(descriptor, descriptor)
     # What the agent prints must never reach the protocol: the real streams move, and 1 becomes 2.
     read, write = os.dup(0), os.dup(1)
     os.set_inheritable(read, False)
@@ -81,17 +81,17 @@ def connect(address: str) -> Stream:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
-    return Stream(read, write)
+    return RefereeStream(read, write)
 
 
-class Player:
+class AgentServer:
     """Answers ACT frames with the participant's agents."""
 
-    def __init__(self, folder: Path, factory: agents.Factory, hello: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, factory: agents.AgentFactory, hello: dict[str, Any]) -> None:
         self._folder = folder
         self._factory = factory
-        self._reader = Reader(hello["observation_space"])
-        self._writer = Moves() if hello["mode"] == "play" else Writer(hello["action_space"])
+        self._reader = ObservationReader(hello["observation_space"])
+        self._writer = MoveEncoder() if hello["mode"] == "play" else ActionWriter(hello["action_space"])
         self._shared: Any = factory.make(hello["seed"]) if factory.shared else None
         self._live: dict[int, Any] = {}
 
@@ -153,7 +153,7 @@ def _end(agent: Any, observation: Any, reward: float) -> None:
     agent.end(observation, reward)
 
 
-def serve(stream: Stream, folder: Path, entry: str, adapter: str | None) -> None:
+def serve(stream: RefereeStream, folder: Path, entry: str, adapter: str | None) -> None:
     """From the handshake to CLOSE."""
     _, body = stream.receive()
     hello = json.loads(bytes(body))
@@ -162,8 +162,8 @@ def serve(stream: Stream, folder: Path, entry: str, adapter: str | None) -> None
         from evaluator.sandbox import run_script  # imports gymnasium, which agents need not wait for
 
         return run_script.serve(stream, folder, entry, hello)
-    factory = agents.Factory(agents.load(folder, entry, adapter), folder, hello)
-    player = Player(folder, factory, hello)
+    factory = agents.AgentFactory(agents.load_agent(folder, entry, adapter), folder, hello)
+    player = AgentServer(folder, factory, hello)
     ready = {"protocol": wire.VERSION, "shared": factory.shared, "ends": factory.ends}
     if factory.lanes:
         ready["lanes"] = factory.lanes
@@ -194,7 +194,7 @@ def main() -> None:
         return
 
 
-def _complain(stream: Stream, trouble: wire.Trouble, message: str, lane: int | None = None) -> None:
+def _complain(stream: RefereeStream, trouble: wire.Trouble, message: str, lane: int | None = None) -> None:
     # A thousand characters take at most six bytes each this way, which fits; as ASCII an emoji alone would take twelve.
     report = json.dumps({"trouble": trouble, "message": message[:1000], "lane": lane}, ensure_ascii=False)
     stream.send(wire.frame(wire.Op.ERROR, report.encode("utf-8", "replace")))

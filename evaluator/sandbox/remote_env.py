@@ -20,7 +20,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from evaluator import wire
-from evaluator.sandbox.values import Reader, Writer, gymnasium_space
+from evaluator.sandbox.values import ActionWriter, ObservationReader, gymnasium_space
 
 _TAIL = struct.Struct("<dQQ")
 _MANY = "this environment belongs to the process that made it; for many at once use gymnasium.make_vec(id, num_envs=…)"
@@ -31,7 +31,7 @@ class BudgetOver(RuntimeError):  # noqa: N818  (scripts meet it by this name; it
     """The run is over, or no other episode may begin; what was played until now counts."""
 
 
-class Link:
+class RefereeLink:
     """Question and answer with the referee, and the notices of what it does not give."""
 
     def __init__(self, stream: Any, hello: dict[str, Any]) -> None:
@@ -40,8 +40,8 @@ class Link:
         self._owner = os.getpid()
         self._waiting = False
         self.hello = hello
-        self.reader = Reader(hello["observation_space"])
-        self.writer = Writer(hello["action_space"])
+        self.reader = ObservationReader(hello["observation_space"])
+        self.writer = ActionWriter(hello["action_space"])
         self.notices: list[str] = []
         # Handles of environments that were collected as garbage: that may happen between a question and its answer.
         self.dropped: list[int] = []
@@ -122,7 +122,7 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
     metadata = {"render_modes": [], "render_fps": 0}  # noqa: RUF012  (Gymnasium's own form)
     _handle = -1
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: RefereeLink) -> None:
         self._link = link
         self.observation_space = gymnasium_space(link.hello["observation_space"])
         self.action_space = gymnasium_space(link.hello["action_space"])
@@ -203,7 +203,7 @@ def spec_of(hello: dict[str, Any]) -> EnvSpec:
     return spec
 
 
-def ignore(link: Link, seed: Any, options: Any) -> None:
+def ignore(link: RefereeLink, seed: Any, options: Any) -> None:
     """Seeds and options of a reset are the referee's."""
     if seed is not None:
         link.notice("a seed was given to reset(); the referee chooses the episodes, so it is ignored")

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from evaluator.sandbox.remote_env import BudgetOver, Link, ignore, spec_of, step_head
+from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, ignore, spec_of, step_head
 from evaluator.sandbox.values import gymnasium_space
 
 Step = tuple[Any, Any, Any, Any, dict[str, Any]]
@@ -24,7 +24,7 @@ class RemoteVectorEnv(VectorEnv):
 
     _handles: Sequence[int] = ()
 
-    def __init__(self, link: Link, num_envs: int, autoreset_mode: AutoresetMode) -> None:
+    def __init__(self, link: RefereeLink, num_envs: int, autoreset_mode: AutoresetMode) -> None:
         super().__init__()
         self._link = link
         self.num_envs = num_envs

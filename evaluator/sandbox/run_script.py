@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 
 from evaluator import wire
 from evaluator.sandbox import load_agent as agents
-from evaluator.sandbox.remote_env import BudgetOver, Link, RemoteEnv
+from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 
 # What `make` and `make_vec` may be told beside the id. None of it changes the task: the others would.
@@ -37,7 +37,7 @@ def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> N
     # One pipe for both, so that the log has every line in the order in which it was printed.
     os.dup2(1, 2)
     stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.VERSION, "shared": False}).encode()))
-    link = Link(stream, hello)
+    link = RefereeLink(stream, hello)
     install(link)
     code = _run(path, folder, hello)
     report = {"exit_code": code, "notices": [text[:300] for text in link.notices[:NOTICES]]}
@@ -88,7 +88,7 @@ def _code(given: Any) -> int:
     return 1
 
 
-def install(link: Link) -> None:
+def install(link: RefereeLink) -> None:
     """From now on `gymnasium.make` and `make_vec` give remote environments for the task's id."""
     make, make_vec = gymnasium.make, gymnasium.make_vec
 
@@ -121,7 +121,7 @@ def _name(id: Any) -> str:  # noqa: A002
     return str(getattr(id, "id", id)).rpartition(":")[2]
 
 
-def _is_task(link: Link, id: Any) -> bool:  # noqa: A002
+def _is_task(link: RefereeLink, id: Any) -> bool:  # noqa: A002
     """Whether an id means the task: its own or its environment's, which may be without a version as Gymnasium allows."""
     env_id = _name(link.hello["env_id"])
     return _name(id) in (link.hello["task_id"], env_id, env_id.rpartition("-v")[0] or env_id)
@@ -132,12 +132,12 @@ def _own(id: Any) -> dict[str, Any]:  # noqa: A002
     return dict(id.kwargs) if isinstance(id, EnvSpec) else {}
 
 
-def _local(link: Link, id: Any, make: Callable[[], Any]) -> Any:  # noqa: A002
+def _local(link: RefereeLink, id: Any, make: Callable[[], Any]) -> Any:  # noqa: A002
     link.notice(f"the environment {_name(id)[:80]} is local: what is played in it counts nothing")
     return make()
 
 
-def check(link: Link, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
+def check(link: RefereeLink, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
     """Arguments that would make another task are refused.
 
     Raises:

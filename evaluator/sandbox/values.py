@@ -40,7 +40,7 @@ def _filled(values: list[Any], dtype: str, shape: tuple[int, ...]) -> Any:
     return np.full(shape, flat[0], dtype) if len(flat) == 1 else flat.reshape(shape)
 
 
-class Reader:
+class ObservationReader:
     """Observations out of ACT bodies."""
 
     def __init__(self, space: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ def _pick(space: dict[str, Any], stacked: Any, index: int) -> Any:
             return stacked[index]
 
 
-class Writer:
+class ActionWriter:
     """Actions into ACTIONS bodies."""
 
     def __init__(self, space: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ def _integers(values: list[Any]) -> bytes:
         body = np.fromiter(map(operator.index, values), np.int64, len(values)).tobytes()
     except (TypeError, OverflowError) as error:
         bad = next((v for v in values if not _is_integer(v)), values[0])
-        raise BadActionError(f"act returned {describe(bad)}; this task wants one integer") from error
+        raise BadActionError(f"act returned {describe_value(bad)}; this task wants one integer") from error
     return body
 
 
@@ -158,25 +158,25 @@ def _item(value: Any, key: Any) -> Any:
     try:
         return value[key]
     except (TypeError, KeyError, IndexError) as error:
-        raise BadActionError(f"act returned {describe(value)}, which has no {key!r}") from error
+        raise BadActionError(f"act returned {describe_value(value)}, which has no {key!r}") from error
 
 
 def _array(value: Any, dtype: str, shape: tuple[int, ...]) -> bytes:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise BadActionError(f"act returned {describe(value)}, which is not an array: {error}") from error
+        raise BadActionError(f"act returned {describe_value(value)}, which is not an array: {error}") from error
     wanted = np.dtype(dtype)
     if array.shape != shape:
-        raise BadActionError(f"act returned {describe(value)} of shape {array.shape}; this task wants shape {shape}")
+        raise BadActionError(f"act returned {describe_value(value)} of shape {array.shape}; this task wants shape {shape}")
     if array.dtype != wanted:
         if array.dtype.kind not in "biuf" or (wanted.kind in "iu" and array.dtype.kind == "f"):
-            raise BadActionError(f"act returned {describe(value)}; this task wants numbers of type {wanted.name}")
+            raise BadActionError(f"act returned {describe_value(value)}; this task wants numbers of type {wanted.name}")
         array = array.astype(wanted)
     return array.tobytes()
 
 
-def describe(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """The value's type and the beginning of what it looks like."""
     try:
         text = repr(value)

@@ -13,19 +13,19 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api import leaderboards
 from leaderboard.api import rows as sheet
-from leaderboard.api.inputs import Facts
+from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import Document, flags, overall_row
-from leaderboard.api.table import reason
+from leaderboard.api.table import failure_reason
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
-from leaderboard.core.former_entries import Departed
+from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.parallel import batches
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
-from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.scoring.bootstrap import Array
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import curve, known, ranking
+from leaderboard.scoring.metrics import known_metrics, learning_curve, ranking
 from leaderboard.text import serialise, urls
 
 DIGITS = 7
@@ -34,7 +34,7 @@ _EXACT = 22
 _POWERS = 10.0 ** np.arange(_EXACT + 1)
 
 
-def lists(found: Sequence[Sequence[float]]) -> list[str]:
+def json_number_lists(found: Sequence[Sequence[float]]) -> list[str]:
     """Each as a JSON list, of seven significant digits: the result's file has them all, and no picture shows more.
 
     Args:
@@ -44,7 +44,7 @@ def lists(found: Sequence[Sequence[float]]) -> list[str]:
         return []
     rounded = _rounded(np.concatenate(found, dtype=np.float64)).tolist()
     ends = accumulate(map(len, found))
-    whole = serialise.dumped([rounded[end - len(one) : end] for one, end in zip(found, ends, strict=True)])
+    whole = serialise.json_text([rounded[end - len(one) : end] for one, end in zip(found, ends, strict=True)])
     return [f"[{own}]" for own in whole.replace(".0,", ",").replace(".0]", "]")[2:-2].split("],[")]
 
 
@@ -69,12 +69,12 @@ _SAID = (
     "login", "agent", "name", "baseline", "host", "anonymous", "verified", "algorithm", "authors", "kind", "page", "api",
 )  # fmt: skip
 
-Known = Row | Failure | GameRow | GameFailure | None
+BoardRow = Row | Failure | GameRow | GameFailure | None
 """What a board knows of an entry; None while it waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Board:
+class TaskInfo:
     """One board, as far as the documents of its agents need it."""
 
     task: Task
@@ -85,25 +85,27 @@ class Board:
     """Whether a metric is made of the lengths of episodes, so that readers need each of them."""
 
 
-def without(row: Document) -> Document:
+def omit_entry_fields(row: Document) -> Document:
     """A row without what it says of its entry."""
     return {name: value for name, value in row.items() if name not in _SAID}
 
 
-def row_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, str]:
+def row_texts(agents: Iterable[Iterable[tuple[TaskInfo, BoardRow]]]) -> Mapping[int, str]:
     """What every row of some agents says, by its identity; a board's rows are written together."""
     found: dict[str, tuple[Task, list[Row]]] = {}
     for own in agents:
         for board, row in own:
             if isinstance(row, Row):
                 found.setdefault(board.task.id, (board.task, []))[1].append(row)
-    return {id(row): line for task, rows in found.values() for row, line in zip(rows, sheet.lines(task, rows), strict=True)}
+    return {
+        id(row): line for task, rows in found.values() for row, line in zip(rows, sheet.row_lines(task, rows), strict=True)
+    }
 
 
-def returns_texts(agents: Iterable[Iterable[tuple[Board, Known]]]) -> Mapping[int, str]:
+def returns_texts(agents: Iterable[Iterable[tuple[TaskInfo, BoardRow]]]) -> Mapping[int, str]:
     """The returns behind every row and failure of some agents, by the identity of the result."""
     results = [row.result for own in agents for _, row in own if isinstance(row, Row | Failure)]
-    return dict(zip(map(id, results), lists([result.returns for result in results]), strict=True))
+    return dict(zip(map(id, results), json_number_lists([result.returns for result in results]), strict=True))
 
 
 def by_task(results: Iterable[Result]) -> Mapping[str, Sequence[Result]]:
@@ -124,7 +126,7 @@ _CIRCUMSTANCES = (
 def _circumstances(made: tuple[Any, ...]) -> str:
     """As JSON; most agents share theirs."""
     said = dict(zip(_CIRCUMSTANCES, made, strict=True))
-    return serialise.dumped({**said, "versions": dict(said["versions"])})
+    return serialise.json_text({**said, "versions": dict(said["versions"])})
 
 
 class _Runs:
@@ -136,7 +138,7 @@ class _Runs:
     def number(self, result: Result, *, is_named: bool) -> int:
         """The place of a result's circumstances in the list."""
         made = (
-            result.klass.value, result.season, result.sandbox.value,
+            result.tier.value, result.season, result.sandbox.value,
             # The beacon is a commit, which says whose it is.
             result.beacon if is_named else None, result.beacon_verified, result.runtime_digest, result.image_digest,
             result.platform, tuple(result.versions.items()), result.provenance.commit, result.provenance.run_url,
@@ -151,12 +153,12 @@ class _Runs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class AgentContext:
     """What the tasks of one agent are told from."""
 
     entry: Entry
     """Who."""
-    facts: Facts
+    facts: ApiInputs
     """Everything at hand."""
     rows: Mapping[int, str]
     """What was measured, by the identity of the row."""
@@ -168,36 +170,38 @@ class Told:
     """Under which circumstances."""
 
 
-def of_task(board: Board, found: Known, told: Told) -> str:
+def task_document_of_agent(board: TaskInfo, found: BoardRow, told: AgentContext) -> str:
     """What is known of an agent on one task."""
-    named = f'{{"task":{serialise.dumped(board.task.id)},'
+    named = f'{{"task":{serialise.json_text(board.task.id)},'
     match found:
         case Row():
             return f'{named}"state":"ranked",{told.rows[id(found)]},{_measured(board, found, told)}}}'
         case Failure():
             failed = {"verdict": found.result.verdict.value, **_failed(found)}
-            return f"{named}{serialise.dumped(failed)[1:-1]},{_measured(board, found, told)}}}"
+            return f"{named}{serialise.json_text(failed)[1:-1]},{_measured(board, found, told)}}}"
         case GameRow():
-            return named + serialise.dumped({"state": "ranked", **without(leaderboards.full_game_row(found))})[1:]
+            return (
+                named + serialise.json_text({"state": "ranked", **omit_entry_fields(leaderboards.full_game_row(found))})[1:]
+            )
         case GameFailure():
             at = found.duel.provenance.evaluated_at
             why = {"state": "refused", "reason": found.reason, "attempts": found.attempts, "evaluated_at": at}
-            return named + serialise.dumped(why)[1:]
+            return named + serialise.json_text(why)[1:]
     return f'{named}"state":"waiting"}}'
 
 
-def _measured(board: Board, found: Row | Failure, told: Told) -> str:
+def _measured(board: TaskInfo, found: Row | Failure, told: AgentContext) -> str:
     """What rows and failures have in common; numbers of episodes are written apart, since they are most of it."""
     result = found.result
     parts = [f'"run":{told.runs.number(result, is_named=not told.entry.anonymous)}']
     if optional := _optional(board, result, told.facts):
-        parts.insert(0, serialise.dumped(optional)[1:-1])
+        parts.insert(0, serialise.json_text(optional)[1:-1])
     if board.of_lengths:
-        parts.insert(-1, f'"lengths":{serialise.dumped(list(result.lengths))}')
+        parts.insert(-1, f'"lengths":{serialise.json_text(list(result.lengths))}')
     elif result.lengths:
         parts.insert(-1, _length(result.lengths))
     if earlier := _earlier(board, result, told):
-        parts.append(f'"history":{serialise.dumped(earlier)}')
+        parts.append(f'"history":{serialise.json_text(earlier)}')
     return f'{",".join(parts)},"returns":{told.returns[id(result)]}'
 
 
@@ -208,7 +212,7 @@ def _length(lengths: Sequence[int]) -> str:
     return f'"length":{{"mean":{mean!r},"least":{min(own)},"greatest":{max(own)}}}'
 
 
-def _optional(board: Board, result: Result, facts: Facts) -> Document:
+def _optional(board: TaskInfo, result: Result, facts: ApiInputs) -> Document:
     """What is there only where there is something to say, but for the numbers of episodes."""
     told: Document = _script(result, board.task)
     if result.sealed is not None:
@@ -224,7 +228,8 @@ def _failed(found: Failure) -> Document:
     result = found.result
     claim = {"claimed": serialise.finite(found.claimed)} if found.claimed is not None else {}
     return {
-        "state": "self-reported" if claim else "failed", **claim, "message": reason(result), "log_tail": result.log_tail,
+        "state": "self-reported" if claim else "failed", **claim, "message": failure_reason(result),
+        "log_tail": result.log_tail,
         "attempts": found.attempts, "evaluated_at": result.provenance.evaluated_at,
         "cost": leaderboards.cost_document(result.cost),
     }  # fmt: skip
@@ -234,7 +239,7 @@ def _script(result: Result, task: Task) -> Document:
     record = result.script
     if record is None:
         return {}
-    drawn = curve(result, task.script)
+    drawn = learning_curve(result, task.script)
     points = list(drawn.points()) if drawn else []
     count = min(POINTS, len(points))
     shown = [points[index * (len(points) - 1) // max(1, count - 1)] for index in range(count)]
@@ -243,7 +248,7 @@ def _script(result: Result, task: Task) -> Document:
     return {"script": said, "curve": [[steps, float(f"{value:.7g}")] for steps, value in shown]}
 
 
-def _episode(one: Episode) -> Document:
+def _episode(one: EpisodeReplay) -> Document:
     return {
         "which": one.which, "number": one.number, "total": one.total, "length": one.length,
         "file": serialise.address(one.file),
@@ -251,7 +256,7 @@ def _episode(one: Episode) -> Document:
     }  # fmt: skip
 
 
-def _earlier(board: Board, result: Result, told: Told) -> list[Document]:
+def _earlier(board: TaskInfo, result: Result, told: AgentContext) -> list[Document]:
     """What else is recorded of it under the present settings, the oldest first; the row itself is the present version."""
     recorded = told.recorded.get(board.task.id, ())
     same = [one for one in recorded if one.key != result.key and one.task_digest == board.digest]
@@ -261,22 +266,22 @@ def _earlier(board: Board, result: Result, told: Told) -> list[Document]:
 
 def _version(result: Result, task: Task, *, is_named: bool) -> Document:
     is_scored = result.verdict is Verdict.OK
-    score = known(float(values([result], task, ranking(task))[0])) if is_scored else None
+    score = known_metrics(float(values([result], task, ranking(task))[0])) if is_scored else None
     told: Document = {"evaluated_at": result.provenance.evaluated_at, "verdict": result.verdict.value, "score": score}
     return told | ({"digest": result.submission_digest, "key": result.key} if is_named else {"digest": None, "key": None})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gathered:
+class AgentDocuments:
     """One agent, and what every board says of it."""
 
     entry: Entry
     """Who."""
-    found: list[tuple[Board, Known]] = field(default_factory=list)
+    found: list[tuple[TaskInfo, BoardRow]] = field(default_factory=list)
     """In the order of the challenge."""
 
 
-def entered(standings: Standings) -> Mapping[Name, Sequence[Entry]]:
+def entered_tasks(standings: Standings) -> Mapping[Name, Sequence[Entry]]:
     """Every agent that any board names as standing on main, as boards hold it: mostly one object for all of them."""
     each = {id(entry): entry for board in standings.boards for entry in entries_of(board)}
     found: dict[Name, list[Entry]] = {}
@@ -285,13 +290,13 @@ def entered(standings: Standings) -> Mapping[Name, Sequence[Entry]]:
     return found
 
 
-def gathered(standings: Standings, entries: Mapping[Name, Sequence[Entry]]) -> Mapping[Name, Gathered]:
+def gather_documents(standings: Standings, entries: Mapping[Name, Sequence[Entry]]) -> Mapping[Name, AgentDocuments]:
     """What boards say of these agents, in their order."""
-    agents = {name: Gathered(entry=own[0]) for name, own in entries.items()}
+    agents = {name: AgentDocuments(entry=own[0]) for name, own in entries.items()}
     # A look by identity: most rows may be somebody else's.
     places = {id(entry): agents[name].found for name, own in entries.items() for entry in own}
 
-    def add(board: Board, rows: Iterable[Row | Failure | GameRow | GameFailure], waiting: Iterable[Entry]) -> None:
+    def add(board: TaskInfo, rows: Iterable[Row | Failure | GameRow | GameFailure], waiting: Iterable[Entry]) -> None:
         for row in rows:
             if (place := places.get(id(row.entry))) is not None:
                 place.append((board, row))
@@ -301,14 +306,16 @@ def gathered(standings: Standings, entries: Mapping[Name, Sequence[Entry]]) -> M
 
     for solo in standings.tasks:
         of_lengths = any(metric.kind == "mean_length" for metric in solo.task.metrics)
-        board = Board(task=solo.task, digest=solo.task.digest(), of_lengths=of_lengths)
+        board = TaskInfo(task=solo.task, digest=solo.task.digest(), of_lengths=of_lengths)
         add(board, (*solo.rows, *solo.failures), solo.waiting)
     for game in standings.games:
-        add(Board(task=game.task, digest="", of_lengths=False), (*game.rows, *game.failures), game.waiting)
+        add(TaskInfo(task=game.task, digest="", of_lengths=False), (*game.rows, *game.failures), game.waiting)
     return agents
 
 
-def files(facts: Facts, agents: Mapping[Name, Gathered], departed: Iterable[Departed]) -> Iterator[tuple[str, bytes]]:
+def agent_files(
+    facts: ApiInputs, agents: Mapping[Name, AgentDocuments], departed: Iterable[FormerEntry]
+) -> Iterator[tuple[str, bytes]]:
     """One document for each of these agents, and for each that was one."""
     overall = {row.entry.name: row for row in facts.standings.overall}
     unshown = {asked.name for asked in facts.standings.challenge.people.fields if not asked.shown}
@@ -318,19 +325,19 @@ def files(facts: Facts, agents: Mapping[Name, Gathered], departed: Iterable[Depa
         for name, agent in batch:
             head = {**_manifest(agent.entry, facts, unshown), "overall": _overall(overall.get(name))}
             path = serialise.agent_file(agent.entry.login, agent.entry.agent)
-            told = Told(
+            told = AgentContext(
                 entry=agent.entry, facts=facts, rows=rows, returns=returns, recorded=by_task(facts.recorded.get(name, ()))
             )
             yield path, _joined(head, agent, told).encode("utf-8", "replace")
     for gone in departed:
-        yield serialise.agent_file(gone.login, gone.agent), serialise.dumps(_departed(gone))
+        yield serialise.agent_file(gone.login, gone.agent), serialise.json_document(_departed(gone))
 
 
 def _overall(row: OverallRow | None) -> Document | None:
-    return None if row is None else without(overall_row(row))
+    return None if row is None else omit_entry_fields(overall_row(row))
 
 
-def _manifest(entry: Entry, facts: Facts, unshown: set[str]) -> Document:
+def _manifest(entry: Entry, facts: ApiInputs, unshown: set[str]) -> Document:
     said = entry.submission
     is_known = not entry.anonymous
     optional = {
@@ -349,12 +356,12 @@ def _manifest(entry: Entry, facts: Facts, unshown: set[str]) -> Document:
     }  # fmt: skip
 
 
-def _joined(head: Document, agent: Gathered, told: Told) -> str:
-    tasks = ",".join([of_task(board, found, told) for board, found in agent.found])
-    return f'{serialise.dumped(head)[:-1]},"tasks":[{tasks}],"runs":{told.runs.said}}}'
+def _joined(head: Document, agent: AgentDocuments, told: AgentContext) -> str:
+    tasks = ",".join([task_document_of_agent(board, found, told) for board, found in agent.found])
+    return f'{serialise.json_text(head)[:-1]},"tasks":[{tasks}],"runs":{told.runs.said}}}'
 
 
-def _departed(gone: Departed) -> Document:
+def _departed(gone: FormerEntry) -> Document:
     out = gone.exclusion
     return {
         "login": gone.login,

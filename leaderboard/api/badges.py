@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
 from leaderboard.api import agents
-from leaderboard.api.agents import Known
-from leaderboard.api.inputs import Facts
+from leaderboard.api.agents import BoardRow
+from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.eligibility import Name
-from leaderboard.core.former_entries import Departed
+from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row
 from leaderboard.scoring import metrics
@@ -40,8 +40,8 @@ class Badge:
     """Behind the message, six hexadecimal digits."""
 
 
-def files(
-    facts: Facts, gathered: Mapping[Name, agents.Gathered], departed: Iterable[Departed]
+def badge_files(
+    facts: ApiInputs, gathered: Mapping[Name, agents.AgentDocuments], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in facts.standings.overall}
@@ -52,15 +52,15 @@ def files(
     parts = {task_id: serialise.segment(task_id) for task_id in counts}
     for name, agent in gathered.items():
         folder = f"badges/{agent.entry.login}/{agent.entry.agent}"
-        yield from _both(f"{folder}/overall", of_overall(title, overall.get(name), ranked))
+        yield from _both(f"{folder}/overall", overall_badge(title, overall.get(name), ranked))
         for board, known in agent.found:
             task = board.task
-            yield from _both(f"{folder}/{parts[task.id]}", of_task(task, known, counts[task.id]))
+            yield from _both(f"{folder}/{parts[task.id]}", task_badge(task, known, counts[task.id]))
     for gone in departed:
         yield from _departed(gone, title, {task.id: task for task in facts.standings.challenge.tasks})
 
 
-def of_overall(title: str, row: OverallRow | None, count: int) -> Badge:
+def overall_badge(title: str, row: OverallRow | None, count: int) -> Badge:
     """Its place across all tasks."""
     if row is None:
         return Badge(label=title, message="no score yet", color=_QUIET)
@@ -68,7 +68,7 @@ def of_overall(title: str, row: OverallRow | None, count: int) -> Badge:
     return _ranked(title, row, count, score)
 
 
-def of_task(task: Task, known: Known, count: int) -> Badge:
+def task_badge(task: Task, known: BoardRow, count: int) -> Badge:
     """What a board knows of it."""
     label = task.title or task.id
     match known:
@@ -91,7 +91,7 @@ def _ranked(label: str, row: Row | GameRow | OverallRow, count: int, score: str)
     return Badge(label=label, message=f"#{row.place} of {count} · {score}", color=_MEDALS.get(row.place, _RANKED))
 
 
-def _departed(gone: Departed, title: str, tasks: Mapping[str, Task]) -> Iterator[tuple[str, bytes]]:
+def _departed(gone: FormerEntry, title: str, tasks: Mapping[str, Task]) -> Iterator[tuple[str, bytes]]:
     """Whoever shows a badge keeps one that loads."""
     word = "excluded" if gone.exclusion else "withdrawn"
     folder = f"badges/{gone.login}/{gone.agent}"
@@ -102,8 +102,8 @@ def _departed(gone: Departed, title: str, tasks: Mapping[str, Task]) -> Iterator
 
 
 def _both(path: str, badge: Badge) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
-    said = f'{_label(badge.label).said}{serialise.dumped(badge.message)},"color":{serialise.dumped(badge.color)}}}'
-    return (f"{path}.json", said.encode("utf-8", "replace")), (f"{path}.svg", svg(badge).encode("utf-8", "replace"))
+    said = f'{_label(badge.label).said}{serialise.json_text(badge.message)},"color":{serialise.json_text(badge.color)}}}'
+    return (f"{path}.json", said.encode("utf-8", "replace")), (f"{path}.svg", badge_svg(badge).encode("utf-8", "replace"))
 
 
 class _Label(NamedTuple):
@@ -116,11 +116,11 @@ class _Label(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _label(words: str) -> _Label:
-    document = serialise.dumped({"schemaVersion": 1, "label": words, "message": ""})
+    document = serialise.json_text({"schemaVersion": 1, "label": words, "message": ""})
     return _Label(width=_width(words), drawn=serialise.xml(words), said=document.removesuffix('""}'))
 
 
-def svg(badge: Badge) -> str:
+def badge_svg(badge: Badge) -> str:
     """The picture."""
     left, label, _ = _label(badge.label)
     right, message = _width(badge.message), serialise.xml(badge.message)

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api.inputs import Facts
+from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import Document
-from leaderboard.history import Event, History, game_events
+from leaderboard.history import BoardEvent, BoardHistory, game_events
 from leaderboard.scoring import metrics
 from leaderboard.text import format, serialise, urls
 
@@ -27,14 +27,14 @@ class Feed:
     """Of what."""
     page: str
     """The page it belongs to, as an address below the site's root."""
-    events: Sequence[Event]
+    events: Sequence[BoardEvent]
     """The newest first."""
 
 
-def files(facts: Facts, past: History) -> Iterator[tuple[str, bytes]]:
+def feed_files(facts: ApiInputs, past: BoardHistory) -> Iterator[tuple[str, bytes]]:
     """Two files for the board and two for each task."""
     title = facts.standings.challenge.title
-    everything: list[Event] = []
+    everything: list[BoardEvent] = []
     for task, found in _by_task(facts, past):
         everything += found
         path = f"feeds/{serialise.segment(task.id)}"
@@ -44,25 +44,25 @@ def files(facts: Facts, past: History) -> Iterator[tuple[str, bytes]]:
     yield from _both(Feed(path="feeds/board", title=title, page="", events=everything[:LIMIT]), facts)
 
 
-def _by_task(facts: Facts, past: History) -> Iterator[tuple[Task, tuple[Event, ...]]]:
+def _by_task(facts: ApiInputs, past: BoardHistory) -> Iterator[tuple[Task, tuple[BoardEvent, ...]]]:
     for board in facts.standings.tasks:
         yield board.task, past.events_of(board, LIMIT)
     for game in facts.standings.games:
         yield game.task, game_events(game, LIMIT)
 
 
-def _both(feed: Feed, facts: Facts) -> Iterator[tuple[str, bytes]]:
+def _both(feed: Feed, facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
     yield f"{feed.path}.atom", atom(feed, facts).encode("utf-8", "replace")
-    yield f"{feed.path}.json", serialise.dumps(json_feed(feed, facts))
+    yield f"{feed.path}.json", serialise.json_document(json_feed(feed, facts))
 
 
-def headline(event: Event) -> str:
+def feed_headline(event: BoardEvent) -> str:
     """What happened, in a line."""
     before = "" if event.place_before in (None, event.place) else f", before {event.place_before}"
     return f"{event.entry.submission.name}: place {event.place} in {event.task.title or event.task.id}{before}"
 
 
-def words(event: Event) -> str:
+def event_words(event: BoardEvent) -> str:
     """What happened, in a sentence."""
     digits = 0 if event.task.game else metrics.digits(event.task)
     measure = "rating" if event.task.game else metrics.ranking(event.task).name
@@ -70,26 +70,26 @@ def words(event: Event) -> str:
     return f"{who}, {event.entry.submission.algorithm}. {measure}: {format.number(event.score, digits)}."
 
 
-def _base(facts: Facts) -> str:
+def _base(facts: ApiInputs) -> str:
     """What makes an address whole, or else leads from a feed to the root."""
     return facts.context.site_url or _UP
 
 
-def _mark(facts: Facts, *parts: str) -> str:
+def _mark(facts: ApiInputs, *parts: str) -> str:
     """A name that stays the same for ever, whatever address the site has."""
     board = facts.repository or facts.standings.challenge.title
     return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join((board, facts.standings.challenge.season, *parts))).urn
 
 
-def _event_mark(event: Event, facts: Facts) -> str:
+def _event_mark(event: BoardEvent, facts: ApiInputs) -> str:
     return _mark(facts, event.task.id, event.entry.login, event.entry.agent, event.at)
 
 
-def _page(event: Event) -> str:
+def _page(event: BoardEvent) -> str:
     return urls.address(urls.agent_page(event.entry.login, event.entry.agent))
 
 
-def atom(feed: Feed, facts: Facts) -> str:
+def atom(feed: Feed, facts: ApiInputs) -> str:
     """The feed as Atom (RFC 4287)."""
     base = serialise.xml(_base(facts))
     entries = "".join(_atom_entry(event, base, facts) for event in feed.events)
@@ -106,17 +106,17 @@ def atom(feed: Feed, facts: Facts) -> str:
     )
 
 
-def _atom_entry(event: Event, base: str, facts: Facts) -> str:
+def _atom_entry(event: BoardEvent, base: str, facts: ApiInputs) -> str:
     return (
-        f"<entry><id>{_event_mark(event, facts)}</id><title>{serialise.xml(headline(event))}</title>"
+        f"<entry><id>{_event_mark(event, facts)}</id><title>{serialise.xml(feed_headline(event))}</title>"
         f"<updated>{event.at}</updated><published>{event.at}</published>"
         f"<author><name>{serialise.xml(event.entry.login)}</name></author>"
         f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(_page(event))}"/>'
-        f"<summary>{serialise.xml(words(event))}</summary></entry>"
+        f"<summary>{serialise.xml(event_words(event))}</summary></entry>"
     )
 
 
-def json_feed(feed: Feed, facts: Facts) -> Document:
+def json_feed(feed: Feed, facts: ApiInputs) -> Document:
     """The feed as JSON Feed 1.1."""
     site = facts.context.site_url
     home = {"home_page_url": site + feed.page, "feed_url": f"{site}{serialise.address(feed.path)}.json"} if site else {}
@@ -128,13 +128,13 @@ def json_feed(feed: Feed, facts: Facts) -> Document:
     }
 
 
-def _item(event: Event, facts: Facts) -> Document:
+def _item(event: BoardEvent, facts: ApiInputs) -> Document:
     site = facts.context.site_url
     return {
         "id": _event_mark(event, facts),
         **({"url": site + _page(event)} if site else {}),
-        "title": headline(event),
-        "content_text": words(event),
+        "title": feed_headline(event),
+        "content_text": event_words(event),
         "date_published": event.at,
         "authors": [{"name": event.entry.login}],
         "tags": [event.task.id],

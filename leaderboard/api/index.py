@@ -7,10 +7,10 @@ from typing import Any
 from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.inputs import Facts
+from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import Document, metric_document, overall_row
 from leaderboard.core.standings import OverallRow
-from leaderboard.pages.health import REFUSED, machine
+from leaderboard.pages.health import REFUSED, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
@@ -42,15 +42,15 @@ LINKS = {
 }
 
 
-def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+def index_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
     """The documents about the whole board."""
-    yield "api/index.json", serialise.dumps(index(facts))
-    yield "api/tasks.json", serialise.dumps(tasks(facts))
-    yield "api/overall.json", serialise.dumps(overall(facts))
-    yield "api/health.json", serialise.dumps(health(facts))
+    yield "api/index.json", serialise.json_document(index_document(facts))
+    yield "api/tasks.json", serialise.json_document(tasks_document(facts))
+    yield "api/overall.json", serialise.json_document(overall_document(facts))
+    yield "api/health.json", serialise.json_document(health_document(facts))
 
 
-def _head(facts: Facts) -> Document:
+def _head(facts: ApiInputs) -> Document:
     challenge = facts.standings.challenge
     return {
         "title": challenge.title,
@@ -60,7 +60,7 @@ def _head(facts: Facts) -> Document:
     }
 
 
-def index(facts: Facts) -> Document:
+def index_document(facts: ApiInputs) -> Document:
     """Where everything is."""
     boards = facts.standings.boards
     entries = {row.entry.name for board in boards for row in board.rows}
@@ -79,10 +79,10 @@ def index(facts: Facts) -> Document:
     }
 
 
-def tasks(facts: Facts) -> list[Document]:
+def tasks_document(facts: ApiInputs) -> list[Document]:
     """Every task and game with its addresses, in the order of the challenge; boards that are hidden have none."""
     challenge = facts.standings.challenge
-    states = {one.phase.id: one for one in format.shown(challenge, facts.context.now)}
+    states = {one.phase.id: one for one in format.shown_phases(challenge, facts.context.now)}
     shown = [*(board.task for board in facts.standings.tasks), *(game.task for game in facts.standings.games)]
     hidden = {task.id for task in facts.context.hidden}
     order = {task.id: place for place, task in enumerate(challenge.tasks)}
@@ -91,7 +91,7 @@ def tasks(facts: Facts) -> list[Document]:
     return [_task(task, _phase(task, facts, states), is_hidden=task.id in hidden) for task in shown]
 
 
-def _phase(task: Task, facts: Facts, states: dict[str, format.ShownPhase]) -> Document | None:
+def _phase(task: Task, facts: ApiInputs, states: dict[str, format.ShownPhase]) -> Document | None:
     phase = facts.standings.challenge.phase_of(task.id)
     if phase is None:
         return None
@@ -126,7 +126,7 @@ def _anchor(anchor: Anchor | None) -> Document | None:
     return {"score": anchor.score, "source": anchor.source} if anchor else None
 
 
-def overall(facts: Facts) -> Document:
+def overall_document(facts: ApiInputs) -> Document:
     """The overall board, row by row as `pullrank rank --json` says it."""
     return {**_head(facts), "rows": [_overall(row) for row in facts.standings.overall]}
 
@@ -137,9 +137,9 @@ def _overall(row: OverallRow) -> Document:
     return {**overall_row(row), **more}
 
 
-def health(facts: Facts) -> Document:
+def health_document(facts: ApiInputs) -> Document:
     """What ran, what waits and what failed: the same numbers as on the home page."""
-    state = machine(facts.standings, facts.context.results)
+    state = health(facts.standings, facts.context.results)
     return {
         **_head(facts),
         "last_evaluation": state.last_at,
@@ -152,7 +152,7 @@ def health(facts: Facts) -> Document:
     }
 
 
-def _healths(facts: Facts) -> Iterator[dict[str, Any]]:
+def _healths(facts: ApiInputs) -> Iterator[dict[str, Any]]:
     for board in facts.standings.tasks:
         verdicts = Counter(one.result.verdict.value for one in board.failures)
         ours = verdicts.pop(Verdict.INTERNAL_ERROR.value, 0)

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from evaluator.model.records.result import Class, Result
+from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import Name, is_official
-from leaderboard.core.standings import Row, Standings, TaskBoard
-from leaderboard.core.versions import homes_of
+from leaderboard.core.standings import Row, Standings, TaskStandings
+from leaderboard.core.versions import version_folders_of
 from leaderboard.pages.page_context import PageContext
 
 # A moment as pages show it.
@@ -15,7 +15,7 @@ _SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class ApiInputs:
     """Everything at hand."""
 
     standings: Standings
@@ -43,7 +43,7 @@ class Facts:
         """Everything that counts."""
         return (result for own in self.recorded.values() for result in own)
 
-    def firsts(self, board: TaskBoard) -> list[str]:
+    def firsts(self, board: TaskStandings) -> list[str]:
         """When the version of the agent in each row was first recorded on the board's task, in UTC."""
         return [self._first(row) for row in board.rows]
 
@@ -57,15 +57,15 @@ class Facts:
         return min(same, default=result.provenance.evaluated_at)
 
 
-def facts(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> Facts:
+def api_inputs(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> ApiInputs:
     """Sort out once what is recorded; of these agents alone, where only they are asked for."""
     found: dict[Name, list[Result]] = {}
-    at = homes_of(standings)
+    at = version_folders_of(standings)
     for result in _counting(context.results or _ranked(standings), standings):
         name = at.of(result)
         if names is None or name in names:
             found.setdefault(name, []).append(result)
-    return Facts(standings=standings, context=context, recorded={name: tuple(own) for name, own in found.items()})
+    return ApiInputs(standings=standings, context=context, recorded={name: tuple(own) for name, own in found.items()})
 
 
 def _ranked(standings: Standings) -> Iterator[Result]:
@@ -78,6 +78,6 @@ def _ranked(standings: Standings) -> Iterator[Result]:
 def _counting(results: Iterable[Result], standings: Standings) -> Iterable[Result]:
     """Of this season; previews rank nowhere, and on an official board only official results do."""
     for result in results:
-        counts = is_official(result) if standings.official else result.klass is not Class.PREVIEW
+        counts = is_official(result) if standings.official else result.tier is not Tier.PREVIEW
         if counts and result.season == standings.challenge.season:
             yield result

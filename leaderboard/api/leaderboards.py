@@ -5,8 +5,8 @@ from typing import Any
 
 from evaluator.model.records.result import Cost
 from leaderboard.api import rows as sheets
-from leaderboard.api.inputs import Facts
-from leaderboard.api.rows import Sheet, medal
+from leaderboard.api.inputs import ApiInputs
+from leaderboard.api.rows import RowCache, medal_of
 from leaderboard.api.standings_json import (
     Document,
     excluded_document,
@@ -16,8 +16,8 @@ from leaderboard.api.standings_json import (
     who,
     withdrawn_document,
 )
-from leaderboard.core.game_standings import GameBoard, GameRow
-from leaderboard.core.standings import Entry, TaskBoard
+from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.standings import Entry, TaskStandings
 from leaderboard.text import serialise
 
 # Rows of an order that is not the board's own.
@@ -26,11 +26,11 @@ MOST = 500
 _NOT_IN_CSV = ("rating", "baseline", "host", "anonymous", "verified", "api")
 
 
-def of_task(board: TaskBoard, sheet: Sheet, facts: Facts) -> Iterator[tuple[str, bytes]]:
+def task_leaderboard_files(board: TaskStandings, sheet: RowCache, facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
     """The documents of a task, but for its table."""
     since = facts.firsts(board)
     rows = [
-        f'{{{place},{one.who},{measured},{one.about},"since":{serialise.dumped(at)},{one.where}}}'
+        f'{{{place},{one.who},{measured},{one.about},"since":{serialise.json_text(at)},{one.where}}}'
         for place, measured, one, at in zip(
             sheets.places(sheet.columns), sheets.measured(board.task, sheet.columns), sheet.said, since, strict=True
         )
@@ -39,22 +39,22 @@ def of_task(board: TaskBoard, sheet: Sheet, facts: Facts) -> Iterator[tuple[str,
     yield serialise.task_file(board.task.id, "leaderboard.csv"), _csv(board, sheet, since)
 
 
-def of_game(game: GameBoard) -> Iterator[tuple[str, bytes]]:
+def game_leaderboard_files(game: GameStandings) -> Iterator[tuple[str, bytes]]:
     """The documents of a game, but for its table."""
     rows = [full_game_row(row) for row in game.rows]
-    written, moments = [serialise.dumped(row) for row in rows], [row.since for row in game.rows]
+    written, moments = [serialise.json_text(row) for row in rows], [row.since for row in game.rows]
     yield from _written(game.task.id, written, moments, _game_gone(game))
     yield serialise.task_file(game.task.id, "leaderboard.csv"), _game_csv(rows)
     whole = game_document(game)
     duels = {"task": game.task.id, "crosstable": whole["crosstable"], "history": whole["history"]}
-    yield serialise.task_file(game.task.id, "duels.json"), serialise.dumps(duels)
+    yield serialise.task_file(game.task.id, "duels.json"), serialise.json_document(duels)
 
 
 def full_game_row(row: GameRow) -> Document:
     """The same of a rated player; its score is its rating."""
     return {
         **game_row(row), **_about(row.entry), "evaluated_at": row.since, "episodes": row.count.matches,
-        "medal": medal(row.entry, row.place), **_where(row.entry),
+        "medal": medal_of(row.entry, row.place), **_where(row.entry),
     }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _where(entry: Entry) -> Document:
     return {"page": serialise.agent_address(entry.login, entry.agent), "api": serialise.address(file)}
 
 
-def _gone(board: TaskBoard) -> Document:
+def _gone(board: TaskStandings) -> Document:
     failures = []
     for one in board.failures:
         claim = {} if one.claimed is None else {"claimed": serialise.finite(one.claimed)}
@@ -90,7 +90,7 @@ def _gone(board: TaskBoard) -> Document:
     }
 
 
-def _game_gone(game: GameBoard) -> Document:
+def _game_gone(game: GameStandings) -> Document:
     whole = game_document(game)
     kept = ("failures", "waiting", "excluded", "anchor", "prior", "cycle")
     return {**{name: whole[name] for name in kept}, "withdrawn": []}
@@ -101,7 +101,7 @@ def _written(task_id: str, rows: Sequence[str], moments: Sequence[str], gone: Do
 
     def file(name: str, order: str, chosen: Iterable[str], more: Document) -> tuple[str, bytes]:
         head = {"task": task_id, "order": order, "count": len(rows)}
-        return serialise.task_file(task_id, name), serialise.around(head, "rows", chosen, more)
+        return serialise.task_file(task_id, name), serialise.wrap_json_list(head, "rows", chosen, more)
 
     yield file("leaderboard.json", "place", rows, gone)
     by_date = sorted(range(len(rows)), key=moments.__getitem__)
@@ -120,7 +120,7 @@ _REST = (
 )  # fmt: skip
 
 
-def _csv(board: TaskBoard, sheet: Sheet, since: Sequence[str]) -> bytes:
+def _csv(board: TaskStandings, sheet: RowCache, since: Sequence[str]) -> bytes:
     """One line for each row; a board without rows is its header alone."""
     if not board.rows:
         return serialise.csv_text([_HEADER])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leaderboard.api.index import LINKS
-from leaderboard.api.inputs import Facts
+from leaderboard.api.inputs import ApiInputs
 from leaderboard.text import serialise
 
 Schema = dict[str, Any]
@@ -37,7 +37,7 @@ def one_of(*words: str) -> Schema:
     return {"type": "string", "enum": list(words)}
 
 
-def ref(name: str) -> Schema:
+def schema_ref(name: str) -> Schema:
     """Another schema of this page."""
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -51,7 +51,7 @@ def record(fields: Schema, optional: Schema | None = None, says: str = "") -> Sc
 VERDICTS = (
     "ok", "invalid", "timeout", "out_of_memory", "crashed", "protocol_error", "output_limit", "internal_error",
 )  # fmt: skip
-FLAGS: Schema = {"baseline": FLAG, "host": FLAG, "anonymous": FLAG, "verified": ref("Verified")}
+FLAGS: Schema = {"baseline": FLAG, "host": FLAG, "anonymous": FLAG, "verified": schema_ref("Verified")}
 WHO: Schema = {"login": TEXT, "agent": TEXT, "name": TEXT}
 HEAD: Schema = {"title": TEXT, "season": TEXT, "official": FLAG, "generated_at": WHEN}
 PLACE: Schema = {
@@ -62,8 +62,8 @@ PLACE: Schema = {
 }
 MEDAL: Schema = {"enum": ["gold", "silver", "bronze", None]}
 MEASURED: Schema = {
-    "estimate": ref("Estimate"), "metrics": mapped(nullable(NUMBER)), "attempts": INTEGER, "episodes": INTEGER,
-    "key": nullable(TEXT), "evaluated_at": WHEN, "cost": ref("Cost"), "medal": MEDAL,
+    "estimate": schema_ref("Estimate"), "metrics": mapped(nullable(NUMBER)), "attempts": INTEGER, "episodes": INTEGER,
+    "key": nullable(TEXT), "evaluated_at": WHEN, "cost": schema_ref("Cost"), "medal": MEDAL,
 }  # fmt: skip
 PLAYED: Schema = {
     "rating": record({"elo": NUMBER, "low": NUMBER, "high": NUMBER}), "wins": INTEGER, "draws": INTEGER, "losses": INTEGER,
@@ -105,7 +105,7 @@ def _shared() -> Schema:
              "key": nullable(TEXT)}
         ),
         "OverallRow": record(
-            {**PLACE, **WHO, "estimate": ref("Estimate"), "iqm": NUMBER, "normalised": mapped(nullable(NUMBER)),
+            {**PLACE, **WHO, "estimate": schema_ref("Estimate"), "iqm": NUMBER, "normalised": mapped(nullable(NUMBER)),
              "page": ADDRESS, "api": ADDRESS}, FLAGS,
         ),
         "Row": record({**PLACE, **WHO, **MEASURED, **ABOUT, "since": WHEN}, FLAGS),
@@ -133,14 +133,15 @@ def _overview() -> Schema:
         "Task": record(
             {
                 "id": TEXT, "segment": TEXT, "badge": TEXT, "digest": TEXT, "title": TEXT, "description": nullable(TEXT),
-                "kind": one_of("task", "script", "game"), "env": TEXT, "metrics": listed(ref("Metric")),
-                "anchors": record({"random": nullable(ref("Anchor")), "reference": nullable(ref("Anchor"))}),
-                "episodes": INTEGER, "weight": NUMBER, "phase": nullable(ref("Phase")), "hidden": FLAG, "page": ADDRESS,
+                "kind": one_of("task", "script", "game"), "env": TEXT, "metrics": listed(schema_ref("Metric")),
+                "anchors": record({"random": nullable(schema_ref("Anchor")), "reference": nullable(schema_ref("Anchor"))}),
+                "episodes": INTEGER, "weight": NUMBER, "phase": nullable(schema_ref("Phase")), "hidden": FLAG,
+                "page": ADDRESS,
                 **{name: nullable(ADDRESS) for name in ("leaderboard", "table", "csv", "feed", "atom")},
             }
         ),
-        "Tasks": listed(ref("Task")),
-        "Overall": record({**HEAD, "rows": listed(ref("OverallRow"))}),
+        "Tasks": listed(schema_ref("Task")),
+        "Overall": record({**HEAD, "rows": listed(schema_ref("OverallRow"))}),
         "Health": record(
             {
                 **HEAD, "last_evaluation": nullable(WHEN), "last_run": nullable(TEXT), "recorded": INTEGER,
@@ -152,11 +153,12 @@ def _overview() -> Schema:
 
 def _boards() -> Schema:
     gone = {
-        "failures": listed({"anyOf": [ref("Failure"), ref("GameFailure")]}), "waiting": listed(ref("Who")),
-        "excluded": listed(ref("Excluded")), "withdrawn": listed(ref("Withdrawn")), "anchor": nullable(TEXT),
+        "failures": listed({"anyOf": [schema_ref("Failure"), schema_ref("GameFailure")]}),
+        "waiting": listed(schema_ref("Who")),
+        "excluded": listed(schema_ref("Excluded")), "withdrawn": listed(schema_ref("Withdrawn")), "anchor": nullable(TEXT),
         "prior": listed(TEXT), "cycle": record({"names": listed(TEXT), "share": NUMBER, "triads": INTEGER}),
     }  # fmt: skip
-    rows = listed({"anyOf": [ref("Row"), ref("GameRow")]})
+    rows = listed({"anyOf": [schema_ref("Row"), schema_ref("GameRow")]})
     crossing = record(
         {"row": TEXT, "column": TEXT, "wins": INTEGER, "draws": INTEGER, "losses": INTEGER, "errors": INTEGER,
          "score": NUMBER, "points": INTEGER, "key": TEXT}
@@ -170,7 +172,7 @@ def _boards() -> Schema:
             {
                 "task": TEXT, "columns": listed(TEXT), "rows": listed({"type": "array"}),
                 "failures": listed({"type": "array"}), "decimals": INTEGER, "direction": one_of("higher", "lower"),
-                "metrics": listed(ref("Metric")), "leader": nullable(INTEGER),
+                "metrics": listed(schema_ref("Metric")), "leader": nullable(INTEGER),
             },
             says="Values in the order of the columns, for the failures too",
         ),
@@ -203,12 +205,12 @@ def _agents() -> Schema:
         "verdict": one_of(*VERDICTS), "message": TEXT, "log_tail": TEXT, "claimed": nullable(NUMBER),
     }  # fmt: skip
     states = one_of("ranked", "failed", "self-reported", "waiting", "refused")
-    overall = {**PLACE, "estimate": ref("Estimate"), "iqm": NUMBER, "normalised": mapped(nullable(NUMBER))}
+    overall = {**PLACE, "estimate": schema_ref("Estimate"), "iqm": NUMBER, "normalised": mapped(nullable(NUMBER))}
     manifest = {
         **{name: nullable(TEXT) for name in ("main_file", "adapter", "description", "url", "paper", "license", "digest")},
         "entry": TEXT, "extras": listed(TEXT), "enters": {"anyOf": [{"const": "all"}, listed(TEXT)]},
         "meta": mapped({"type": ["string", "boolean"]}), "pull": nullable(INTEGER), "source": nullable(TEXT),
-        "overall": nullable(ref("AgentOverall")), "exclusion": nullable(ref("Exclusion")), "rehearsal": FLAG,
+        "overall": nullable(schema_ref("AgentOverall")), "exclusion": nullable(schema_ref("Exclusion")), "rehearsal": FLAG,
         **{name: ABOUT[name] for name in ("algorithm", "authors", "kind")},
         "recorded": listed(record({"task": TEXT, "verdict": one_of(*VERDICTS), "evaluated_at": WHEN})),
     }  # fmt: skip
@@ -219,7 +221,8 @@ def _agents() -> Schema:
         "AgentTask": record({"task": TEXT, "state": states}, {**PLACE, **PLAYED, **MEASURED, **shown}),
         "Run": record(run, says="Under which circumstances results came to be"),
         "Agent": record(
-            {**WHO, "state": state, "page": ADDRESS, "tasks": listed(ref("AgentTask")), "runs": listed(ref("Run"))},
+            {**WHO, "state": state, "page": ADDRESS, "tasks": listed(schema_ref("AgentTask")),
+            "runs": listed(schema_ref("Run"))},
             {**FLAGS, **manifest},
         ),
         "Status": record(
@@ -291,12 +294,12 @@ _PARTS = {
 }
 
 
-def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+def openapi_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
     """The one document."""
-    yield "api/openapi.json", serialise.dumps(description(facts))
+    yield "api/openapi.json", serialise.json_document(openapi_document(facts))
 
 
-def description(facts: Facts) -> dict[str, Any]:
+def openapi_document(facts: ApiInputs) -> dict[str, Any]:
     """The whole description; its server is the site, or else the folder above."""
     challenge = facts.standings.challenge
     about = {"operationId": "index", "summary": "Where everything is", "responses": _answer("Index")}
@@ -324,5 +327,5 @@ def _path(name: str, summary: str, answers: str) -> dict[str, Any]:
 
 
 def _answer(answers: str) -> dict[str, Any]:
-    content = {answers: {}} if "/" in answers else {"application/json": {"schema": ref(answers)}}
+    content = {answers: {}} if "/" in answers else {"application/json": {"schema": schema_ref(answers)}}
     return {"200": {"description": "As of the last build", "content": content}}

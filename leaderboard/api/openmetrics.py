@@ -8,27 +8,27 @@ from datetime import datetime
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.inputs import Facts
+from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.eligibility import Name
 from leaderboard.core.standings import entries_of
-from leaderboard.pages.health import machine
+from leaderboard.pages.health import health
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)
 Labels = tuple[tuple[str, str], ...]
 
 
-def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+def openmetrics_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
     """The one document."""
-    yield "metrics.txt", document(facts).encode("utf-8", "replace")
+    yield "metrics.txt", openmetrics_document(facts).encode("utf-8", "replace")
 
 
-def document(facts: Facts) -> str:
+def openmetrics_document(facts: ApiInputs) -> str:
     """All families, and the line that says that nothing is cut off."""
     return "".join([*_counters(facts), *_histogram(facts.results), *_gauges(facts), "# EOF\n"])
 
 
-def _counters(facts: Facts) -> Iterator[str]:
+def _counters(facts: ApiInputs) -> Iterator[str]:
     results, duels = list(facts.results), _duels(facts)
     yield from _family(
         "submissions_received", "counter", "Versions of agents that were entered, by the door they came through.",
@@ -75,8 +75,8 @@ def _histogram(results: Iterable[Result]) -> Iterator[str]:
         yield _sample("evaluation_duration_seconds_sum", (("env_id", task),), sum(own))
 
 
-def _gauges(facts: Facts) -> Iterator[str]:
-    standings, state = facts.standings, machine(facts.standings, facts.context.results)
+def _gauges(facts: ApiInputs) -> Iterator[str]:
+    standings, state = facts.standings, health(facts.standings, facts.context.results)
     states: dict[Labels, float] = {
         (("env_id", board.task.id), ("state", word)): len(found)
         for board in facts.standings.boards
@@ -98,7 +98,7 @@ def _gauges(facts: Facts) -> Iterator[str]:
         yield from _family("pullrank_generated_timestamp_seconds", "gauge", "When this document was made.", {(): now})
 
 
-def _received(facts: Facts) -> Counter[str]:
+def _received(facts: ApiInputs) -> Counter[str]:
     """Each version once, recorded or waiting; the door of an agent that has left is told by its record alone."""
     kinds: dict[Name, str] = {}
     versions: set[tuple[Name, str]] = set()
@@ -111,7 +111,7 @@ def _received(facts: Facts) -> Counter[str]:
     return Counter(kinds[name] for name, _ in versions)
 
 
-def _duels(facts: Facts) -> list[Duel]:
+def _duels(facts: ApiInputs) -> list[Duel]:
     """Each once: a crosstable holds it from both sides."""
     games = facts.standings.games
     found = {crossing.duel.key: crossing.duel for game in games for crossing in game.crosstable.values()}

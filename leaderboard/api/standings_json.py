@@ -6,12 +6,12 @@ from typing import Any
 
 from evaluator.model.config.metric import Metric
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import Count, Crossing, GameBoard, GameExcluded, GameFailure, GameRow, Name
-from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskBoard, Withdrawn
-from leaderboard.scoring.metrics import known, metrics_of
+from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, Name, WinCount
+from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
+from leaderboard.scoring.metrics import known_metrics, metrics_of
 
 
-def game_document(board: GameBoard) -> dict[str, Any]:
+def game_document(board: GameStandings) -> dict[str, Any]:
     """One game's board."""
     return {
         "task": board.task.id,
@@ -70,12 +70,12 @@ def _shown(name: Name) -> str:
     return f"{name[0]}/{name[1]}"
 
 
-def _count(count: Count) -> dict[str, Any]:
+def _count(count: WinCount) -> dict[str, Any]:
     named = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "errors": count.errors}
     return {**named, "score": count.score, "points": count.points}
 
 
-def _crossing(names: tuple[Name, Name], one: Crossing) -> dict[str, Any]:
+def _crossing(names: tuple[Name, Name], one: HeadToHead) -> dict[str, Any]:
     return {"row": _shown(names[0]), "column": _shown(names[1]), **_count(one.count), "key": one.duel.key}
 
 
@@ -92,7 +92,7 @@ Document = dict[str, Any]
 _MASKED = re.compile(r"entry-[0-9a-f]{8}")
 
 
-def document(table: Standings) -> Document:
+def standings_document(table: Standings) -> Document:
     """The standings: names and numbers, without the raw results."""
     return {
         "title": table.challenge.title,
@@ -104,7 +104,7 @@ def document(table: Standings) -> Document:
     }
 
 
-def task_document(board: TaskBoard) -> Document:
+def task_document(board: TaskStandings) -> Document:
     """One task's board."""
     row = rows_of(board)
     return {
@@ -119,7 +119,7 @@ def task_document(board: TaskBoard) -> Document:
     }
 
 
-def rows_of(board: TaskBoard) -> Callable[[Row], Document]:
+def rows_of(board: TaskStandings) -> Callable[[Row], Document]:
     """What says one row of a board; what all rows share is looked up once."""
     names = [metric.name for metric in metrics_of(board.task)]
     counted = board.task.counted
@@ -128,7 +128,7 @@ def rows_of(board: TaskBoard) -> Callable[[Row], Document]:
         result, values = row.result, (row.estimate.score, *row.others)
         return {
             **_place(row),
-            "metrics": {name: known(value) for name, value in zip(names, values, strict=True)},
+            "metrics": {name: known_metrics(value) for name, value in zip(names, values, strict=True)},
             "attempts": row.attempts,
             "episodes": counted if result.sealed else len(result.returns),
             # A result's file is found by its key, and its path says whose it is.
@@ -153,7 +153,7 @@ def excluded_document(one: Excluded) -> Document:
     return {"login": one.login, "agent": one.agent, **one.exclusion.model_dump(include={"since", "who", "why", "link"})}
 
 
-def withdrawn_document(one: Withdrawn) -> Document:
+def withdrawn_document(one: WithdrawnScore) -> Document:
     """An entry that stands on main no more."""
     last = one.result
     key = None if _MASKED.fullmatch(one.login) else last.key
@@ -168,7 +168,7 @@ def metric_document(metric: Metric) -> Document:
 
 def estimate_document(estimate: Estimate) -> Document:
     """A score and its interval; null where there is none."""
-    return {"score": known(estimate.score), "low": known(estimate.low), "high": known(estimate.high)}
+    return {"score": known_metrics(estimate.score), "low": known_metrics(estimate.low), "high": known_metrics(estimate.high)}
 
 
 def _place(row: Row | OverallRow) -> Document:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leaderboard.api.inputs import Facts
+from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import Document
 from leaderboard.core import former_entries
 from leaderboard.core.eligibility import Name
@@ -15,12 +15,12 @@ State = list[Any]
 """A word, and what it needs: ranked and a place, failed and a verdict, refused, excluded or withdrawn and a reason."""
 
 
-def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+def status_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
     """The one document."""
-    yield "api/status.json", serialise.dumps(status(facts))
+    yield "api/status.json", serialise.json_document(status_document(facts))
 
 
-def status(facts: Facts) -> Document:
+def status_document(facts: ApiInputs) -> Document:
     """Every agent by login and folder; its states stand in the order of `tasks`, null where it did not enter."""
     standings = facts.standings
     tasks = [*(board.task for board in standings.tasks), *(game.task for game in standings.games)]
@@ -62,7 +62,7 @@ def _states(standings: Standings) -> Iterator[tuple[int, tuple[Entry, State]]]:
             yield index, (entry, ["waiting"])
 
 
-def _agent(entry: Entry, facts: Facts, tasks: int) -> Document:
+def _agent(entry: Entry, facts: ApiInputs, tasks: int) -> Document:
     return {
         "login": entry.login,
         "agent": entry.agent,
@@ -73,7 +73,7 @@ def _agent(entry: Entry, facts: Facts, tasks: int) -> Document:
     }
 
 
-def _gone(gone: former_entries.Departed, tasks: list[str]) -> Document:
+def _gone(gone: former_entries.FormerEntry, tasks: list[str]) -> Document:
     played = {result.task for result in gone.results}
     state = ["excluded", gone.exclusion.why] if gone.exclusion else ["withdrawn", "its folder is on main no more"]
     return {

@@ -7,11 +7,11 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.api.rows import METRIC, Sheet, marks, words
+from leaderboard.api.rows import METRIC, RowCache, entry_flags, flag_words
 from leaderboard.api.standings_json import Document, metric_document
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameBoard, GameRow
-from leaderboard.core.standings import Excluded, Standings, TaskBoard, Withdrawn
+from leaderboard.core.game_standings import GameRow, GameStandings
+from leaderboard.core.standings import Excluded, Standings, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
@@ -24,7 +24,7 @@ _SOLO = ("episodes", "attempts", "cpu_seconds", "peak_memory_bytes", "kind", "ev
 _GAME = ("wins", "draws", "losses", "errors", "points", "opponents")
 
 
-def of_task(board: TaskBoard, sheet: Sheet, reproduced: Collection[str] = ()) -> bytes:
+def task_table(board: TaskStandings, sheet: RowCache, reproduced: Collection[str] = ()) -> bytes:
     """The table of a task; `reproduced` are the keys of results that came out again."""
     task = board.task
     further = [f"{METRIC}{metric.name}" for metric in metrics_of(task)[1:]]
@@ -39,15 +39,17 @@ def of_task(board: TaskBoard, sheet: Sheet, reproduced: Collection[str] = ()) ->
         "metrics": [metric_document(metric) for metric in metrics_of(task)],
         "leader": leader,
     }
-    return serialise.around({"task": task.id, "columns": columns}, "rows", _rows(board, sheet, further, reproduced), tail)
+    return serialise.wrap_json_list(
+        {"task": task.id, "columns": columns}, "rows", _rows(board, sheet, further, reproduced), tail
+    )
 
 
-def _rows(board: TaskBoard, sheet: Sheet, further: Sequence[str], reproduced: Collection[str]) -> list[str]:
+def _rows(board: TaskStandings, sheet: RowCache, further: Sequence[str], reproduced: Collection[str]) -> list[str]:
     """Each row as JSON."""
     found = sheet.columns
     days = [f'"{format.day(row.result.provenance.evaluated_at)}"' for row in board.rows]
     said = [
-        words((*one.flags, "reproduced") if row.result.key in reproduced else one.flags)
+        flag_words((*one.flags, "reproduced") if row.result.key in reproduced else one.flags)
         for one, row in zip(sheet.said, board.rows, strict=True)
     ]
     numbers = ("score", "low", "high", *further, "episodes", "attempts", "cpu_seconds", "peak_memory_bytes")
@@ -58,7 +60,7 @@ def _rows(board: TaskBoard, sheet: Sheet, further: Sequence[str], reproduced: Co
     return [f'[{",".join(cells)},"{Verdict.OK.value}",""]' for cells in parts]
 
 
-def of_game(game: GameBoard, standings: Standings) -> Document:
+def game_table(game: GameStandings, standings: Standings) -> Document:
     """A game's: the rating is the score."""
     columns = [*_FIRST, *_GAME, *_SOLO]
     leader = next((index for index, row in enumerate(game.rows) if not row.entry.is_aside), 0) if game.rows else None
@@ -74,7 +76,7 @@ def of_game(game: GameBoard, standings: Standings) -> Document:
     }
 
 
-def reason(result: Result) -> str:
+def failure_reason(result: Result) -> str:
     """Why there is no score."""
     return result.message or in_plain_words(result.verdict)
 
@@ -94,17 +96,17 @@ def _game_row(row: GameRow) -> list[Any]:
         entry.login, entry.agent, manifest.name, manifest.algorithm, ", ".join(manifest.authors),
         rating.elo, rating.low, rating.high,
         count.wins, count.draws, count.losses, count.errors, count.points, row.opponents,
-        count.matches, row.attempts, None, None, manifest.kind.value, format.day(row.since), marks(entry),
+        count.matches, row.attempts, None, None, manifest.kind.value, format.day(row.since), entry_flags(entry),
         Verdict.OK.value, "",
     ]  # fmt: skip
 
 
-def _gone(board: TaskBoard) -> Iterator[Document]:
+def _gone(board: TaskStandings) -> Iterator[Document]:
     """Who has no place: failed, self-reported, waiting, excluded, withdrawn, each with the reason."""
     for one in board.failures:
         claimed = one.claimed is not None
-        more = [*marks(one.entry), *(["self-reported"] if claimed else [])]
-        words = {"verdict": one.result.verdict.value, "message": reason(one.result), "flags": more}
+        more = [*entry_flags(one.entry), *(["self-reported"] if claimed else [])]
+        words = {"verdict": one.result.verdict.value, "message": failure_reason(one.result), "flags": more}
         numbers = {"score": serialise.finite(one.claimed), "attempts": one.attempts}
         yield {**_who(one.entry), **_measured(one.result), **words, **numbers}
     for entry in board.waiting:
@@ -115,9 +117,9 @@ def _gone(board: TaskBoard) -> Iterator[Document]:
         yield _withdrawn(left)
 
 
-def _game_gone(game: GameBoard) -> Iterator[Document]:
+def _game_gone(game: GameStandings) -> Iterator[Document]:
     for one in game.failures:
-        words = {"verdict": "refused", "message": one.reason, "flags": marks(one.entry)}
+        words = {"verdict": "refused", "message": one.reason, "flags": entry_flags(one.entry)}
         day = format.day(one.duel.provenance.evaluated_at)
         yield {**_who(one.entry), **words, "evaluated_at": day, "attempts": one.attempts}
     for entry in game.waiting:
@@ -138,7 +140,7 @@ def _measured(result: Result) -> Document:
 
 
 def _waiting(entry: Entry) -> Document:
-    words = {"verdict": "waiting", "message": "Entered, and not evaluated yet.", "flags": marks(entry)}
+    words = {"verdict": "waiting", "message": "Entered, and not evaluated yet.", "flags": entry_flags(entry)}
     return {**_who(entry), **words}
 
 
@@ -148,7 +150,7 @@ def _excluded(one: Excluded) -> Document:
     return {"login": one.login, "agent": one.agent, "name": one.agent, **words}
 
 
-def _withdrawn(one: Withdrawn) -> Document:
+def _withdrawn(one: WithdrawnScore) -> Document:
     last = one.result
     words = {"verdict": "withdrawn", "message": "Its folder is on main no more.", "flags": ["withdrawn"]}
     return {"login": one.login, "agent": one.agent, "name": one.agent, **_measured(last), **words, "score": one.score}

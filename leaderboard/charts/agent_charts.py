@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leaderboard.charts.interval_chart import Scale
+from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.core.standings import Estimate
-from leaderboard.scoring.bootstrap import Array, by_length, sample
+from leaderboard.scoring.bootstrap import Array, by_length, draw_sample
 
 BINS, HEIGHT = 24, 20
 _LEAST_WIDTH = 2.0
@@ -52,7 +52,7 @@ def spreads(samples: Sequence[Sequence[float]]) -> list[tuple[Spread, str]]:
     """
     found: dict[int, tuple[Spread, str]] = {}
     for chosen in by_length(samples):
-        ordered = sample([samples[i] for i in chosen], None)
+        ordered = draw_sample([samples[i] for i in chosen], None)
         # The greatest returns that there are have no number for their width.
         with np.errstate(all="ignore"):
             found |= zip(chosen.tolist(), zip(_spreads(ordered), _outlines(ordered), strict=True), strict=True)
@@ -97,7 +97,7 @@ def _outline(heights: Sequence[int]) -> str:
     return f"{_SHAPE}{''.join(steps)}{_SHAPE_END}"
 
 
-def bar(estimate: Estimate, scale: Scale) -> str:
+def bar(estimate: Estimate, scale: ChartScale) -> str:
     """A score among the others of its task: its interval and itself, in hundredths of the scale.
 
     The numbers stand beside it, so it says nothing to who listens. As a drawing it would be five times as long.

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from leaderboard.charts.interval_chart import Scale
-from leaderboard.history import Best, Track
+from leaderboard.charts.interval_chart import ChartScale
+from leaderboard.history import RankHistory, RecordScore
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import day, number
 
@@ -20,7 +20,7 @@ def seconds(at: str) -> float:
     return datetime.fromisoformat(at).astimezone(UTC).timestamp()
 
 
-def progress_picture(found: Sequence[Best], ends: tuple[str, str], decimals: int) -> Markup:
+def progress_picture(found: Sequence[RecordScore], ends: tuple[str, str], decimals: int) -> Markup:
     """The best score so far, as steps.
 
     Args:
@@ -31,7 +31,7 @@ def progress_picture(found: Sequence[Best], ends: tuple[str, str], decimals: int
     values = [one.score for one in found]
     low, high = min(values), max(values)
     air = (high - low) * 0.08 or max(abs(high) * 0.05, 1.0)
-    up = Scale(low=low - air, high=high + air)
+    up = ChartScale(low=low - air, high=high + air)
     points = [*((one.at, one.score) for one in found), (ends[1], values[-1])]
     line = _steps(0, points, ends, lambda value: _TOP + _HIGH * (1 - up.at(value) / 100), "best score")
     marks = [(value, number(value, decimals)) for value in ticks(up.low, up.high)]
@@ -40,7 +40,7 @@ def progress_picture(found: Sequence[Best], ends: tuple[str, str], decimals: int
     return _frame(marks, lambda value: _TOP + _HIGH * (1 - up.at(value) / 100), line, ends, words)
 
 
-def standing_picture(tracks: Sequence[Track], ends: tuple[str, str]) -> Markup:
+def standing_picture(tracks: Sequence[RankHistory], ends: tuple[str, str]) -> Markup:
     """The place of each of a few entries, as steps, the first place on top; a gap where it had none.
 
     Args:
@@ -62,7 +62,7 @@ def standing_picture(tracks: Sequence[Track], ends: tuple[str, str]) -> Markup:
     return _frame(marks, height, lines, ends, words)
 
 
-def _parts(track: Track, end: str) -> list[list[tuple[str, float]]]:
+def _parts(track: RankHistory, end: str) -> list[list[tuple[str, float]]]:
     """The stretches in which an entry had a place; where it loses it, the stretch ends there."""
     parts: list[list[tuple[str, float]]] = []
     current: list[tuple[str, float]] = []
@@ -94,7 +94,7 @@ def _steps(
     index: int, points: Sequence[tuple[str, float]], ends: tuple[str, str], height: Callable[[float], float], name: str
 ) -> Markup:
     start, end = map(seconds, ends)
-    across = Scale(low=start, high=max(end, start + 1))
+    across = ChartScale(low=start, high=max(end, start + 1))
 
     def x(at: str) -> float:
         return _LEFT + (_WIDE - _LEFT - 10) * across.at(seconds(at)) / 100

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Estimate
-from leaderboard.scoring.metrics import curve
+from leaderboard.scoring.metrics import learning_curve
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
 
@@ -20,7 +20,7 @@ _BINS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
+class ChartScale:
     """A stretch of the number line, drawn from 0 to 100."""
 
     low: float
@@ -35,20 +35,20 @@ class Scale:
         return min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low)))
 
 
-def scale_of(estimates: Iterable[Estimate], marks: Sequence[float] = ()) -> Scale:
+def chart_scale(estimates: Iterable[Estimate], marks: Sequence[float] = ()) -> ChartScale:
     """A scale that holds all of them with a little air; it has a width even where all are equal."""
     values = [value for e in estimates for value in (e.low, e.score, e.high) if not math.isnan(value)] + list(marks)
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     air = (high - low) * 0.04 or max(abs(high), 1.0)
-    return Scale(low=low - air, high=high + air, marks=tuple(marks))
+    return ChartScale(low=low - air, high=high + air, marks=tuple(marks))
 
 
-def task_scale(task: Task, estimates: Iterable[Estimate]) -> Scale:
+def task_scale(task: Task, estimates: Iterable[Estimate]) -> ChartScale:
     """The scale of a task's table, with its anchors."""
-    return scale_of(estimates, [anchor.score for anchor in (task.random, task.reference) if anchor])
+    return chart_scale(estimates, [anchor.score for anchor in (task.random, task.reference) if anchor])
 
 
-def interval(estimate: Estimate, scale: Scale, decimals: int) -> Markup:
+def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup:
     """A thin bar from the interval's low end to its high end, with a stroke at the score, which there must be."""
     if math.isnan(estimate.low):
         estimate = Estimate(score=estimate.score, low=estimate.score, high=estimate.score)
@@ -69,7 +69,7 @@ def interval(estimate: Estimate, scale: Scale, decimals: int) -> Markup:
     ).format(words=escape(words), ticks=ticks, left=_place(left), width=_place(right - left), middle=_place(middle))
 
 
-def strip(normalised: Sequence[tuple[str, float | None]]) -> Markup:
+def task_strip(normalised: Sequence[tuple[str, float | None]]) -> Markup:
     """One upright bar per task, from -1 to 2, with 0 and 1 as lines; a dot where there is no score."""
     bars = Markup("").join(_strip_bar(index, *pair) for index, pair in enumerate(normalised))
     width = max(1, _SLOT * len(normalised))
@@ -93,7 +93,7 @@ def _strip_bar(index: int, name: str, value: float | None) -> Markup:
     )  # fmt: skip
 
 
-def histogram(values: Sequence[float], decimals: int) -> Markup:
+def returns_histogram(values: Sequence[float], decimals: int) -> Markup:
     """How often returns of each size came; the ends are written below it."""
     low, high = min(values), max(values)
     counts = [0] * _BINS
@@ -122,9 +122,9 @@ WIDTH, HEIGHT = 240, 60
 POINTS = 200
 
 
-def learning_curve(result: Result, task: Task) -> Markup | None:
+def learning_curve_svg(result: Result, task: Task) -> Markup | None:
     """The mean return of the last few episodes against the steps of the whole budget; None where none was finished."""
-    found = curve(result, task.script)
+    found = learning_curve(result, task.script)
     if found is None:
         return None
     points = list(found.points())
@@ -147,9 +147,9 @@ def _height(value: float, low: float, high: float) -> float:
     return HEIGHT - (HEIGHT - 3) * (value - low) / (high - low) if high > low else HEIGHT / 2
 
 
-def ends(result: Result, task: Task) -> tuple[float, float] | None:
+def curve_ends(result: Result, task: Task) -> tuple[float, float] | None:
     """The least and the greatest height of the curve."""
-    found = curve(result, task.script)
+    found = learning_curve(result, task.script)
     heights = [value for _, value in found.points()] if found else []
     return (min(heights), max(heights)) if heights else None
 

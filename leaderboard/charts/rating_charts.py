@@ -5,9 +5,9 @@ from datetime import date
 
 from markupsafe import Markup
 
-from leaderboard.charts.interval_chart import Scale, scale_of
+from leaderboard.charts.interval_chart import ChartScale, chart_scale
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameBoard, Rating
+from leaderboard.core.game_standings import GameStandings, Rating
 from leaderboard.core.standings import Estimate
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number
@@ -22,13 +22,13 @@ def rating_estimate(rating: Rating) -> Estimate:
     return Estimate(score=rating.elo, low=rating.low, high=rating.high)
 
 
-def rating_scale(board: GameBoard) -> Scale:
+def rating_scale(board: GameStandings) -> ChartScale:
     """The scale of a game's table, with a tick at the anchor's 0."""
-    return scale_of((rating_estimate(row.rating) for row in board.rows), [0.0])
+    return chart_scale((rating_estimate(row.rating) for row in board.rows), [0.0])
 
 
 @dataclass(frozen=True, kw_only=True)
-class History:
+class RatingHistory:
     """Ratings over time, the picture and who is in it."""
 
     picture: Markup
@@ -37,7 +37,7 @@ class History:
     """Whose the lines are, in order."""
 
 
-def history(board: GameBoard) -> History | None:
+def rating_history(board: GameStandings) -> RatingHistory | None:
     """The first players' ratings by day; None before there are two days."""
     if len(board.history) < 2 or not board.rows:
         return None
@@ -46,8 +46,8 @@ def history(board: GameBoard) -> History | None:
     values = [moment.elo[e.name] for moment in board.history for e in shown if e.name in moment.elo]
     low, high = min([*values, 0.0]), max([*values, 0.0])
     air = max(10.0, 0.06 * (high - low))
-    across = Scale(low=days[0], high=max(days[-1], days[0] + 1))
-    up = Scale(low=low - air, high=high + air)
+    across = ChartScale(low=days[0], high=max(days[-1], days[0] + 1))
+    up = ChartScale(low=low - air, high=high + air)
     lines = []
     for index, entry in enumerate(shown):
         points = [
@@ -57,7 +57,7 @@ def history(board: GameBoard) -> History | None:
         ]
         lines.append(_line(index, points, entry.shown))
     picture = _frame(board, up, Markup("").join(lines))
-    return History(picture=picture, shown=shown)
+    return RatingHistory(picture=picture, shown=shown)
 
 
 def _number(day: str) -> float:
@@ -74,7 +74,7 @@ def _line(index: int, points: list[tuple[float, float]], name: str) -> Markup:
     ).format(index, escape(name), way, x, y)
 
 
-def _frame(board: GameBoard, up: Scale, lines: Markup) -> Markup:
+def _frame(board: GameStandings, up: ChartScale, lines: Markup) -> Markup:
     marks = Markup("").join(_tick(value, _TOP + _HIGH * (1 - up.at(value) / 100)) for value in _ticks(up))
     ends = Markup('<text class="pr-first" x="{}" y="{}">{}</text><text x="{}" y="{}">{}</text>').format(
         _LEFT, _HIGH + 24, escape(board.history[0].day), _WIDE - 8, _HIGH + 24, escape(board.history[-1].day)
@@ -90,7 +90,7 @@ def _tick(value: float, y: float) -> Markup:
     )
 
 
-def _ticks(scale: Scale) -> list[float]:
+def _ticks(scale: ChartScale) -> list[float]:
     step = next((s for s in (10, 20, 50, 100, 200, 500, 1000) if (scale.high - scale.low) / s <= 6), 5000)
     first = int(scale.low // step) + 1
     return [float(step * n) for n in range(first, int(scale.high // step) + 1)]

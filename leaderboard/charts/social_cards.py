@@ -10,8 +10,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameBoard
-from leaderboard.core.standings import Standings, TaskBoard
+from leaderboard.core.game_standings import GameStandings
+from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking
 from leaderboard.text import format
 from leaderboard.text.format import MINUS
@@ -24,7 +24,7 @@ LINES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class CardLine:
     """One line of a card's list."""
 
     place: int
@@ -49,16 +49,16 @@ class Card:
     """Small, above the title."""
     below: str
     """Small, at the foot."""
-    lines: tuple[Line, ...]
+    lines: tuple[CardLine, ...]
     """The list."""
 
 
-def cards(standings: Standings) -> Iterator[Card]:
+def social_cards(standings: Standings) -> Iterator[Card]:
     """Every card of a board."""
     yield _home(standings)
     yield from (_task(standings, board) for board in standings.tasks)
     yield from (_game(standings, board) for board in standings.games)
-    for entry in chosen(standings):
+    for entry in chosen_cards(standings):
         yield _agent(standings, entry)
 
 
@@ -66,7 +66,7 @@ def card_files(standings: Standings) -> dict[str, str]:
     """By page: the address of its card below the site's root. Every page that is not here shows the home page's."""
     tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
     found = {task_page(task.id): _task_file(task.id) for task in tasks}
-    found |= {agent_page(entry.login, entry.agent): _agent_file(entry) for entry in chosen(standings)}
+    found |= {agent_page(entry.login, entry.agent): _agent_file(entry) for entry in chosen_cards(standings)}
     return {page: quote(file) for page, file in found.items()}
 
 
@@ -75,7 +75,7 @@ def task_card(task_id: str) -> str:
     return quote(_task_file(task_id))
 
 
-def chosen(standings: Standings) -> tuple[Entry, ...]:
+def chosen_cards(standings: Standings) -> tuple[Entry, ...]:
     """The agents that have cards: the best overall and the best of each task."""
     entries = [row.entry for row in standings.overall[:OVERALL]]
     entries += [row.entry for board in standings.tasks for row in board.rows[:EACH]]
@@ -114,12 +114,12 @@ def _home(standings: Standings) -> Card:
     )  # fmt: skip
 
 
-def _champion(board: GameBoard, line: Line) -> Line:
+def _champion(board: GameStandings, line: CardLine) -> CardLine:
     """A game's best on the home page's card, with the game beside its name."""
     return replace(line, name=tuple(f"{board.task.title or board.task.id}: {name}" for name in line.name))
 
 
-def _task(standings: Standings, board: TaskBoard) -> Card:
+def _task(standings: Standings, board: TaskStandings) -> Card:
     task, rows = board.task, [row for row in board.rows if not row.estimate.is_missing and not row.entry.is_aside]
     decimals = digits(task)
     lines = _lines([(r.place, r.entry, r.estimate.score, format.number(r.estimate.score, decimals)) for r in rows])
@@ -130,7 +130,7 @@ def _task(standings: Standings, board: TaskBoard) -> Card:
     )  # fmt: skip
 
 
-def _game(standings: Standings, board: GameBoard) -> Card:
+def _game(standings: Standings, board: GameStandings) -> Card:
     return Card(
         file=_task_file(board.task.id), title=(board.task.title or board.task.id, board.task.id), above=_title(standings),
         below=f"{format.counted(len(board.rows), 'player')} · {board.task.matches} matches a duel",
@@ -138,7 +138,7 @@ def _game(standings: Standings, board: GameBoard) -> Card:
     )  # fmt: skip
 
 
-def _game_lines(board: GameBoard) -> tuple[Line, ...]:
+def _game_lines(board: GameStandings) -> tuple[CardLine, ...]:
     rows = [row for row in board.rows if not row.entry.is_aside]
     return _lines([(r.place, r.entry, r.rating.elo, format.number(r.rating.elo, 0)) for r in rows])
 
@@ -153,7 +153,7 @@ def _agent(standings: Standings, entry: Entry) -> Card:
     )  # fmt: skip
 
 
-def _solo_places(standings: Standings, entry: Entry) -> Iterator[Line]:
+def _solo_places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
     for board in standings.tasks:
         found = next((row for row in board.rows if row.entry.name == entry.name and not row.estimate.is_missing), None)
         if found:
@@ -161,27 +161,27 @@ def _solo_places(standings: Standings, entry: Entry) -> Iterator[Line]:
             yield _place(board, found.place, value)
 
 
-def _game_places(standings: Standings, entry: Entry) -> Iterator[Line]:
+def _game_places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
     for board in standings.games:
         found = next((row for row in board.rows if row.entry.name == entry.name), None)
         if found:
             yield _place(board, found.place, format.number(found.rating.elo, 0))
 
 
-def _place(board: TaskBoard | GameBoard, place: int, value: str) -> Line:
+def _place(board: TaskStandings | GameStandings, place: int, value: str) -> CardLine:
     """The bar of a place: whole for the first, empty behind the last."""
     share = 1 - (place - 1) / max(1, len(board.rows))
-    return Line(place=place, name=(board.task.title or board.task.id, board.task.id), value=value, share=share)
+    return CardLine(place=place, name=(board.task.title or board.task.id, board.task.id), value=value, share=share)
 
 
-def _lines(rows: list[tuple[int, Entry, float, str]]) -> tuple[Line, ...]:
+def _lines(rows: list[tuple[int, Entry, float, str]]) -> tuple[CardLine, ...]:
     """The first rows; bars reach from the last of them, which keeps a stub, to the first."""
     shown = rows[:LINES]
     values = [score for _, _, score, _ in shown]
     best, worst = (values[0], values[-1]) if values else (0.0, 0.0)
     width = abs(best - worst)
     return tuple(
-        Line(place=place, name=_called(entry), value=value, share=1 - 0.75 * abs(best - score) / width if width else 1)
+        CardLine(place=place, name=_called(entry), value=value, share=1 - 0.75 * abs(best - score) / width if width else 1)
         for place, entry, score, value in shown
     )
 
@@ -211,7 +211,7 @@ def draw_card(card: Card) -> bytes:
     return _png(picture)
 
 
-def _list(pen: ImageDraw.ImageDraw, line: Line, top: int) -> None:
+def _list(pen: ImageDraw.ImageDraw, line: CardLine, top: int) -> None:
     middle = top + 26
     medal = _MEDALS[line.place - 1] if line.place <= len(_MEDALS) else _TRACK
     pen.ellipse((_MARGIN, middle - 24, _MARGIN + 48, middle + 24), fill=medal)

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from leaderboard.comments.phrases import is_plain, title_of
-from leaderboard.comments.states import AgentPreview, GamePreview, Meeting
-from leaderboard.comments.text_charts import LEADER, SCORE, Bar, picture, shares
+from leaderboard.comments.states import AgentPreview, GamePreview, PreviewDuel
+from leaderboard.comments.text_charts import LEADER, SCORE, TextBar, text_chart, text_shares
 from leaderboard.core.game_standings import Rating
 from leaderboard.core.standings import Estimate
 from leaderboard.text.escape_markdown import cell
@@ -22,12 +22,12 @@ _HARD = "\N{NO-BREAK SPACE}"
 Pair = tuple[AgentPreview, GamePreview]
 
 
-def rated(agents: Iterable[AgentPreview]) -> list[Pair]:
+def rated_phrase(agents: Iterable[AgentPreview]) -> list[Pair]:
     """Every player that met somebody, or has a rating."""
     return [(agent, game) for agent in agents for game in agent.games if game.rating or game.meetings]
 
 
-def admitted(agents: Iterable[AgentPreview]) -> list[Pair]:
+def admitted_phrase(agents: Iterable[AgentPreview]) -> list[Pair]:
     """Every player that passed its validation and met nobody yet."""
     return [
         (agent, game)
@@ -37,13 +37,13 @@ def admitted(agents: Iterable[AgentPreview]) -> list[Pair]:
     ]
 
 
-def refused(agents: Iterable[AgentPreview]) -> list[Pair]:
+def refused_phrase(agents: Iterable[AgentPreview]) -> list[Pair]:
     """Every player that its validation refused, then what failed on our side."""
     found = [(agent, game) for agent in agents for game in agent.games if game.refusal is not None or game.failed]
     return sorted(found, key=lambda pair: pair[1].refusal is None)
 
 
-def unsigned(pairs: Iterable[Pair]) -> bool:
+def unsigned_number(pairs: Iterable[Pair]) -> bool:
     """Whether some seeds come from a commit that GitHub did not sign."""
     return any(not game.signed for _, game in pairs)
 
@@ -99,23 +99,23 @@ def elo_bars(game: GamePreview) -> str:
     leads = game.rating and game.leader and game.rating.elo > game.leader.elo
     best = "next" if leads else "leader"
     shown: list[tuple[str, Rating | None]] = [("this", game.rating), ("before", game.own_last), (best, game.leader)]
-    drawn = [Bar(name=name, estimate=_estimate(r), mark=LEADER if name == "leader" else SCORE) for name, r in shown if r]
-    return picture(drawn, 0)
+    drawn = [TextBar(name=name, estimate=_estimate(r), mark=LEADER if name == "leader" else SCORE) for name, r in shown if r]
+    return text_chart(drawn, 0)
 
 
 def _estimate(rating: Rating) -> Estimate:
     return Estimate(score=rating.elo, low=rating.low, high=rating.high)
 
 
-def record(meeting: Meeting) -> str:
+def record(meeting: PreviewDuel) -> str:
     """Won, drawn, lost."""
     count = meeting.count
     return f"{count.wins} | {count.draws} | {count.losses}"
 
 
-def record_bar(meeting: Meeting) -> str:
+def record_bar(meeting: PreviewDuel) -> str:
     """The same as a bar."""
-    return shares(meeting.count.wins, meeting.count.draws, meeting.count.losses)
+    return text_shares(meeting.count.wins, meeting.count.draws, meeting.count.losses)
 
 
 def opponents_title(game: GamePreview) -> str:
@@ -124,14 +124,14 @@ def opponents_title(game: GamePreview) -> str:
     return f"Opponents on {title}" if is_plain(title) else "Opponents"
 
 
-def scale(pairs: Iterable[Pair]) -> Markup:
+def bar_scale(pairs: Iterable[Pair]) -> Markup:
     """What a rating means."""
     anchors = sorted({game.anchor for _, game in pairs if game.rating and game.anchor})
     zero = Markup(", {} is 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")
     return Markup("Ratings are on the Elo scale: 400 points are odds of ten to one{}.").format(zero)
 
 
-def in_words(game: GamePreview) -> Markup:
+def duels_in_words(game: GamePreview) -> Markup:
     """One game in a few words, for the headline."""
     place = f", place {game.place} of {game.players}" if game.place else ""
     if game.rating:

@@ -7,13 +7,13 @@ from markupsafe import Markup
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import game_phrases
 from leaderboard.comments.phrases import score, task_name
-from leaderboard.comments.states import AgentPreview, GamePreview, Official, Previewed, TaskPreview
+from leaderboard.comments.states import AgentPreview, GamePreview, OfficialScore, Previewed, TaskPreview
 from leaderboard.text.format import counted
 
 MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 
 
-def headline(state: Previewed) -> Markup:
+def comment_headline(state: Previewed) -> Markup:
     """The preview in a line."""
     rows = [row for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
@@ -27,7 +27,7 @@ def headline(state: Previewed) -> Markup:
     if not scored:
         return _without_score(rows, games, refused)
     if scored == whole == 1:
-        return _single(rows[0]) if rows else Markup("✅ Preview: {}").format(game_phrases.in_words(games[0]))
+        return _single(rows[0]) if rows else Markup("✅ Preview: {}").format(game_phrases.duels_in_words(games[0]))
     if scored == whole:
         return Markup(f"✅ Preview: all {scored} evaluations scored")
     return Markup(f"🟡 Preview: {scored} of {whole} scored")
@@ -59,7 +59,7 @@ def _without_score(rows: Sequence[TaskPreview], games: Sequence[GamePreview], re
     return Markup("❌ No score")
 
 
-def official_headline(state: Official) -> Markup:
+def official_headline(state: OfficialScore) -> Markup:
     """What became of a merged pull request in a line."""
     rows = [row for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
@@ -84,4 +84,4 @@ def _official(row: TaskPreview) -> Markup:
 
 
 def _official_game(game: GamePreview) -> Markup:
-    return Markup("{} Official: {}").format(MEDALS.get(game.place or 0, "🏁"), game_phrases.in_words(game))
+    return Markup("{} Official: {}").format(MEDALS.get(game.place or 0, "🏁"), game_phrases.duels_in_words(game))

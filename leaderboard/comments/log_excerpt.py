@@ -20,7 +20,7 @@ _HEAD = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tail:
+class LogTail:
     """The end of one agent's log on one task."""
 
     who: str
@@ -37,14 +37,14 @@ def neutralised(text: str) -> str:
     return re.sub(r"^(\s*):(?=:)", r"\1: ", shown)
 
 
-def written(tails: Iterable[Tail], cap: int = CAP) -> bytes:
+def written(tails: Iterable[LogTail], cap: int = CAP) -> bytes:
     """The file. Each log has the same share of the room and keeps its end."""
     kept = [tail for tail in tails if tail.text.strip()]
     share = cap // max(1, len(kept))
     return b"".join(_section(tail, share) for tail in kept)
 
 
-def _section(tail: Tail, share: int) -> bytes:
+def _section(tail: LogTail, share: int) -> bytes:
     head = f"{_OURS}{tail.who}: {tail.verdict}\n".encode()
     room = share - len(head)
     lines: list[bytes] = []
@@ -57,7 +57,7 @@ def _section(tail: Tail, share: int) -> bytes:
     return head + b"".join(reversed(lines))
 
 
-def tails(log: str) -> dict[str, str]:
+def log_tails(log: str) -> dict[str, str]:
     """What `written` wrote, by `login/agent on task`; lines of another form are left out."""
     found: dict[str, list[str]] = {}
     current: list[str] = []

@@ -11,9 +11,9 @@ from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
 from leaderboard.comments.states import AgentPreview, GamePreview, OverallPreview, TaskPreview
-from leaderboard.comments.text_charts import LEADER, SCORE, Bar, picture
+from leaderboard.comments.text_charts import LEADER, SCORE, TextBar, text_chart
 from leaderboard.core.standings import Estimate
-from leaderboard.scoring.metrics import better, digits, metrics_of, ranking, worth
+from leaderboard.scoring.metrics import better, digits, metrics_of, oriented_value, ranking
 from leaderboard.text.escape_markdown import cell, code, visible
 from leaderboard.text.format import number, ranks, seconds, size, span
 
@@ -126,7 +126,7 @@ def to_leader(row: TaskPreview) -> Markup:
 
 def _is_ahead(task: Task, one: Estimate, other: Estimate) -> bool:
     metric = ranking(task)
-    return worth(metric, one.score) > worth(metric, other.score)
+    return oriented_value(metric, one.score) > oriented_value(metric, other.score)
 
 
 def _signed(value: float, decimals: int) -> str:
@@ -190,8 +190,8 @@ def bars(row: TaskPreview) -> str:
     leads = row.estimate and row.leader and _is_ahead(row.task, row.estimate, row.leader)
     best = "next" if leads else "leader"
     shown: list[tuple[str, Estimate | None]] = [("this", row.estimate), ("before", row.own_last), (best, row.leader)]
-    drawn = [Bar(name=n, estimate=e, mark=LEADER if n == "leader" else SCORE) for n, e in shown if e]
-    return picture(drawn, digits(row.task))
+    drawn = [TextBar(name=n, estimate=e, mark=LEADER if n == "leader" else SCORE) for n, e in shown if e]
+    return text_chart(drawn, digits(row.task))
 
 
 def fault_place(result: Result) -> tuple[str, int] | None:

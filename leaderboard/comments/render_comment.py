@@ -16,22 +16,22 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import game_phrases as games
 from leaderboard.comments import headlines
 from leaderboard.comments import phrases as words
-from leaderboard.comments.log_excerpt import tails
+from leaderboard.comments.log_excerpt import log_tails
 from leaderboard.comments.states import (
     AgentPreview,
     Broken,
     CommentContext,
     CommentState,
     GamePreview,
-    Help,
+    HelpText,
     NoRun,
-    Official,
+    OfficialScore,
     Previewed,
     Ranked,
     Refused,
     Running,
     TaskPreview,
-    Withdrawn,
+    WithdrawnEntry,
 )
 from leaderboard.text import escape_markdown, format, urls
 
@@ -42,28 +42,28 @@ _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
 
 
-def length(text: str) -> int:
+def comment_length(text: str) -> int:
     """UTF-16 units."""
     return len(text.encode("utf-16-le")) // 2
 
 
-def clipped(text: str, limit: int = LIMIT) -> str:
+def truncate_comment(text: str, limit: int = LIMIT) -> str:
     """The text itself, or as many of its lines as there is room for, and a note.
 
     Args:
         text: Markdown whose fences and details begin at a line's start.
         limit: the greatest length, in UTF-16 units; enough for the note.
     """
-    if length(text) <= limit:
+    if comment_length(text) <= limit:
         return text
-    room = limit - length(NOTE)
+    room = limit - comment_length(NOTE)
     kept: list[str] = []
     open_fence, open_details = "", 0
     for line in text.split("\n"):  # pragma: no branch  (it never comes to the end: there is no room for that)
         fence, details = _after(line, open_fence, open_details)
         closing = (f"\n{fence}" if fence else "") + f"\n\n{_CLOSED}" * details
-        room -= length(line) + 1
-        if room < length(closing):
+        room -= comment_length(line) + 1
+        if room < comment_length(closing):
             break
         kept.append(line)
         open_fence, open_details = fence, details
@@ -88,13 +88,13 @@ MARKER = "<!-- pullrank:comment run={} -->"
 REPLY = "<!-- pullrank:reply run={} -->"
 
 
-def render(state: CommentState, context: CommentContext) -> str:
+def render_comment(state: CommentState, context: CommentContext) -> str:
     """The comment's Markdown, never longer than GitHub takes; its first line is a hidden marker with the run's id."""
-    marker = REPLY if isinstance(state, Ranked | Help) else MARKER
+    marker = REPLY if isinstance(state, Ranked | HelpText) else MARKER
     template = _environment().get_template(f"{_template(state)}.md.jinja")
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
-    return clipped(f"{marker.format(context.run_id)}\n{body.strip()}\n")
+    return truncate_comment(f"{marker.format(context.run_id)}\n{body.strip()}\n")
 
 
 def _template(state: CommentState) -> str:
@@ -109,13 +109,13 @@ def _template(state: CommentState) -> str:
             return "no_run"
         case Broken():
             return "broken"
-        case Official():
+        case OfficialScore():
             return "official"
-        case Withdrawn():
+        case WithdrawnEntry():
             return "withdrawn"
         case Ranked():
             return "ranked"
-        case Help():
+        case HelpText():
             return "help"
         case _:
             assert_never(state)
@@ -136,12 +136,12 @@ def _environment() -> Environment:
     made.filters.update(code=escape_markdown.code, cell=escape_markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup)
     made.globals.update({name: _ours(getattr(words, name)) for name in words.SENTENCES})
     made.globals.update(
-        headline=headlines.headline, official_headline=headlines.official_headline,
+        headline=headlines.comment_headline, official_headline=headlines.official_headline,
         counted=_ours(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, link=words.link, link_code=words.link_code, command=words.command,
         verify_line=words.verify_line, fault_place=words.fault_place, unverified=words.unverified,
-        rated=games.rated, admitted=games.admitted, refused=games.refused, game_log=_game_log,
-        game_title=_ours(words.picture_title), record_bar=games.record_bar, unsigned=games.unsigned,
+        rated=games.rated_phrase, admitted=games.admitted_phrase, refused=games.refused_phrase, game_log=_game_log,
+        game_title=_ours(words.picture_title), record_bar=games.record_bar, unsigned=games.unsigned_number,
     )  # fmt: skip
     made.globals.update({name: _ours(getattr(games, name)) for name in games.SENTENCES})
     return made
@@ -182,19 +182,19 @@ def _block(lines: str | tuple[str, ...]) -> Markup:
     return escape_markdown.fenced(lines if isinstance(lines, str) else "\n".join(_few(lines)))
 
 
-def _log(state: Previewed | Official, agent: AgentPreview, row: TaskPreview) -> str:
+def _log(state: Previewed | OfficialScore, agent: AgentPreview, row: TaskPreview) -> str:
     """The end of the agent's log on a task: an official result holds it, a preview has it in a file of its own."""
     return _end(state, agent, row.task.id, row.result.log_tail)
 
 
-def _game_log(state: Previewed | Official, agent: AgentPreview, game: GamePreview) -> str:
+def _game_log(state: Previewed | OfficialScore, agent: AgentPreview, game: GamePreview) -> str:
     """The end of a player's log in its validation."""
     return _end(state, agent, game.task.id, game.log)
 
 
-def _end(state: Previewed | Official, agent: AgentPreview, task_id: str, recorded: str) -> str:
+def _end(state: Previewed | OfficialScore, agent: AgentPreview, task_id: str, recorded: str) -> str:
     log = state.log if isinstance(state, Previewed) else ""
-    found = recorded or tails(log).get(f"{agent.login}/{agent.agent} on {task_id}", "")
+    found = recorded or log_tails(log).get(f"{agent.login}/{agent.agent} on {task_id}", "")
     lines = found.rstrip().splitlines()[-LOG_LINES:]
     return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines)
 

@@ -10,20 +10,20 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.render_comment import render
+from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import (
     AgentPreview,
     Broken,
     CommentContext,
     CommentState,
     NoRun,
-    Official,
+    OfficialScore,
     Previewed,
-    Reason,
+    RefusalReason,
     Refused,
     Running,
     TaskPreview,
-    Withdrawn,
+    WithdrawnEntry,
 )
 from leaderboard.core.standings import Estimate
 
@@ -41,7 +41,7 @@ _LOG = (
 )
 
 
-class Sample(NamedTuple):
+class SampleState(NamedTuple):
     """One state."""
 
     id: str
@@ -54,38 +54,39 @@ class Sample(NamedTuple):
     """The state itself."""
 
 
-def samples() -> tuple[Sample, ...]:
+def sample_states() -> tuple[SampleState, ...]:
     """In the order in which a submission may meet them."""
     return (
-        Sample("running", "The preview has begun", "Wait a few minutes.", Running(head_sha=_HEAD, run_url=_RUN)),
-        Sample(
+        SampleState("running", "The preview has begun", "Wait a few minutes.", Running(head_sha=_HEAD, run_url=_RUN)),
+        SampleState(
             "scores", "Every task was played", "Have it merged, or push something better.",
             _previewed(_agent(_scored())),
         ),
-        Sample(
+        SampleState(
             "no-score", "The agent’s code stopped with an error", "Mend it and push: the preview starts by itself.",
             _previewed(_agent(_crashed()), log=_LOG),
         ),
-        Sample("faults", "The manifest is not as described", "Correct the lines it names, and push.", _previewed(_faulty())),
-        Sample(
+        SampleState("faults", "The manifest is not as described", "Correct the lines it names, and push.",
+        _previewed(_faulty())),
+        SampleState(
             "refused", "The branch changes something else too", "Take that out of the branch.",
             Refused(head_sha=_HEAD, outside=(".github/workflows/preview.yml",), run_url=_RUN),
         ),
-        Sample(
+        SampleState(
             "waiting", "GitHub asks a maintainer first", "Nothing: that is so once for everybody who is new.",
-            NoRun(head_sha=_HEAD, reason=Reason.WAITING, run_url=_RUN),
+            NoRun(head_sha=_HEAD, reason=RefusalReason.WAITING, run_url=_RUN),
         ),
-        Sample(
+        SampleState(
             "our-fault", "The evaluator failed", "Nothing: it is tried again, and never held against you.",
             Broken(head_sha=_HEAD, reason="the engine does not answer", tried=2, run_url=_RUN),
         ),
-        Sample(
+        SampleState(
             "official", "Merged, and played on seeds that nobody could know", "This is the score on the board.",
-            Official(merge_sha=_MERGE, agents=(_agent(_official()),), run_url=_RUN),
+            OfficialScore(merge_sha=_MERGE, agents=(_agent(_official()),), run_url=_RUN),
         ),
-        Sample(
+        SampleState(
             "withdrawn", "The folder was removed", "Nothing; what was recorded stays readable.",
-            Withdrawn(agents=("alice/old",), merged=True),
+            WithdrawnEntry(agents=("alice/old",), merged=True),
         ),
     )  # fmt: skip
 
@@ -153,7 +154,7 @@ def _faulty() -> AgentPreview:
 PAGE = "states.md"
 
 
-class Shown(NamedTuple):
+class RenderedSample(NamedTuple):
     """One state on the page."""
 
     id: str
@@ -167,9 +168,11 @@ class Shown(NamedTuple):
 
 
 @functools.cache
-def shown() -> tuple[Shown, ...]:
+def rendered_samples() -> tuple[RenderedSample, ...]:
     """Every state as the board's own templates word it. The samples are ours, so their HTML is too."""
-    return tuple(Shown(one.id, one.title, one.what_now, _html(render(one.state, CONTEXT))) for one in samples())
+    return tuple(
+        RenderedSample(one.id, one.title, one.what_now, _html(render_comment(one.state, CONTEXT))) for one in sample_states()
+    )
 
 
 def _html(comment: str) -> Markup:

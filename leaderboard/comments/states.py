@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.game_standings import Count, Rating
+from leaderboard.core.game_standings import Rating, WinCount
 from leaderboard.core.standings import Estimate
 
 
@@ -58,12 +58,12 @@ class TaskPreview:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Meeting:
+class PreviewDuel:
     """One opponent of a player."""
 
     opponent: str
     """Who: login/agent."""
-    count: Count
+    count: WinCount
     """What the player did against it."""
     is_baseline: bool = False
     """Whether the host named it for comparison."""
@@ -77,7 +77,7 @@ class GamePreview:
 
     task: Task
     """The game."""
-    meetings: tuple[Meeting, ...] = ()
+    meetings: tuple[PreviewDuel, ...] = ()
     """Its duels with others, in the order they are shown."""
     refusal: str | None = None
     """Why its validation refuses it, position and move, in a line; None where it may enter."""
@@ -115,11 +115,11 @@ class GamePreview:
     """Whether GitHub signed every commit that the seeds come from; of a preview's public seeds nobody asks."""
 
     @property
-    def count(self) -> Count:
+    def count(self) -> WinCount:
         """All its matches with others."""
         own = [meeting.count for meeting in self.meetings]
         summed = ("wins", "draws", "losses", "errors")
-        return Count(**{name: sum(getattr(count, name) for count in own) for name in summed})
+        return WinCount(**{name: sum(getattr(count, name) for count in own) for name in summed})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +209,7 @@ class Refused:
 
 
 @enum.unique
-class Reason(enum.StrEnum):
+class RefusalReason(enum.StrEnum):
     """Why there is no run to speak of."""
 
     CONFLICT = "conflict"
@@ -224,7 +224,7 @@ class NoRun:
 
     head_sha: str
     """The commit that was looked at."""
-    reason: Reason
+    reason: RefusalReason
     """Why."""
     run_url: str | None = None
     """The run that waits, if there is one."""
@@ -249,7 +249,7 @@ class Broken:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Official:
+class OfficialScore:
     """Merged: the official scores, as far as they are recorded."""
 
     merge_sha: str | None
@@ -269,7 +269,7 @@ class Official:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Withdrawn:
+class WithdrawnEntry:
     """The pull request removes agents of its author."""
 
     agents: tuple[str, ...]
@@ -289,11 +289,11 @@ class Ranked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Help:
+class HelpText:
     """The answer to `/help`."""
 
     retries_left: int | None = None
     """How often `/retry` may still be used on this pull request, where that is limited."""
 
 
-CommentState = Running | Previewed | Refused | NoRun | Broken | Official | Withdrawn | Ranked | Help
+CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | WithdrawnEntry | Ranked | HelpText

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leaderboard.charts.interval_chart import Scale
+from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.core.standings import Estimate
 from leaderboard.text.format import number
 
@@ -14,7 +14,7 @@ WON, DREW, LOST = "█", "▒", "·"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bar:
+class TextBar:
     """One line of the picture."""
 
     name: str
@@ -25,9 +25,11 @@ class Bar:
     """Stands at the score."""
 
 
-def picture(bars: Sequence[Bar], decimals: int) -> str:
+def text_chart(bars: Sequence[TextBar], decimals: int) -> str:
     """The bars below each other, their scores behind them, the ends of the scale beneath; nothing without a score."""
-    bars = [Bar(name=bar.name, estimate=_whole(bar.estimate), mark=bar.mark) for bar in bars if not bar.estimate.is_missing]
+    bars = [
+        TextBar(name=bar.name, estimate=_whole(bar.estimate), mark=bar.mark) for bar in bars if not bar.estimate.is_missing
+    ]
     if not bars:
         return ""
     scale = _scale(bars)
@@ -35,7 +37,7 @@ def picture(bars: Sequence[Bar], decimals: int) -> str:
     scores = [number(bar.estimate.score, decimals) for bar in bars]
     digits = max(map(len, scores))
     lines = [
-        f"{bar.name:<{names}} {drawn(bar.estimate, scale, bar.mark)} {score:>{digits}}"
+        f"{bar.name:<{names}} {text_interval(bar.estimate, scale, bar.mark)} {score:>{digits}}"
         for bar, score in zip(bars, scores, strict=True)
     ]
     return "\n".join([*lines, f"{'':<{names}} {_axis(scale, decimals)}".rstrip()])
@@ -47,14 +49,14 @@ def _whole(estimate: Estimate) -> Estimate:
     return Estimate(score=score, low=score, high=score) if math.isnan(estimate.low) else estimate
 
 
-def _scale(bars: Sequence[Bar]) -> Scale:
+def _scale(bars: Sequence[TextBar]) -> ChartScale:
     """From the least to the greatest that is shown; it has a width even where all are equal."""
     low, high = min(bar.estimate.low for bar in bars), max(bar.estimate.high for bar in bars)
     air = 0.0 if low < high else max(abs(high), 1.0) / 2
-    return Scale(low=low - air, high=high + air)
+    return ChartScale(low=low - air, high=high + air)
 
 
-def shares(wins: int, draws: int, losses: int) -> str:
+def text_shares(wins: int, draws: int, losses: int) -> str:
     """Won, drawn and lost as parts of one bar, by largest remainders; what happened at all is seen."""
     counts = (wins, draws, losses)
     whole = sum(counts)
@@ -68,7 +70,7 @@ def shares(wins: int, draws: int, losses: int) -> str:
     return "".join(sign * part for sign, part in zip((WON, DREW, LOST), parts, strict=True))
 
 
-def drawn(estimate: Estimate, scale: Scale, mark: str) -> str:
+def text_interval(estimate: Estimate, scale: ChartScale, mark: str) -> str:
     """A line of dots, the interval on it, the mark at the score."""
     low, high, middle = (_column(scale, value) for value in (estimate.low, estimate.high, estimate.score))
     line = ["·"] * WIDTH
@@ -77,10 +79,10 @@ def drawn(estimate: Estimate, scale: Scale, mark: str) -> str:
     return "".join(line)
 
 
-def _column(scale: Scale, value: float) -> int:
+def _column(scale: ChartScale, value: float) -> int:
     return min(WIDTH - 1, int(scale.at(value) / 100 * WIDTH))
 
 
-def _axis(scale: Scale, decimals: int) -> str:
+def _axis(scale: ChartScale, decimals: int) -> str:
     left, right = number(scale.low, decimals), number(scale.high, decimals)
     return left + right.rjust(WIDTH - len(left))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Class, Result
+from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier
 from leaderboard.core.entry import Entry
 
 # The owner of the example agents: only those named as baselines are part of an official board.
@@ -16,7 +16,7 @@ Name = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Field:
+class EligibleEntries:
     """The entries on main, sorted out once for all tasks."""
 
     ranking: tuple[Entry, ...]
@@ -29,7 +29,7 @@ class Field:
     """Keeps out also those that have no folder."""
 
 
-def field_of(entries: Iterable[Entry], moderation: Moderation | None, *, official: bool) -> Field:
+def eligible_entries(entries: Iterable[Entry], moderation: Moderation | None, *, official: bool) -> EligibleEntries:
     """Sort out who takes part."""
     entries, moderation = tuple(entries), moderation or Moderation()
     ranking: list[Entry] = []
@@ -40,9 +40,9 @@ def field_of(entries: Iterable[Entry], moderation: Moderation | None, *, officia
         elif entry.login != LOCAL or entry.baseline or not official:
             ranking.append(entry)
     names = frozenset(entry.name for entry in entries)
-    return Field(ranking=tuple(ranking), excluded=tuple(excluded), names=names, moderation=moderation)
+    return EligibleEntries(ranking=tuple(ranking), excluded=tuple(excluded), names=names, moderation=moderation)
 
 
 def is_official(record: Result | Duel) -> bool:
     """Whether it counts on an official board: whatever is called official, seeds that anybody knew do not make it so."""
-    return record.klass is Class.OFFICIAL and record.sandbox in RANKING and record.beacon != PREVIEW_BEACON
+    return record.tier is Tier.OFFICIAL and record.sandbox in RANKING and record.beacon != PREVIEW_BEACON

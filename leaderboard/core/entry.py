@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from evaluator.model.config.moderation import Verified
+from evaluator.model.config.moderation import VerifiedEntry
 from evaluator.model.config.submission import Submission
 
 
@@ -23,7 +23,7 @@ class Entry:
     """Shown for comparison, by the host."""
     host: bool = False
     """The hosts' own."""
-    verified: Verified | None = None
+    verified: VerifiedEntry | None = None
     """Who of the hosts vouches for it."""
     anonymous: bool = False
     """Shown under another name for now, so nothing links to where it comes from."""

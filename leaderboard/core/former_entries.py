@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from evaluator.model.config.moderation import Exclusion, Moderation
-from evaluator.model.records.result import Class, Result
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
-from leaderboard.core.versions import homes
+from leaderboard.core.versions import version_folders
 
 
 @dataclass(frozen=True, kw_only=True)
-class Departed:
+class FormerEntry:
     """An entry that no longer ranks."""
 
     login: str
@@ -31,12 +31,12 @@ class Departed:
         return bool(self.results) and all(result.submission_digest in self.rehearsed for result in self.results)
 
 
-def departed(
+def former_entries(
     entries: Iterable[Entry], results: Iterable[Result], moderation: Moderation, season: str
-) -> tuple[Departed, ...]:
+) -> tuple[FormerEntry, ...]:
     """By login and agent: what stands on main and is excluded, and what was measured officially and stands no more."""
     entries = list(entries)
-    at = homes(entries)
+    at = version_folders(entries)
     standing = {entry.name: entry.login for entry in entries}
     names = {name: login for name, login in standing.items() if moderation.of(login, name[1])}
     staying = standing.keys() - names.keys()
@@ -45,7 +45,7 @@ def departed(
         name = at.of(result)
         if name in staying:
             continue
-        if result.klass is Class.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
+        if result.tier is Tier.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
             names.setdefault(name, result.login)
             measured.setdefault(name, []).append(result)
     found = []
@@ -53,5 +53,5 @@ def departed(
         exclusion = moderation.of(login, agent)
         own = sorted(measured.get((folded, agent), []), key=lambda r: r.provenance.evaluated_at, reverse=True)
         rehearsed = moderation.rehearsed(login, agent)
-        found.append(Departed(login=login, agent=agent, exclusion=exclusion, results=tuple(own), rehearsed=rehearsed))
+        found.append(FormerEntry(login=login, agent=agent, exclusion=exclusion, results=tuple(own), rehearsed=rehearsed))
     return tuple(found)

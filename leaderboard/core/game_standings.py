@@ -25,7 +25,7 @@ class Rating:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Count:
+class WinCount:
     """Matches from one player's side; a forfeit is counted under wins or losses too."""
 
     wins: int = 0
@@ -66,7 +66,7 @@ class GameRow:
     """Who."""
     rating: Rating
     """How strong, and how sure that is."""
-    count: Count
+    count: WinCount
     """All its matches."""
     points_place: int
     """Place by (points, wins, score); equal ones share it, the next is skipped."""
@@ -79,10 +79,10 @@ class GameRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crossing:
+class HeadToHead:
     """What one player did against another."""
 
-    count: Count
+    count: WinCount
     """From the row's side."""
     duel: Duel
     """The recorded duel."""
@@ -117,7 +117,7 @@ class GameExcluded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cycle:
+class PreferenceCycle:
     """How far the data are from an order."""
 
     names: tuple[str, ...]
@@ -129,7 +129,7 @@ class Cycle:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class RatingSnapshot:
     """The ratings after one day's duels."""
 
     day: str
@@ -139,7 +139,7 @@ class Moment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GameBoard:
+class GameStandings:
     """The board of one game."""
 
     task: Task
@@ -150,15 +150,15 @@ class GameBoard:
     """By login and agent."""
     waiting: tuple[Entry, ...]
     """Entered, but not validated or not yet met with anybody."""
-    crosstable: Mapping[tuple[Name, Name], Crossing]
+    crosstable: Mapping[tuple[Name, Name], HeadToHead]
     """For each ordered pair that met."""
     anchor: str | None
     """The name of the player rated 0; None where there is no row."""
     prior: tuple[str, ...]
     """Names of those whose rating needs a prior, since they won, or lost, against all the others."""
-    cycle: Cycle
+    cycle: PreferenceCycle
     """Where the data have no order."""
-    history: tuple[Moment, ...] = ()
+    history: tuple[RatingSnapshot, ...] = ()
     """By day."""
     excluded: tuple[GameExcluded, ...] = ()
     """By login and agent."""

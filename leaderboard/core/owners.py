@@ -9,7 +9,7 @@ from datetime import datetime
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
-from evaluator.model.records.duel_record import Duel, Player
+from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL, Name
 from leaderboard.core.entry import Entry
@@ -19,15 +19,15 @@ Place = tuple[int | str, ...]
 _MENTION = re.compile(rf"@({LOGIN.pattern})")
 
 
-def mentioned(author: str) -> str | None:
+def mentioned_logins(author: str) -> str | None:
     """The login that an author is written with, without capitals; None for a name in words."""
     found = _MENTION.fullmatch(author)
     return found[1].casefold() if found else None
 
 
-def named(submission: Submission) -> frozenset[str]:
+def login_name(submission: Submission) -> frozenset[str]:
     """The logins among the authors, without capitals."""
-    return frozenset(login for author in submission.authors if (login := mentioned(author)))
+    return frozenset(login for author in submission.authors if (login := mentioned_logins(author)))
 
 
 def is_asked(people: People, entry: Entry) -> bool:
@@ -35,18 +35,18 @@ def is_asked(people: People, entry: Entry) -> bool:
     return not (entry.login == LOCAL or entry.baseline or people.is_host(entry.login))
 
 
-def faults(people: People, login: str, submission: Submission) -> Iterator[tuple[Place, str]]:
+def participant_faults(people: People, login: str, submission: Submission) -> Iterator[tuple[Place, str]]:
     """What an entry says of its people that the challenge does not take, each with its place in the manifest."""
     if ban := people.ban_of(login):
         yield (), f"{login} may not take part: {ban.why}; ask the hosts"
     for index, author in enumerate(submission.authors):
-        other = mentioned(author)
+        other = mentioned_logins(author)
         ban = people.ban_of(other) if other and other != login.casefold() else None
         if ban:
             yield ("authors", index), f"{ban.login} may not take part: {ban.why}; an entry without {ban.login} may"
         if people.one_team_each and other is None:
             yield ("authors", index), f"{author!r} is no login; each may be in one team only, so write '@login'"
-    size = len({mentioned(author) or author for author in submission.authors} | {login.casefold()})
+    size = len({mentioned_logins(author) or author for author in submission.authors} | {login.casefold()})
     if people.team_size is not None and size > people.team_size:
         yield ("authors",), f"{size} people, with {login}; a team has {people.team_size} at most"
     if people.terms and submission.terms is not True:
@@ -72,11 +72,11 @@ def _unanswered(field: CustomField, answer: str | bool | None) -> str | None:
             return None
 
 
-def teams(entries: Iterable[Entry]) -> Mapping[str, frozenset[str]]:
+def teams_of(entries: Iterable[Entry]) -> Mapping[str, frozenset[str]]:
     """Each owner's team, by login without capitals: all that name each other, whoever names whom alone binds nobody."""
     names: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
-        names[entry.login.casefold()] |= named(entry.submission)
+        names[entry.login.casefold()] |= login_name(entry.submission)
     team: dict[str, frozenset[str]] = {owner: frozenset([owner]) for owner in names}
     for owner, others in names.items():
         for other in others:
@@ -86,18 +86,18 @@ def teams(entries: Iterable[Entry]) -> Mapping[str, frozenset[str]]:
     return team
 
 
-def taken(entries: Iterable[Entry], arrived: Mapping[Name, datetime], now: datetime) -> dict[Name, str]:
+def taken_team_names(entries: Iterable[Entry], arrived: Mapping[Name, datetime], now: datetime) -> dict[Name, str]:
     """Where each may be in one team only: the entries that name somebody of another team, and whom.
 
     Whoever has entries of his own is in his own team, whoever else names him; of others the earlier entry holds.
     """
     entries = sorted(entries, key=lambda entry: (arrived.get(entry.name, now), entry.name))
-    team = teams(entries)
+    team = teams_of(entries)
     holder: dict[str, frozenset[str]] = {login: own for own in team.values() for login in own}
     found: dict[Name, str] = {}
     for entry in entries:
         own = team[entry.login.casefold()]
-        rest = sorted(named(entry.submission) - own)
+        rest = sorted(login_name(entry.submission) - own)
         other = next((login for login in rest if login in holder and holder[login] != own), None)
         if other is not None:
             found[entry.name] = f"@{other} is in another team already, and each may be in one only; take the name out"
@@ -107,7 +107,7 @@ def taken(entries: Iterable[Entry], arrived: Mapping[Name, datetime], now: datet
 
 
 @dataclass(frozen=True)
-class Persons:
+class PersonIndex:
     """Logins by GitHub's numbers of their accounts, as far as records name them: a login can be changed, a number cannot."""
 
     _number: Mapping[str, int]
@@ -118,12 +118,12 @@ class Persons:
         number = self._number.get(folded)
         return folded if number is None else f"#{number}"
 
-    def of_side(self, side: Result | Player) -> str:
+    def of_side(self, side: Result | PlayerRecord) -> str:
         """The same of who is recorded, by the number that the record itself names."""
         return self.of(side.login) if side.login_id is None else f"#{side.login_id}"
 
 
-def persons(records: Iterable[Result | Duel]) -> Persons:
+def person_index(records: Iterable[Result | Duel]) -> PersonIndex:
     """Whose account each login was when something of it was recorded last."""
     newest: dict[str, tuple[str, int]] = {}
     for record in records:
@@ -132,14 +132,14 @@ def persons(records: Iterable[Result | Duel]) -> Persons:
             if side.login_id is not None:
                 login = side.login.casefold()
                 newest[login] = max(newest.get(login, ("", 0)), (at, side.login_id))
-    return Persons({login: number for login, (_, number) in newest.items()})
+    return PersonIndex({login: number for login, (_, number) in newest.items()})
 
 
 @dataclass(frozen=True)
-class Sides:
+class OwnerGroups:
     """Which two players are of one side, so that what they play against each other says nothing of their strength."""
 
-    _persons: Persons
+    _persons: PersonIndex
     _members: Mapping[str, frozenset[str]]
     _aside: frozenset[Name]
 
@@ -161,17 +161,17 @@ class Sides:
         return self._persons.of_side(one) == self._persons.of_side(other) or self.are_one(one.name, other.name)
 
 
-def sides(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> Sides:
+def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> OwnerGroups:
     """Of the entries on main and what is recorded."""
-    entries, known = list(entries), persons(records)
-    members = {login: frozenset(map(known.of, team)) for login, team in teams(entries).items()}
-    return Sides(known, members, frozenset(entry.name for entry in entries if entry.baseline))
+    entries, known = list(entries), person_index(records)
+    members = {login: frozenset(map(known.of, team)) for login, team in teams_of(entries).items()}
+    return OwnerGroups(known, members, frozenset(entry.name for entry in entries if entry.baseline))
 
 
-class Attempts:
+class OwnerAttempts:
     """How many versions the people behind a folder had evaluated: another folder begins no new count."""
 
-    def __init__(self, own: Sides, versions: Iterable[tuple[Name, str]]) -> None:
+    def __init__(self, own: OwnerGroups, versions: Iterable[tuple[Name, str]]) -> None:
         """`versions`: each evaluated version by the folder that it belongs to, and its digest."""
         self._sides = own
         self._by_name: dict[Name, set[str]] = defaultdict(set)

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 Value = TypeVar("Value")
 
 
-class EndedError(Exception):
+class BackgroundProcessError(Exception):
     """The second process ended without a word, as one does that the system kills for its memory."""
 
 
 @contextmanager
-def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
+def run_in_background(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
     """Begin `work` beside what the block does; what it is given waits for the value.
 
     With one processor, work is done when its value is asked for.
@@ -42,7 +42,7 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
     with warnings.catch_warnings():
         # The only other threads are those of numpy's algebra, which stops them before a fork.
         warnings.simplefilter("ignore", DeprecationWarning)
-        with signals.put_off():
+        with signals.signals_deferred():
             process.start()
     theirs.close()
     try:
@@ -56,7 +56,7 @@ def beside(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
 
 def _work(work: Callable[[], Value], answer: "Connection") -> None:
     # Who stops the command stops both; what the first one says then is enough.
-    signals.by_default()
+    signals.restore_default_handlers()
     try:
         found: tuple[Value | None, Exception | None] = work(), None
     except Exception as error:  # noqa: BLE001  (it is raised again where the value is asked for)
@@ -68,7 +68,7 @@ def _value(answer: "Connection") -> object:
     try:
         value, error = answer.recv()
     except EOFError:
-        raise EndedError("the second process ended; give this machine more memory, or one processor") from None
+        raise BackgroundProcessError("the second process ended; give this machine more memory, or one processor") from None
     if error is not None:
         raise error
     return value
@@ -78,7 +78,7 @@ Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
-class Share:
+class Partition:
     """One of several parts, which are as large as each other: together they are the whole, in its order."""
 
     index: int = 0
@@ -92,7 +92,7 @@ class Share:
         return things[begin:end]
 
 
-WHOLE = Share()
+WHOLE = Partition()
 """Everything."""
 # Enough that what is done once for all of them does not matter, and too few to need memory.
 _BATCH = 64

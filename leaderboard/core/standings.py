@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry as Entry
-from leaderboard.core.game_standings import GameBoard
+from leaderboard.core.game_standings import GameStandings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Excluded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Withdrawn:
+class WithdrawnScore:
     """An entry that was measured officially and stands on main no more: listed, never ranked."""
 
     login: str
@@ -96,7 +96,7 @@ class Withdrawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskBoard:
+class TaskStandings:
     """The board of one task."""
 
     task: Task
@@ -109,7 +109,7 @@ class TaskBoard:
     """Entered, but nothing is recorded for the present version."""
     excluded: tuple[Excluded, ...] = ()
     """By login and agent; also those without a folder that were measured officially."""
-    withdrawn: tuple[Withdrawn, ...] = ()
+    withdrawn: tuple[WithdrawnScore, ...] = ()
     """By login and agent."""
 
     @property
@@ -159,18 +159,18 @@ class Standings:
     """False for a local board, which says so."""
     overall: tuple[OverallRow, ...]
     """By place. Only entries with at least one score."""
-    tasks: tuple[TaskBoard, ...]
+    tasks: tuple[TaskStandings, ...]
     """The tasks that are played alone, in the order of challenge.yml."""
-    games: tuple[GameBoard, ...] = ()
+    games: tuple[GameStandings, ...] = ()
     """The games, in the order of challenge.yml."""
 
     @property
-    def boards(self) -> tuple[TaskBoard | GameBoard, ...]:
+    def boards(self) -> tuple[TaskStandings | GameStandings, ...]:
         """All of them, tasks first."""
         return (*self.tasks, *self.games)
 
 
-def entries_of(board: TaskBoard | GameBoard) -> Iterator[Entry]:
+def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
     """Everybody on a board: with a place, without a score, and waiting."""
     yield from (row.entry for row in board.rows)
     yield from (failure.entry for failure in board.failures)

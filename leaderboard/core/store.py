@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Class, Cost, Provenance, Result, SandboxKind, is_place
+from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, is_place
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.parallel import Share, beside
+from leaderboard.core.parallel import Partition, run_in_background
 
 Value = TypeVar("Value")
 # One set for all of them: each one of its own would be as large as the returns.
@@ -28,7 +28,7 @@ FIELDS, COST, ORIGIN = set(Result.model_fields), set(Cost.model_fields), set(Pro
 _SHARED = ("task", "task_digest", "login", "agent", "submission_digest", "season", "beacon", "runtime_digest", "platform")
 
 
-class Lean:
+class CompactResults:
     """Drops seeds, which follow from the beacon and are as many as the returns, and keeps one copy of what is equal.
 
     Returns and lengths become arrays: they are read like the tuples that they were, in a third of the memory. Such
@@ -71,7 +71,7 @@ def _lengths(lengths: Sequence[int]) -> "array[int]":
 
 
 _NAMES, _COST, _ORIGIN = (tuple(model.model_fields) for model in (Result, Cost, Provenance))
-_KINDS = {"klass": Class, "sandbox": SandboxKind, "verdict": Verdict}
+_KINDS = {"tier": Tier, "sandbox": SandboxKind, "verdict": Verdict}
 _BY_VALUE = {name: {one.value: one for one in kind} for name, kind in _KINDS.items()}
 _new, _set = object.__new__, object.__setattr__
 
@@ -147,7 +147,7 @@ Record = TypeVar("Record", Result, Duel)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Damaged:
+class DamagedFile:
     """A file in the store that is neither a result nor a duel, though it lies where one would."""
 
     path: Path
@@ -157,11 +157,11 @@ class Damaged:
 
 
 Keep = Callable[[Result], Result]
-Found = tuple[list[Result], list[Damaged]]
+Found = tuple[list[Result], list[DamagedFile]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Store:
+class ResultStore:
     """Results under one root, traces under another, by the same paths."""
 
     results: Path
@@ -188,10 +188,11 @@ class Store:
         owners = list(self._owners())
         pieces = READERS if len(owners) >= MANY else 1
         root = str(self.results)
-        first, *parts = [Share(piece, pieces).of(owners) for piece in range(pieces)]
+        first, *parts = [Partition(piece, pieces).of(owners) for piece in range(pieces)]
         with ExitStack() as stack:
             others = [
-                stack.enter_context(beside(partial(_parcel, part, root, keep, late))) for late, part in enumerate(parts)
+                stack.enter_context(run_in_background(partial(_parcel, part, root, keep, late)))
+                for late, part in enumerate(parts)
             ]
             yield lambda: _together([_results(first, root, keep), *(_unpacked(other()) for other in others)])
 
@@ -204,7 +205,7 @@ class Store:
         pairs = (folder for folder in self._owners() if PAIR in folder.rpartition("/")[2])
         return _records(_below(pairs))
 
-    def read_duels(self) -> tuple[list[Duel], list[Damaged]]:
+    def read_duels(self) -> tuple[list[Duel], list[DamagedFile]]:
         """All duels, their moves and times within reach, and the files that are none."""
         return _read(self._duels(), _duel, str(self.results))
 
@@ -255,14 +256,14 @@ def _results(owners: Iterable[str], root: str, keep: Keep) -> Found:
     return _read(_records(_below(_below(owners))), _result, root, keep)
 
 
-def _parcel(owners: Iterable[str], root: str, keep: Keep, late: int) -> tuple[bytes, list[Damaged]]:
+def _parcel(owners: Iterable[str], root: str, keep: Keep, late: int) -> tuple[bytes, list[DamagedFile]]:
     # The later ones step back, so that what the first one found is unpacked while they still read.
     os.nice(STEP * late)
     found, damaged = _results(owners, root, keep)
     return packed(found), damaged
 
 
-def _unpacked(parcel: tuple[bytes, list[Damaged]]) -> Found:
+def _unpacked(parcel: tuple[bytes, list[DamagedFile]]) -> Found:
     content, damaged = parcel
     return unpacked(content), damaged
 
@@ -276,9 +277,9 @@ def _read(
     parse: Callable[[bytes], Record],
     root: str,
     keep: Callable[[Record], Record] = lambda record: record,
-) -> tuple[list[Record], list[Damaged]]:
+) -> tuple[list[Record], list[DamagedFile]]:
     found: list[Record] = []
-    damaged: list[Damaged] = []
+    damaged: list[DamagedFile] = []
     for path in files:
         try:
             record = parse(_content(path))
@@ -286,7 +287,7 @@ def _read(
                 raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
             found.append(keep(record))
         except (ValueError, OSError) as error:
-            damaged.append(Damaged(path=Path(path), reason=" ".join(str(error).split())[:200]))
+            damaged.append(DamagedFile(path=Path(path), reason=" ".join(str(error).split())[:200]))
     return found, damaged
 
 

@@ -7,7 +7,7 @@ somebody new, and a second folder with the same bytes counts for nothing.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evaluator.model.records.duel_record import Player
+from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL, Name
 from leaderboard.core.entry import Entry
@@ -43,27 +43,27 @@ def without_twins(entries: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Ent
 
 
 @dataclass(frozen=True)
-class Homes:
+class VersionFolders:
     """The folder that each version stands in now."""
 
     _standing: Mapping[tuple[str, str], str]
 
-    def of(self, side: Result | Player) -> Name:
+    def of(self, side: Result | PlayerRecord) -> Name:
         """Whose a record is: the folder that its version stands in now, else the one that it was made in."""
         login = side.login.casefold()
         return login, self._standing.get((login, side.submission_digest), side.agent)
 
 
-NOWHERE = Homes({})
+NOWHERE = VersionFolders({})
 """Every record stays where it was made."""
 
 
-def homes(entries: Iterable[Entry]) -> Homes:
+def version_folders(entries: Iterable[Entry]) -> VersionFolders:
     """Where the versions of the entries stand. Examples stand where they are, so that none takes another's results."""
     kept, _ = without_twins(entries)
-    return Homes({(entry.name[0], entry.digest): entry.agent for entry in kept if entry.login != LOCAL})
+    return VersionFolders({(entry.name[0], entry.digest): entry.agent for entry in kept if entry.login != LOCAL})
 
 
-def homes_of(board: Standings) -> Homes:
+def version_folders_of(board: Standings) -> VersionFolders:
     """The same of all that is on some board."""
-    return homes({entry.name: entry for one in board.boards for entry in entries_of(one)}.values())
+    return version_folders({entry.name: entry for one in board.boards for entry in entries_of(one)}.values())

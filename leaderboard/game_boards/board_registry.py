@@ -8,7 +8,7 @@ from evaluator.model.records.duel_record import Duel
 from leaderboard.game_boards.grid_games import CONNECT_FOUR, TICTACTOE
 from leaderboard.game_boards.quarto_board import QUARTO
 from leaderboard.game_boards.rock_paper_scissors import rounds_of
-from leaderboard.game_boards.svg import Kind
+from leaderboard.game_boards.svg import BoardKind
 
 _VERSION = re.compile(r"_v[0-9]+$")
 _PLAIN = {
@@ -20,7 +20,7 @@ _ROUNDS = "pettingzoo.classic.rps"
 _DEFAULT_ROUNDS, _MOST_ROUNDS = 15, 200
 
 
-def kind_of(task: Task) -> Kind | None:
+def kind_of(task: Task) -> BoardKind | None:
     """How a game is drawn and told; None for one that only its environment can draw."""
     module = _VERSION.sub("", (task.game or "").partition(":")[0])
     if module == _ROUNDS and task.kwargs.get("num_actions", 3) == 3:

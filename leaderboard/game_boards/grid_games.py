@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import REFUSED, Cell, Kind, Look, Mark, Symbol, line_symbols, lines
+from leaderboard.game_boards.svg import REFUSED, BoardKind, BoardMark, BoardStyle, Cell, SvgSymbol, line_symbols, svg_lines
 
 _PLACES = ("top left", "left", "bottom left", "top", "centre", "bottom", "top right", "right", "bottom right")
 _CROSS = "m-.27-.27l.54.54m0-.54l-.54.54"
@@ -15,10 +15,12 @@ def _alternate(ply: int) -> int:
     return ply % 2
 
 
-def _marks(stones: Sequence[tuple[Cell, int, int]], owners: dict[Cell, int], length: int, first_line: int) -> list[Mark]:
+def _marks(
+    stones: Sequence[tuple[Cell, int, int]], owners: dict[Cell, int], length: int, first_line: int
+) -> list[BoardMark]:
     """Stones as (cell, symbol, ply) and a stroke through every line of equal owners."""
-    marks = [Mark(symbol, x + 0.5, y + 0.5, ply + 1) for (x, y), symbol, ply in stones]
-    strokes = [Mark(first_line + way, x + 0.5, y + 0.5, len(stones)) for (x, y), way in lines(owners, length)]
+    marks = [BoardMark(symbol, x + 0.5, y + 0.5, ply + 1) for (x, y), symbol, ply in stones]
+    strokes = [BoardMark(first_line + way, x + 0.5, y + 0.5, len(stones)) for (x, y), way in svg_lines(owners, length)]
     return marks + strokes
 
 
@@ -27,7 +29,7 @@ def _square(action: int) -> Cell | None:
     return divmod(action, 3) if 0 <= action < 9 else None
 
 
-def _draw_tictactoe(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+def _draw_tictactoe(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     stones, owners = [], {}
     for ply, action in enumerate(moves):
         if cell := _square(action):
@@ -36,7 +38,7 @@ def _draw_tictactoe(moves: Sequence[int], first: Side, refused: int | None) -> l
             stones.append((cell, 2 * (ply % 2) + (first ^ ply % 2), ply))
     marks = _marks(stones, owners, 3, 4)
     if refused is not None and (cell := _square(refused)):
-        marks.append(Mark(8, cell[0] + 0.5, cell[1] + 0.5, len(moves)))
+        marks.append(BoardMark(8, cell[0] + 0.5, cell[1] + 0.5, len(moves)))
     return marks
 
 
@@ -45,17 +47,17 @@ def _text_tictactoe(moves: Sequence[int]) -> str:
     return "\n".join(" ".join(signs.get((x, y), ".") for x in range(3)) for y in range(3))
 
 
-TICTACTOE = Kind(
-    look=Look(
+TICTACTOE = BoardKind(
+    look=BoardStyle(
         width=3,
         height=3,
         board=(3, 3),
-        ground=(Symbol(style="pr-grid", path="m1 .1v2.8m1 0v-2.8m.9.9h-2.8m0 1h2.8"),),
+        ground=(SvgSymbol(style="pr-grid", path="m1 .1v2.8m1 0v-2.8m.9.9h-2.8m0 1h2.8"),),
         symbols=(
-            Symbol(style="pr-stroke pr-a", path=_CROSS),
-            Symbol(style="pr-stroke pr-b", path=_CROSS),
-            Symbol(style="pr-stroke pr-a", path=_RING),
-            Symbol(style="pr-stroke pr-b", path=_RING),
+            SvgSymbol(style="pr-stroke pr-a", path=_CROSS),
+            SvgSymbol(style="pr-stroke pr-b", path=_CROSS),
+            SvgSymbol(style="pr-stroke pr-a", path=_RING),
+            SvgSymbol(style="pr-stroke pr-b", path=_RING),
             *line_symbols(3),
             REFUSED,
         ),
@@ -78,7 +80,7 @@ def _dropped(moves: Sequence[int]) -> list[Cell | None]:
     return cells
 
 
-def _draw_connect_four(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+def _draw_connect_four(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     stones, owners = [], {}
     for ply, cell in enumerate(_dropped(moves)):
         if cell:
@@ -87,7 +89,7 @@ def _draw_connect_four(moves: Sequence[int], first: Side, refused: int | None) -
     marks = _marks(stones, owners, 4, 2)
     # Only a full column refuses a disc, so the sign stands on its uppermost.
     if refused is not None and 0 <= refused < _COLUMNS:
-        marks.append(Mark(6, refused + 0.5, 0.5, len(moves)))
+        marks.append(BoardMark(6, refused + 0.5, 0.5, len(moves)))
     return marks
 
 
@@ -96,18 +98,18 @@ def _text_connect_four(moves: Sequence[int]) -> str:
     return "\n".join(" ".join(signs.get((x, y), ".") for x in range(_COLUMNS)) for y in range(_ROWS))
 
 
-CONNECT_FOUR = Kind(
-    look=Look(
+CONNECT_FOUR = BoardKind(
+    look=BoardStyle(
         width=_COLUMNS,
         height=_ROWS,
         board=(_COLUMNS, _ROWS),
         ground=(
-            Symbol(style="pr-ground", path=f"h{_COLUMNS}v{_ROWS}h-{_COLUMNS}z"),
-            Symbol(style="pr-hole", path="m.5.5" + f"{'h0m1 0' * _COLUMNS}m-{_COLUMNS} 1" * _ROWS),
+            SvgSymbol(style="pr-ground", path=f"h{_COLUMNS}v{_ROWS}h-{_COLUMNS}z"),
+            SvgSymbol(style="pr-hole", path="m.5.5" + f"{'h0m1 0' * _COLUMNS}m-{_COLUMNS} 1" * _ROWS),
         ),
         symbols=(
-            Symbol(style="pr-disc pr-a", path="h0"),
-            Symbol(style="pr-disc pr-b", path="h0"),
+            SvgSymbol(style="pr-disc pr-a", path="h0"),
+            SvgSymbol(style="pr-disc pr-b", path="h0"),
             *line_symbols(4),
             REFUSED,
         ),

@@ -8,15 +8,15 @@ from typing import Any
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import Duel, End, Match, Side
+from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.game_boards.board_registry import action_word, kind_of, milliseconds_of, moves_of
-from leaderboard.game_boards.svg import Kind, Mark, final, packed, shared_ground
+from leaderboard.game_boards.svg import BoardKind, BoardMark, final, packed_marks, shared_ground
 from leaderboard.text.format import plain
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frames:
+class ReplayFrames:
     """One match of a game that we cannot draw, as its environment renders it: a frame before each move and one after all."""
 
     texts: tuple[str, ...] = ()
@@ -28,12 +28,12 @@ class Frames:
 
 
 PNG = "data:image/png;base64,"
-AllFrames = Mapping[tuple[str, int], Frames]
+AllFrames = Mapping[tuple[str, int], ReplayFrames]
 """By the duel's key and the match's index."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
+class ReplayCard:
     """One match in a page's list."""
 
     number: int
@@ -55,10 +55,10 @@ class Card:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay:
+class MatchReplay:
     """A duel made ready to be shown."""
 
-    cards: tuple[Card, ...]
+    cards: tuple[ReplayCard, ...]
     """Its matches in order."""
     ground: Markup
     """What lies under all pictures of its matches."""
@@ -72,20 +72,20 @@ def side_names(duel: Duel) -> tuple[str, str]:
     return (f"{one} (1)", f"{other} (2)") if duel.is_validation else (one, other)
 
 
-def replay(duel: Duel, task: Task, frames: AllFrames) -> Replay:
+def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
     """All matches of a duel."""
     kind, names, with_returns = kind_of(task), side_names(duel), _tells_more(duel)
     cards, matches = [], []
     records = zip(duel.matches, moves_of(duel), milliseconds_of(duel), strict=True)
     for index, (match, moves, times) in enumerate(records):
-        shown = frames.get((duel.key, index), Frames())
+        shown = frames.get((duel.key, index), ReplayFrames())
         first: Side = 1 if index % 2 else 0
         marks = kind.draw(moves, first, match.refused) if kind else []
-        card = Card(
+        card = ReplayCard(
             number=index + 1,
             winner=match.winner,
-            outcome=outcome(match, names, with_returns=with_returns),
-            why=why(match, duel, task),
+            outcome=match_outcome(match, names, with_returns=with_returns),
+            why=end_reason(match, duel, task),
             broken=bool(match.offenders),
             plies=match.plies,
             picture=final(kind, marks, f"last position of match {index + 1}") if kind else _last_image(shown),
@@ -97,41 +97,41 @@ def replay(duel: Duel, task: Task, frames: AllFrames) -> Replay:
         matches.append(found | _shown(kind, marks, shown, len(moves), first))
     shared = {"players": names, "words": kind.words if kind else (), "matches": matches, **_look(kind)}
     ground = shared_ground(kind) if kind else Markup()
-    return Replay(cards=tuple(cards), ground=ground, document=_harmless(shared))
+    return MatchReplay(cards=tuple(cards), ground=ground, document=_harmless(shared))
 
 
-def _last_image(frames: Frames) -> Markup:
+def _last_image(frames: ReplayFrames) -> Markup:
     image = frames.images[-1] if frames.images and not frames.texts else ""
     if not image.startswith(PNG):
         return Markup()
     return Markup('<img class="pr-final" alt="last position" loading="lazy" src="{}">').format(image)
 
 
-def outcome(match: Match, names: tuple[str, str], *, with_returns: bool = False) -> str:
+def match_outcome(match: MatchRecord, names: tuple[str, str], *, with_returns: bool = False) -> str:
     """Who won a match."""
     nobody = "both lose" if match.offenders else "draw"
     words = nobody if match.winner is None else f"{names[match.winner]} wins"
     return f"{words}, returns {plain(match.scores[0])} and {plain(match.scores[1])}" if with_returns else words
 
 
-def why(match: Match, duel: Duel, task: Task) -> str:
+def end_reason(match: MatchRecord, duel: Duel, task: Task) -> str:
     """How a match ended, in one line that begins in the middle of a sentence."""
     names = side_names(duel)
     offender = " and ".join(names[side] for side in match.offenders)
     said = f": {match.message}" if match.message else ""
     match match.end:
-        case End.PLAYED:
+        case MatchEnd.PLAYED:
             return "played out"
-        case End.TOO_LONG:
+        case MatchEnd.TOO_LONG:
             return f"stopped after {match.plies} moves, which is as long as a match may be"
-        case End.ILLEGAL:
+        case MatchEnd.ILLEGAL:
             known = "" if match.refused is None else f" {match.refused} ({action_word(task, match.refused)})"
             return f"{offender} tried move{known}, which is not legal here"
-        case End.MALFORMED:
+        case MatchEnd.MALFORMED:
             return f"{offender} answered with something that is no move{said}"
-        case End.LATE:
+        case MatchEnd.LATE:
             return f"{offender} ran out of time"
-        case End.FORFEIT:
+        case MatchEnd.FORFEIT:
             return f"{offender} could not go on{said or _fault(match, duel)}"
 
 
@@ -140,23 +140,23 @@ def _tells_more(duel: Duel) -> bool:
     return any(sorted(match.scores) not in ([-1, 1], [0, 0], [0, 1]) for match in duel.matches if not match.offenders)
 
 
-def _fault(match: Match, duel: Duel) -> str:
+def _fault(match: MatchRecord, duel: Duel) -> str:
     verdict = duel.players[match.offenders[0]].verdict
     words = "" if verdict is Verdict.OK else in_plain_words(verdict)
     return f": {words[0].lower()}{words[1:].rstrip('.')}" if words else ""
 
 
-def _shown(kind: Kind | None, marks: list[Mark], frames: Frames, plies: int, first: Side) -> dict[str, Any]:
+def _shown(kind: BoardKind | None, marks: list[BoardMark], frames: ReplayFrames, plies: int, first: Side) -> dict[str, Any]:
     """A match's picture for the script: our marks, or the frames that there are."""
     if kind:
-        return {"marks": packed(marks), "movers": "".join(map(str, kind.movers(plies + 1, first)))}
+        return {"marks": packed_marks(marks), "movers": "".join(map(str, kind.movers(plies + 1, first)))}
     movers = {"movers": "".join(map(str, frames.movers))}
     if frames.texts:
         return {"texts": frames.texts, **movers}
     return {"images": frames.images, **movers} if frames.images else movers
 
 
-def _look(kind: Kind | None) -> dict[str, Any]:
+def _look(kind: BoardKind | None) -> dict[str, Any]:
     if kind is None:
         return {}
     look = kind.look

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import DIRECTIONS, Cell, Kind, Look, Mark, Symbol, boxed, line_symbols
+from leaderboard.game_boards.svg import DIRECTIONS, BoardKind, BoardMark, BoardStyle, Cell, SvgSymbol, boxed, line_symbols
 
 _PIECES = _CELLS = 16
 _HAND = (2.0, 4.75)
@@ -30,7 +30,7 @@ def _square(half: float) -> str:
     return f"m-{h}-{h}h{across}v{across}h-{across}z"
 
 
-def _piece(piece: int, scale: float) -> Symbol:
+def _piece(piece: int, scale: float) -> SvgSymbol:
     half = scale * (0.4 if piece & 4 else 0.27)
     outline = (
         _square(half * 0.9) + f"m{_short(half * 0.9)} {_short(half * 0.9)}"
@@ -38,7 +38,7 @@ def _piece(piece: int, scale: float) -> Symbol:
         else _circle(half) + f"m{_short(half)} 0"
     )
     hole = _circle(half * 0.45) if piece & 8 else ""
-    return Symbol(style="pr-piece-dark" if piece & 1 else "pr-piece-light", path=outline + hole)
+    return SvgSymbol(style="pr-piece-dark" if piece & 1 else "pr-piece-light", path=outline + hole)
 
 
 _SMALL = _PIECES
@@ -48,7 +48,7 @@ _SYMBOLS = (
     *(_piece(piece, 1) for piece in range(_PIECES)),
     *(_piece(piece, 0.5) for piece in range(_PIECES)),
     *line_symbols(4),
-    Symbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
+    SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
 )
 
 
@@ -70,20 +70,20 @@ def _turns(moves: Sequence[int]) -> Iterator[tuple[int, int, int | None, int | N
             yield ply, action, ply + 1 if known else None, placed if known else None
 
 
-def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     marks, standing = [], dict[Cell, int]()
     stored = dict.fromkeys(range(_PIECES), -1)
     for given, piece, placed, cell in _turns(moves):
         stored[piece] = given + 1
-        marks.append(Mark(piece, *_HAND, given + 1, None if placed is None else placed + 1))
+        marks.append(BoardMark(piece, *_HAND, given + 1, None if placed is None else placed + 1))
         if placed is not None and cell is not None:
-            marks.append(Mark(piece, *_centre(cell), placed + 1))
+            marks.append(BoardMark(piece, *_centre(cell), placed + 1))
             standing[cell % 4, cell // 4] = piece
-    marks += [Mark(_SMALL + piece, *_stored(piece), 0, None if end < 0 else end) for piece, end in stored.items()]
-    marks += [Mark(_LINE + way, x + 0.5, y + 0.5, len(moves)) for (x, y), way in _shared(standing)]
+    marks += [BoardMark(_SMALL + piece, *_stored(piece), 0, None if end < 0 else end) for piece, end in stored.items()]
+    marks += [BoardMark(_LINE + way, x + 0.5, y + 0.5, len(moves)) for (x, y), way in _shared(standing)]
     if refused is not None and 0 <= refused < _PIECES + _CELLS:
         at = _stored(refused) if refused < _PIECES else _centre(refused - _PIECES)
-        marks.append(Mark(_REFUSED_CELL, *at, len(moves)))
+        marks.append(BoardMark(_REFUSED_CELL, *at, len(moves)))
     return marks
 
 
@@ -118,14 +118,14 @@ def _text(moves: Sequence[int]) -> str:
     return "\n".join([*rows, f"in hand: {hand}"])
 
 
-QUARTO = Kind(
-    look=Look(
+QUARTO = BoardKind(
+    look=BoardStyle(
         width=4,
         height=6.55,
         board=(4, 4),
         ground=(
-            Symbol(style="pr-tile", path=boxed([(x, y) for y in range(4) for x in range(4)], 0.94)),
-            Symbol(style="pr-tray", path="m1.5 4.25h1v1h-1z"),
+            SvgSymbol(style="pr-tile", path=boxed([(x, y) for y in range(4) for x in range(4)], 0.94)),
+            SvgSymbol(style="pr-tray", path="m1.5 4.25h1v1h-1z"),
         ),
         symbols=_SYMBOLS,
     ),

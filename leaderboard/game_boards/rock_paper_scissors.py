@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import Kind, Look, Mark, Symbol
+from leaderboard.game_boards.svg import BoardKind, BoardMark, BoardStyle, SvgSymbol
 
 _CHOICES = ("rock", "paper", "scissors")
 _ICONS = ("m-.28 0a.28.28 0 1 0 .56 0a.28.28 0 1 0-.56 0", "m-.22-.3h.44v.6h-.44z", "m-.24-.3l.48.6m0-.6l-.48.6")
@@ -26,18 +26,18 @@ def _place(ply: int, side: int) -> tuple[float, float]:
     return column + 0.5, _PITCH * row + side + 0.5
 
 
-def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[Mark]:
+def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     lights, icons = [], []
     for ply, choice in enumerate(moves):
         side = first ^ ply % 2
         if 0 <= choice < len(_CHOICES):
-            icons.append(Mark(3 * side + choice, *_place(ply, side), ply + 1))
+            icons.append(BoardMark(3 * side + choice, *_place(ply, side), ply + 1))
         winner = _winner(moves[ply - 1], choice) if ply % 2 else None
         if winner is not None:
             light = first ^ winner
-            lights.append(Mark(_LIGHT + light, *_place(ply, light), ply + 1))
+            lights.append(BoardMark(_LIGHT + light, *_place(ply, light), ply + 1))
     if refused is not None:
-        icons.append(Mark(_CROSS, *_place(len(moves), first ^ len(moves) % 2), len(moves)))
+        icons.append(BoardMark(_CROSS, *_place(len(moves), first ^ len(moves) % 2), len(moves)))
     return lights + icons
 
 
@@ -51,7 +51,7 @@ def _order(ply: int) -> int:
 
 
 @lru_cache(maxsize=16)
-def rounds_of(count: int) -> Kind:
+def rounds_of(count: int) -> BoardKind:
     """The kind of a match of so many rounds."""
     rows = -(-count // _WIDE)
     wide, high = min(_WIDE, count), _PITCH * rows - (_PITCH - 2)
@@ -60,18 +60,18 @@ def rounds_of(count: int) -> Kind:
         for row in range(rows)
         for column in range(min(_WIDE, count - _WIDE * row))
     )
-    return Kind(
-        look=Look(
+    return BoardKind(
+        look=BoardStyle(
             width=wide,
             height=high,
             board=(wide, high),
-            ground=(Symbol(style="pr-tile", path=tiles),),
+            ground=(SvgSymbol(style="pr-tile", path=tiles),),
             symbols=(
-                *(Symbol(style="pr-i pr-a", path=icon) for icon in _ICONS),
-                *(Symbol(style="pr-i pr-b", path=icon) for icon in _ICONS),
-                Symbol(style="pr-light pr-a", path="m-.46-.46h.92v.92h-.92z"),
-                Symbol(style="pr-light pr-b", path="m-.46-.46h.92v.92h-.92z"),
-                Symbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
+                *(SvgSymbol(style="pr-i pr-a", path=icon) for icon in _ICONS),
+                *(SvgSymbol(style="pr-i pr-b", path=icon) for icon in _ICONS),
+                SvgSymbol(style="pr-light pr-a", path="m-.46-.46h.92v.92h-.92z"),
+                SvgSymbol(style="pr-light pr-b", path="m-.46-.46h.92v.92h-.92z"),
+                SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
             ),
         ),
         words=tuple(f"shows {choice}" for choice in _CHOICES),

@@ -11,7 +11,7 @@ from leaderboard.text.escape_markdown import escape
 
 
 @dataclass(frozen=True, kw_only=True)
-class Symbol:
+class SvgSymbol:
     """A shape that marks have."""
 
     style: str
@@ -20,7 +20,7 @@ class Symbol:
     """SVG path data, relative to where the mark stands."""
 
 
-class Mark(NamedTuple):
+class BoardMark(NamedTuple):
     """One shape on the board, from one move to another."""
 
     symbol: int
@@ -36,7 +36,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class BoardStyle:
     """What all matches of a game share."""
 
     width: float
@@ -45,21 +45,21 @@ class Look:
     """Of the whole picture."""
     board: tuple[float, float]
     """Width and height of what the small picture shows of it."""
-    ground: tuple[Symbol, ...]
+    ground: tuple[SvgSymbol, ...]
     """What lies under the marks, from the upper left corner."""
-    symbols: tuple[Symbol, ...]
+    symbols: tuple[SvgSymbol, ...]
     """The shapes of its marks."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class BoardKind:
     """How matches of one game are drawn and told; nothing here raises, whatever a record holds."""
 
-    look: Look
+    look: BoardStyle
     """Board and shapes."""
     words: tuple[str, ...]
     """What a player does with each action, `drops into column 1`."""
-    draw: Callable[[Sequence[int], Side, int | None], list[Mark]]
+    draw: Callable[[Sequence[int], Side, int | None], list[BoardMark]]
     """Moves, who began, and a refused move at the end; marks that lie above others come later."""
     order: Callable[[int], int]
     """Whether a move is made by who began (0) or by the other (1)."""
@@ -71,7 +71,7 @@ class Kind:
         return [first ^ self.order(ply) for ply in range(count)]
 
 
-def final(kind: Kind, marks: Iterable[Mark], words: str) -> Markup:
+def final(kind: BoardKind, marks: Iterable[BoardMark], words: str) -> Markup:
     """The last position as a small picture: shapes of one style are one path."""
     look = kind.look
     wide, high = look.board
@@ -86,13 +86,13 @@ def final(kind: Kind, marks: Iterable[Mark], words: str) -> Markup:
     return Markup(f'{head}<use href="#{_GROUND}"/>{drawn}</svg>')
 
 
-def shared_ground(kind: Kind) -> Markup:
+def shared_ground(kind: BoardKind) -> Markup:
     """What lies under all small pictures of a page, once for all of them."""
     paths = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
     return Markup(f'<svg class="pr-shared" aria-hidden="true"><defs><g id="{_GROUND}">{paths}</g></defs></svg>')
 
 
-def packed(marks: Iterable[Mark]) -> str:
+def packed_marks(marks: Iterable[BoardMark]) -> str:
     """Marks for the replay script: symbol, place in quarters of a cell, and when it comes and goes, parted by spaces."""
     return ",".join(f"{m.symbol} {4 * m.x:g} {4 * m.y:g} {m.begin}" + ("" if m.end is None else f" {m.end}") for m in marks)
 
@@ -102,7 +102,7 @@ Cell = tuple[int, int]
 DIRECTIONS: tuple[Cell, ...] = ((1, 0), (0, 1), (1, 1), (1, -1))
 
 
-def lines(values: Mapping[Cell, int], length: int) -> list[tuple[Cell, int]]:
+def svg_lines(values: Mapping[Cell, int], length: int) -> list[tuple[Cell, int]]:
     """Where so many equal values stand in a line: its beginning and the index of its direction."""
     found = []
     for (x, y), value in values.items():
@@ -115,10 +115,10 @@ def lines(values: Mapping[Cell, int], length: int) -> list[tuple[Cell, int]]:
     return found
 
 
-def line_symbols(length: int) -> tuple[Symbol, ...]:
+def line_symbols(length: int) -> tuple[SvgSymbol, ...]:
     """A stroke through a line of cells, for each direction."""
     return tuple(
-        Symbol(style="pr-line", path=f"l{right * (length - 1)} {down * (length - 1)}") for right, down in DIRECTIONS
+        SvgSymbol(style="pr-line", path=f"l{right * (length - 1)} {down * (length - 1)}") for right, down in DIRECTIONS
     )
 
 
@@ -132,4 +132,4 @@ def boxed(cells: Sequence[Cell], size: float) -> str:
     return path
 
 
-REFUSED = Symbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6")
+REFUSED = SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6")

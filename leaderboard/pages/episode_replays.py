@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.standings import Row, Standings, TaskBoard
-from leaderboard.scoring.metrics import worth_of_return
+from leaderboard.core.standings import Row, Standings, TaskStandings
+from leaderboard.scoring.metrics import oriented_return
 from leaderboard.text import format
 
 # So many entries of each task are shown.
@@ -19,7 +19,7 @@ WHICH = ("best", "median", "worst")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Episode:
+class EpisodeReplay:
     """One recorded episode, rendered from its trace."""
 
     which: str
@@ -47,12 +47,12 @@ class Episode:
         return -(-len(self.steps) // self.columns)
 
 
-Episodes = Mapping[str, tuple[Episode, ...]]
+Episodes = Mapping[str, tuple[EpisodeReplay, ...]]
 """By the result's key: best, median and worst, those that there are. Empty where there can be none: the environment
 renders nothing, or not what was recorded. A key that is not here is of a result that is not among the best."""
 
 
-def shown(standings: Standings) -> Iterator[tuple[TaskBoard, Row]]:
+def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, Row]]:
     """The entries whose episodes are shown: the best of each task that is played alone."""
     for board in standings.tasks:
         rows = [row for row in board.rows if not row.estimate.is_missing and row.result.returns]
@@ -62,10 +62,10 @@ def shown(standings: Standings) -> Iterator[tuple[TaskBoard, Row]]:
         yield from ((board, row) for row in shown)
 
 
-def chosen(result: Result, task: Task) -> tuple[tuple[str, int], ...]:
+def chosen_results(result: Result, task: Task) -> tuple[tuple[str, int], ...]:
     """Best, median and worst of a result's episodes by their return, the earlier of equal ones; each at most once."""
     returns = result.returns
-    order = sorted(_finished(result), key=lambda index: (-worth_of_return(task, returns[index]), index))
+    order = sorted(_finished(result), key=lambda index: (-oriented_return(task, returns[index]), index))
     if not order:
         return ()
     found = {"best": order[0]}
@@ -95,7 +95,7 @@ def _last(order: Sequence[int], returns: Sequence[float]) -> int:
     return max(index for index in order if returns[index] == returns[order[-1]])
 
 
-def figure(episode: Episode, root: str, decimals: int | None = None) -> Markup:
+def replay_figure(episode: EpisodeReplay, root: str, decimals: int | None = None) -> Markup:
     """An episode as a figure that `episode.js` makes a player of; without a script it is the first picture.
 
     `root` leads from the page to the site's root.
@@ -114,16 +114,16 @@ def figure(episode: Episode, root: str, decimals: int | None = None) -> Markup:
     )  # fmt: skip
 
 
-def thumbnail(episode: Episode, root: str) -> Markup:
+def replay_thumbnail(episode: EpisodeReplay, root: str) -> Markup:
     """An episode as a small picture that moves without a script, and stands still where a reader wants that."""
     return _screen(episode, root, "pr-screen pr-moving", _called(episode))
 
 
-def _called(episode: Episode) -> str:
+def _called(episode: EpisodeReplay) -> str:
     return f"the {episode.which} episode" if episode.which != "median" else "a median episode"
 
 
-def _screen(episode: Episode, root: str, classes: str, alt: str) -> Markup:
+def _screen(episode: EpisodeReplay, root: str, classes: str, alt: str) -> Markup:
     """A window of one frame's size on the picture of all frames; the inner element moves by rows, the picture by columns."""
     return Markup(
         '<span class="{classes}" style="--pr-columns:{columns};--pr-rows:{rows};aspect-ratio:{width}/{height}">'

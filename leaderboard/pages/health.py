@@ -14,7 +14,7 @@ REFUSED = "refused"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
+class Health:
     """What the board can say of the machine behind it, from nothing but what is recorded."""
 
     recorded: int
@@ -46,7 +46,7 @@ class Machine:
         return sum(self.ours.values())
 
 
-def machine(standings: Standings, results: Iterable[Result] = ()) -> Machine:
+def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
     """The state of the machine.
 
     Args:
@@ -62,7 +62,7 @@ def machine(standings: Standings, results: Iterable[Result] = ()) -> Machine:
     failures[REFUSED] += sum(len(board.failures) for board in standings.games)
     waiting = Counter({board.task.id: len(board.waiting) for board in standings.tasks})
     waiting.update({board.task.id: len(board.waiting) for board in standings.games})
-    return Machine(
+    return Health(
         recorded=len(made),
         last_at=last.evaluated_at if last else None,
         last_run=last.run_url if last else None,

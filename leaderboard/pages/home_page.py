@@ -7,18 +7,18 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.phase import moment
-from evaluator.model.records.duel_record import Duel, End, Side
+from evaluator.model.config.phase import to_utc
+from evaluator.model.records.duel_record import Duel, MatchEnd, Side
 from leaderboard import history
 from leaderboard.charts import social_cards
-from leaderboard.core.game_standings import Crossing, GameBoard
+from leaderboard.core.game_standings import GameStandings, HeadToHead
 from leaderboard.core.standings import Row, Standings
 from leaderboard.game_boards.board_registry import kind_of, moves_of
-from leaderboard.game_boards.svg import Kind, Mark
+from leaderboard.game_boards.svg import BoardKind, BoardMark
 from leaderboard.pages import episode_replays, health
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text.escape_markdown import escape
-from leaderboard.text.format import stamp
+from leaderboard.text.format import format_utc
 from leaderboard.text.serialise import segment
 
 # Rows of the overall table on the home page, and on the page of its own.
@@ -27,14 +27,14 @@ FEW, MANY = 10, 100
 NEWS, GONE = 8, 5
 
 
-def news(past: history.History) -> tuple[history.Event, ...]:
+def latest_events(past: history.BoardHistory) -> tuple[history.BoardEvent, ...]:
     """The newest entries and changes of place."""
     return past.events(NEWS)
 
 
-def state(standings: Standings, context: PageContext) -> health.Machine:
+def board_state(standings: Standings, context: PageContext) -> health.Health:
     """The state of the machine."""
-    return health.machine(standings, context.results)
+    return health.health(standings, context.results)
 
 
 def feed_name(task_id: str) -> str:
@@ -42,7 +42,7 @@ def feed_name(task_id: str) -> str:
     return quote(segment(task_id))
 
 
-def minute(moment: str) -> str:
+def to_minute(moment: str) -> str:
     """A UTC time without its seconds, as people read it."""
     return f"{moment[:10]} {moment[11:16]} UTC"
 
@@ -53,27 +53,27 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
     ends = [phase.end for phase in phases if phase and phase.end]
     if not phases or len(ends) < len(phases):
         return "no end set"
-    last = max(ends, key=moment)
+    last = max(ends, key=to_utc)
     if now is None:
-        return f"until {stamp(last)}"
-    left = moment(last) - now
+        return f"until {format_utc(last)}"
+    left = to_utc(last) - now
     if left.total_seconds() <= 0:
-        return f"ended {stamp(last)}"
+        return f"ended {format_utc(last)}"
     # By the week while it is far: whenever these words change the site is built and deployed anew.
     days, weeks = left.days, left.days // 7
     if weeks > 1:
-        return f"ends {stamp(last)}, in {weeks} weeks"
-    return f"ends {stamp(last)}, in {days} days" if days > 1 else f"ends {stamp(last)}"
+        return f"ends {format_utc(last)}, in {weeks} weeks"
+    return f"ends {format_utc(last)}, in {days} days" if days > 1 else f"ends {format_utc(last)}"
 
 
 def episode_picture(row: Row, context: PageContext, root: str) -> Markup:
     """A champion's best episode as a small moving picture; empty where none is rendered."""
     found = {episode.which: episode for episode in context.episodes.get(row.result.key, ())}
     shown = found.get("best") or next(iter(found.values()), None)
-    return episode_replays.thumbnail(shown, root) if shown else Markup()
+    return episode_replays.replay_thumbnail(shown, root) if shown else Markup()
 
 
-def match_picture(board: GameBoard) -> Markup:
+def match_picture(board: GameStandings) -> Markup:
     """A match that the champion of a game won, its pieces coming one after the other; empty where we can not draw it.
 
     The stylesheet moves them once, and shows the last position to whoever asked for less motion.
@@ -90,7 +90,7 @@ def match_picture(board: GameBoard) -> Markup:
     return _picture(kind, kind.draw(moves, first, None), len(moves), words)
 
 
-def _shown(board: GameBoard) -> Crossing | None:
+def _shown(board: GameStandings) -> HeadToHead | None:
     """The champion's duel against the best of those whom it has beaten at least once."""
     if not board.rows:
         return None
@@ -101,11 +101,11 @@ def _shown(board: GameBoard) -> Crossing | None:
 
 def _match(duel: Duel, side: Side | int) -> int | None:
     """The first match that a side won by playing it to its end."""
-    won = (i for i, match in enumerate(duel.matches) if match.winner == side and match.end is End.PLAYED)
+    won = (i for i, match in enumerate(duel.matches) if match.winner == side and match.end is MatchEnd.PLAYED)
     return next(won, None)
 
 
-def _picture(kind: Kind, marks: Iterable[Mark], count: int, words: str) -> Markup:
+def _picture(kind: BoardKind, marks: Iterable[BoardMark], count: int, words: str) -> Markup:
     wide, high = kind.look.board
     ground = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
     drawn = "".join(
@@ -120,9 +120,9 @@ def _picture(kind: Kind, marks: Iterable[Mark], count: int, words: str) -> Marku
 
 
 GLOBALS: Mapping[str, object] = {
-    "season_end": season_end, "news": news, "machine_state": state, "episode_picture": episode_picture,
+    "season_end": season_end, "news": latest_events, "machine_state": board_state, "episode_picture": episode_picture,
     "match_picture": match_picture, "card_file": social_cards.task_card, "FEW": FEW, "MANY": MANY, "GONE": GONE,
-    "minute": minute,
+    "minute": to_minute,
     "feed_name": feed_name,
 }  # fmt: skip
 """What the templates of these pages call."""

@@ -26,12 +26,12 @@ hide:
 _MARK = re.compile("@@([a-z]+)@@")
 
 
-class ShellError(Exception):
+class FrameError(Exception):
     """The frame that MkDocs made can not be used."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stamped:
+class PageValues:
     """What one page puts into the frame; all of it is HTML already."""
 
     title: str
@@ -47,7 +47,7 @@ class Stamped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shell:
+class PageFrame:
     """The frame, cut at its marks."""
 
     texts: tuple[str, ...]
@@ -55,7 +55,7 @@ class Shell:
     marks: tuple[str, ...]
     """Names of the fields of `Stamped` between them."""
 
-    def page(self, stamped: Stamped) -> str:
+    def page(self, stamped: PageValues) -> str:
         """One whole page. What is put in is not looked at for marks, so nobody's text can name one."""
         pieces = [self.texts[0]]
         for mark, text in zip(self.marks, self.texts[1:], strict=True):
@@ -63,14 +63,14 @@ class Shell:
         return "".join(pieces)
 
 
-def cut(html: str) -> Shell:
+def parse_frame(html: str) -> PageFrame:
     """The frame of what MkDocs made of `SOURCE`."""
     parts = _MARK.split(_smaller(html))
     marks = tuple(parts[1::2])
-    unknown = set(marks) - set(Stamped.__dataclass_fields__)
+    unknown = set(marks) - set(PageValues.__dataclass_fields__)
     if unknown or marks.count("content") != 1:
-        raise ShellError(f"site/overrides/shell.html has to hold @@content@@ once, and no {sorted(unknown)}")
-    return Shell(texts=tuple(parts[0::2]), marks=marks)
+        raise FrameError(f"site/overrides/shell.html has to hold @@content@@ once, and no {sorted(unknown)}")
+    return PageFrame(texts=tuple(parts[0::2]), marks=marks)
 
 
 def _smaller(html: str) -> str:

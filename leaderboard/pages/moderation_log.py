@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.moderation import Exclusion, Verified
-from evaluator.model.records.result import Class, Result
+from evaluator.model.config.moderation import Exclusion, VerifiedEntry
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
-from leaderboard.core.former_entries import Departed
+from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
 from leaderboard.core.standings import Excluded, Standings, entries_of
 from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import known, ranking
+from leaderboard.scoring.metrics import known_metrics, ranking
 
 # Changes of one re-scoring that the page names; the rest is counted.
 NAMED = 12
@@ -35,7 +35,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaving:
+class Departure:
     """A withdrawal by the author."""
 
     login: str
@@ -51,7 +51,7 @@ class Leaving:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class ScoreChange:
     """One agent's version, measured twice on one task."""
 
     login: str
@@ -90,28 +90,28 @@ class Rescore:
     """How many versions."""
     changed: int
     """For how many of them anything came out otherwise."""
-    named: tuple[Change, ...]
+    named: tuple[ScoreChange, ...]
     """The greatest of these changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ledger:
+class ModerationLog:
     """What the page tells, the newest first."""
 
     rulings: tuple[Ruling, ...]
     """Exclusions."""
-    leavings: tuple[Leaving, ...]
+    leavings: tuple[Departure, ...]
     """Withdrawals."""
-    vouched: tuple[tuple[Entry, Verified], ...]
+    vouched: tuple[tuple[Entry, VerifiedEntry], ...]
     """Entries that the hosts vouch for."""
     rescores: tuple[Rescore, ...]
     """What was measured again."""
 
 
-def ledger(standings: Standings, context: PageContext) -> Ledger:
+def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
     """Everything that the ledger tells."""
     gone = context.departed
-    return Ledger(
+    return ModerationLog(
         rulings=tuple(sorted(_rulings(standings, gone), key=lambda one: one.exclusion.since, reverse=True)),
         leavings=tuple(sorted(_leavings(standings, gone), key=lambda one: one.measured_at, reverse=True)),
         vouched=tuple(sorted(_vouched(standings), key=lambda pair: pair[1].since, reverse=True)),
@@ -119,9 +119,9 @@ def ledger(standings: Standings, context: PageContext) -> Ledger:
     )
 
 
-def _rulings(standings: Standings, gone: Iterable[Departed]) -> Iterator[Ruling]:
+def _rulings(standings: Standings, gone: Iterable[FormerEntry]) -> Iterator[Ruling]:
     found: dict[Name, Ruling] = {}
-    out: list[Excluded | GameExcluded | Departed] = [one for board in standings.tasks for one in board.excluded]
+    out: list[Excluded | GameExcluded | FormerEntry] = [one for board in standings.tasks for one in board.excluded]
     out += [one for game in standings.games for one in game.excluded]
     for one in (*out, *gone):
         if one.exclusion:
@@ -130,7 +130,7 @@ def _rulings(standings: Standings, gone: Iterable[Departed]) -> Iterator[Ruling]
     yield from (found[name] for name in sorted(found))
 
 
-def _leavings(standings: Standings, gone: Sequence[Departed]) -> Iterator[Leaving]:
+def _leavings(standings: Standings, gone: Sequence[FormerEntry]) -> Iterator[Departure]:
     """From what is withdrawn on the boards; what only failed on tasks that are gone is told by the departed."""
     found: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for one in gone:
@@ -144,11 +144,11 @@ def _leavings(standings: Standings, gone: Sequence[Departed]) -> Iterator[Leavin
         tasks = tuple(sorted({result.task for result in results}))
         at = max((result.provenance.evaluated_at for result in results), default="")
         is_rehearsal = (login, agent) in rehearsals
-        yield Leaving(login=login, agent=agent, measured_at=at, tasks=tasks, is_rehearsal=is_rehearsal)
+        yield Departure(login=login, agent=agent, measured_at=at, tasks=tasks, is_rehearsal=is_rehearsal)
 
 
-def _vouched(standings: Standings) -> list[tuple[Entry, Verified]]:
-    found: dict[Name, tuple[Entry, Verified]] = {}
+def _vouched(standings: Standings) -> list[tuple[Entry, VerifiedEntry]]:
+    found: dict[Name, tuple[Entry, VerifiedEntry]] = {}
     for entry in (entry for board in standings.boards for entry in entries_of(board)):
         if entry.verified:
             found.setdefault(entry.name, (entry, entry.verified))
@@ -174,7 +174,7 @@ def rescores(standings: Standings, results: Iterable[Result]) -> list[Rescore]:
 def _pairs(results: Iterable[Result], tasks: Mapping[str, Task], *, official: bool) -> Iterator[tuple[Result, Result]]:
     versions: dict[tuple[str, str, str, str], list[Result]] = defaultdict(list)
     for one in results:
-        counts = one.klass is Class.OFFICIAL or not official
+        counts = one.tier is Tier.OFFICIAL or not official
         if counts and one.task in tasks and one.verdict is not Verdict.INTERNAL_ERROR:
             versions[one.login.casefold(), one.agent, one.submission_digest, one.task].append(one)
     for own in versions.values():
@@ -197,7 +197,7 @@ def reason(before: Result, after: Result) -> str:
 def _rescore(day: str, task: Task, why: str, made: Sequence[tuple[Result, Result]]) -> Rescore:
     before, after = (_scores(task, [pair[side] for pair in made]) for side in (0, 1))
     changes = [
-        Change(login=b.login, agent=b.agent, before=old, after=new, verdicts=(a.verdict, b.verdict))
+        ScoreChange(login=b.login, agent=b.agent, before=old, after=new, verdicts=(a.verdict, b.verdict))
         for (a, b), old, new in zip(made, before, after, strict=True)
     ]
     changed = sorted((one for one in changes if one.is_changed), key=lambda one: (-one.size, one.login, one.agent))
@@ -208,4 +208,4 @@ def _scores(task: Task, results: Sequence[Result]) -> list[float | None]:
     """What the task's first metric says of each; None where it failed."""
     ok = [result for result in results if result.verdict is Verdict.OK]
     scored = iter(values(ok, task, ranking(task)) if ok else ())
-    return [known(next(scored)) if result.verdict is Verdict.OK else None for result in results]
+    return [known_metrics(next(scored)) if result.verdict is Verdict.OK else None for result in results]

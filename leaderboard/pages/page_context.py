@@ -9,7 +9,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
-from leaderboard.core.former_entries import Departed
+from leaderboard.core.former_entries import FormerEntry
 from leaderboard.game_boards.match_replay import AllFrames
 from leaderboard.pages.episode_replays import Episodes
 
@@ -24,7 +24,7 @@ class PageContext:
     """Address of the board's repository; without it nothing links there."""
     site_url: str = ""
     """Address of the site, with a slash at its end; empty where nobody knows it, so that nothing is said of it."""
-    departed: tuple[Departed, ...] = ()
+    departed: tuple[FormerEntry, ...] = ()
     """Who no longer ranks."""
     frames: AllFrames = field(default_factory=dict)
     """Rendered matches of games that have no drawing of ours."""

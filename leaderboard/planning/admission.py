@@ -13,14 +13,14 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
-from leaderboard.core.owners import faults, is_asked, taken
-from leaderboard.planning.missing import DuelItem, Item, Where, plan
-from leaderboard.planning.quota import Accounts, Held, hold
-from leaderboard.text.format import stamp
+from leaderboard.core.owners import is_asked, participant_faults, taken_team_names
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
+from leaderboard.planning.quota import Deferred, OwnerAccounts, apply_quotas
+from leaderboard.text.format import format_utc
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gate:
+class AdmissionContext:
     """A moment, and what only git and GitHub know at it."""
 
     now: datetime
@@ -41,9 +41,9 @@ def phase_refusal(phase: Phase, login: str, at: datetime, members: Mapping[str, 
     if not phase.active:
         return f"closed: the hosts closed {called}; it counts nothing until they open it"
     if phase.start and phase.is_before(at):
-        return f"too early: {called} begins {stamp(phase.start)}; a version counts if it is merged from then on"
+        return f"too early: {called} begins {format_utc(phase.start)}; a version counts if it is merged from then on"
     if phase.end and phase.is_over(at):
-        return f"too late: {called} ended {stamp(phase.end)}; what was recorded in time stays, the other tasks are open"
+        return f"too late: {called} ended {format_utc(phase.end)}; what was recorded in time stays, the other tasks are open"
     if not (phase.allow or phase.teams) or login.casefold() in {other.casefold() for other in phase.allow}:
         return None
     if phase.teams and (members is None or any(login.casefold() in members.get(team, ()) for team in phase.teams)):
@@ -54,22 +54,22 @@ def phase_refusal(phase: Phase, login: str, at: datetime, members: Mapping[str, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Admitted:
+class AdmissionPlan:
     """What is to be done, and what is not."""
 
-    items: tuple[Item | DuelItem, ...]
+    items: tuple[WorkItem | DuelWorkItem, ...]
     """Wanted, not recorded, and allowed now."""
-    held: tuple[Held, ...]
+    held: tuple[Deferred, ...]
     """Wanted and not recorded, but kept out; with `renews` it is wanted by itself then."""
 
 
-def refusals(challenge: Challenge, entries: Iterable[Entry], gate: Gate) -> dict[tuple[Name, str], str]:
+def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> dict[tuple[Name, str], str]:
     """Entry and task, and why it is not evaluated there; quotas aside."""
     asked = [entry for entry in entries if is_asked(challenge.people, entry)]
-    elsewhere = taken(asked, gate.arrived, gate.now) if challenge.people.one_team_each else {}
+    elsewhere = taken_team_names(asked, gate.arrived, gate.now) if challenge.people.one_team_each else {}
     found: dict[tuple[Name, str], str] = {}
     for entry in asked:
-        wrong = [text for _, text in faults(challenge.people, entry.login, entry.submission)]
+        wrong = [text for _, text in participant_faults(challenge.people, entry.login, entry.submission)]
         wrong += [elsewhere[entry.name]] if entry.name in elsewhere else []
         for task in challenge.tasks:
             phase = challenge.phase_of(task.id)
@@ -87,25 +87,25 @@ def admit(
     entries: Sequence[Entry],
     results: Sequence[Result],
     duels: Sequence[Duel],
-    where: Where,
-    gate: Gate,
-) -> Admitted:
+    where: MeasurementContext,
+    gate: AdmissionContext,
+) -> AdmissionPlan:
     """The plan of a moment: what is wanted and not recorded, and whether it may be evaluated now."""
     refused = refusals(challenge, entries, gate)
-    wanted = plan(challenge, entries, results, where, duels)
-    held: list[Held] = []
+    wanted = missing_work(challenge, entries, results, where, duels)
+    held: list[Deferred] = []
     if refused:
         held = [found for item in wanted if (found := _refused(item, refused))]
-        wanted = plan(challenge, _without(challenge, entries, refused), results, where, duels)
-    accounts = Accounts(challenge, entries, results, duels)
-    items, waiting = hold(challenge, wanted, accounts, gate.arrived, gate.now)
-    return Admitted(items=tuple(items), held=(*held, *waiting))
+        wanted = missing_work(challenge, _without(challenge, entries, refused), results, where, duels)
+    accounts = OwnerAccounts(challenge, entries, results, duels)
+    items, waiting = apply_quotas(challenge, wanted, accounts, gate.arrived, gate.now)
+    return AdmissionPlan(items=tuple(items), held=(*held, *waiting))
 
 
-def _refused(item: Item | DuelItem, refused: Mapping[tuple[Name, str], str]) -> Held | None:
-    entries = (item.entry,) if isinstance(item, Item) else item.entries
+def _refused(item: WorkItem | DuelWorkItem, refused: Mapping[tuple[Name, str], str]) -> Deferred | None:
+    entries = (item.entry,) if isinstance(item, WorkItem) else item.entries
     found = [why for entry in entries if (why := refused.get((entry.name, item.task_id)))]
-    return Held(item=item, reason=found[0], renews=None) if found else None
+    return Deferred(item=item, reason=found[0], renews=None) if found else None
 
 
 def _without(challenge: Challenge, entries: Iterable[Entry], refused: Mapping[tuple[Name, str], str]) -> list[Entry]:

@@ -18,32 +18,32 @@ import numpy.typing as npt
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import Entry
-from leaderboard.core.owners import Sides, sides
-from leaderboard.core.versions import Homes, homes
+from leaderboard.core.owners import OwnerGroups, owner_groups
+from leaderboard.core.versions import VersionFolders, version_folders
 from leaderboard.ratings.davidson import Floats, Indices, chances
-from leaderboard.ratings.duel_results import Meeting, Pair, counting, judged, newest, version_of
-from leaderboard.ratings.fit import Rated, anchors, is_named, rated
+from leaderboard.ratings.duel_results import CountedDuel, Pair, counting_duels, judge_duels, newest_duels, version_of
+from leaderboard.ratings.fit import RatedPlayers, anchor_ratings, is_named, rate_players
 
 Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPlayer:
     """What a choice rests on."""
 
     players: Sequence[Entry]
     """Those who passed their validations, by name."""
     duels: Sequence[Duel]
     """Of this game, its settings and season."""
-    last: Mapping[Pair, Meeting]
+    last: Mapping[Pair, CountedDuel]
     """Of each pair, the meeting that counts."""
-    sides: Sides
+    sides: OwnerGroups
     """Who is of one side, and never meets."""
-    homes: Homes
+    homes: VersionFolders
     """Where versions stand now."""
 
 
-def chosen(task: Task, known: Known, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
+def chosen_opponents(task: Task, known: KnownPlayer, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
     """The pairs that are wanted of a game, each in the order of the sides.
 
     Args:
@@ -52,14 +52,14 @@ def chosen(task: Task, known: Known, baselines: Sequence[str]) -> list[tuple[Ent
         baselines: their names; a player meets them first.
     """
     players = known.players
-    now = rated({version_of(player): "" for player in players}, known.last, anchors(task, baselines))
+    now = rate_players({version_of(player): "" for player in players}, known.last, anchor_ratings(task, baselines))
     table = _table(known, now, baselines)
     _choose(table, task.opponents)
     return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Table:
+class _PlayerTable:
     """What is known of the players, by position."""
 
     met: Bools
@@ -74,7 +74,7 @@ class _Table:
     """How often equals draw."""
 
 
-def _table(known: Known, now: Rated | None, baselines: Sequence[str]) -> _Table:
+def _table(known: KnownPlayer, now: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
     """A duel that failed on our side was chosen too: it is not given up for another opponent."""
     players = known.players
     position = {version_of(player): i for i, player in enumerate(players)}
@@ -89,7 +89,7 @@ def _table(known: Known, now: Rated | None, baselines: Sequence[str]) -> _Table:
     theta = np.full(len(players), np.nan)
     if now:
         theta[[position[version] for version in now.players]] = now.ratings.theta
-    return _Table(
+    return _PlayerTable(
         met=met,
         barred=barred,
         is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
@@ -98,7 +98,7 @@ def _table(known: Known, now: Rated | None, baselines: Sequence[str]) -> _Table:
     )
 
 
-def _by_person(known: Known) -> list[list[int]]:
+def _by_person(known: KnownPlayer) -> list[list[int]]:
     """The positions of each person's players."""
     found: dict[str, list[int]] = {}
     for index, player in enumerate(known.players):
@@ -107,7 +107,7 @@ def _by_person(known: Known) -> list[list[int]]:
     return list(found.values())
 
 
-def _choose(table: _Table, opponents: int) -> None:
+def _choose(table: _PlayerTable, opponents: int) -> None:
     """Let every player in turn choose whom it lacks; being chosen by another serves as well."""
     lacking = opponents - table.met.sum(axis=1)
     is_fresh = lacking == opponents
@@ -124,12 +124,12 @@ def _choose(table: _Table, opponents: int) -> None:
         lacking[chosen] -= 1
 
 
-def _candidates(table: _Table, player: int) -> Indices:
+def _candidates(table: _PlayerTable, player: int) -> Indices:
     """Whom it may choose."""
     return np.flatnonzero(~(table.met[player] | table.barred[player]))
 
 
-def _most_informative(table: _Table, player: int, lacking: Indices) -> Indices:
+def _most_informative(table: _PlayerTable, player: int, lacking: Indices) -> Indices:
     """Baselines first, then whose duel says most; one that the other lacks too is worth twice.
 
     What a match says of two players' difference is the variance of its score: Fisher's information, as the model is an
@@ -142,7 +142,7 @@ def _most_informative(table: _Table, player: int, lacking: Indices) -> Indices:
     return others[order[: lacking[player]]]
 
 
-def _spread(table: _Table, player: int, lacking: Indices, wanted: int) -> Indices:
+def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> Indices:
     """Baselines first, then one of each of so many parts of the order of strength; those without a rating stand last."""
     others = _candidates(table, player)
     is_baseline = table.is_baseline[others]
@@ -162,7 +162,7 @@ def _middle(part: Indices, lacking: Indices) -> Indices:
     return best
 
 
-def pairings(
+def wanted_pairings(
     task: Task, entries: Iterable[Entry], duels: Iterable[Duel], *, season: str, baselines: Sequence[str] = ()
 ) -> list[tuple[Entry, Entry]]:
     """Every duel that is wanted of a game, recorded or not, each pair in the order of the sides.
@@ -180,13 +180,16 @@ def pairings(
     entered = sorted((entry for entry in entries if entry.submission.plays(task)), key=lambda entry: entry.name)
     digest = task.digest()
     own = [duel for duel in duels if (duel.task, duel.task_digest, duel.season) == (task.id, digest, season)]
-    last = newest(counting(task, season, own, entries, official=False))
-    one_side = sides(entries, own)
-    players = judged(entered, last).admitted
+    last = newest_duels(counting_duels(task, season, own, entries, official=False))
+    one_side = owner_groups(entries, own)
+    players = judge_duels(entered, last).admitted
     validations = [(entry, entry) for entry in entered]
     if len(players) <= task.opponents + 1:
         pairs = itertools.combinations(players, 2)
         return [*validations, *(pair for pair in pairs if not one_side.are_one(pair[0].name, pair[1].name))]
     # Only now are ratings needed.
 
-    return [*validations, *chosen(task, Known(players, own, last, one_side, homes(entries)), baselines)]
+    return [
+        *validations,
+        *chosen_opponents(task, KnownPlayer(players, own, last, one_side, version_folders(entries)), baselines),
+    ]

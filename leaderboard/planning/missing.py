@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.config.submission import needed_by, with_extras
+from evaluator.model.config.submission import extras_needed_by, name_with_extras
 from evaluator.model.records.duel_record import Duel, WantedDuel
-from evaluator.model.records.result import Result, Wanted
+from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
-from leaderboard.core.versions import NOWHERE, Homes, homes
-from leaderboard.planning.matchmaking import pairings
+from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
+from leaderboard.planning.matchmaking import wanted_pairings
 
 # Which evaluation: task, login without capitals, agent and key.
 Mark = tuple[str, str, str, str]
@@ -22,21 +22,21 @@ TRIES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item:
+class WorkItem:
     """One evaluation that is wanted."""
 
     entry: Entry
     """Which agent."""
     task_id: str
     """Which task."""
-    wanted: Wanted
+    wanted: WantedResult
     """What it is a function of."""
     reason: str
     """Why it is not recorded, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DuelItem:
+class DuelWorkItem:
     """One duel that is wanted."""
 
     entries: tuple[Entry, Entry]
@@ -55,7 +55,7 @@ class DuelItem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class MeasurementContext:
     """What measures, and where the seeds come from."""
 
     runtime_digest: str
@@ -72,7 +72,7 @@ class Where:
 
     def runtime_of(self, *entries: Entry) -> str:
         """What measures these agents: all that measures everybody, and the locks of their extras."""
-        return with_extras(self.runtime_digest, needed_by(entry.submission for entry in entries), self.locks)
+        return name_with_extras(self.runtime_digest, extras_needed_by(entry.submission for entry in entries), self.locks)
 
     def beacon_of(self, entry: Entry, task_id: str) -> str:
         """Where an entry's seeds on a task come from."""
@@ -89,41 +89,47 @@ class Where:
 
 
 @overload
-def plan(challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: Where) -> list[Item]: ...
+def missing_work(
+    challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: MeasurementContext
+) -> list[WorkItem]: ...
 
 
 @overload
-def plan(
-    challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], where: Where, duels: Iterable[Duel]
-) -> list[Item | DuelItem]: ...
-
-
-def plan(
+def missing_work(
     challenge: Challenge,
     entries: Iterable[Entry],
     results: Iterable[Result],
-    where: Where,
+    where: MeasurementContext,
+    duels: Iterable[Duel],
+) -> list[WorkItem | DuelWorkItem]: ...
+
+
+def missing_work(
+    challenge: Challenge,
+    entries: Iterable[Entry],
+    results: Iterable[Result],
+    where: MeasurementContext,
     duels: Iterable[Duel] | None = None,
-) -> list[Item] | list[Item | DuelItem]:
+) -> list[WorkItem] | list[WorkItem | DuelWorkItem]:
     """Wanted − recorded: solo tasks by login, agent and task, then for each game its validations, then its pairs.
 
     An `internal_error` is not a record: it is tried again, a few times. Games are planned where `duels` is given.
     """
     entries = list(entries)
-    at = homes(entries)
+    at = version_folders(entries)
     solo = _evaluations(challenge, entries, list(results), where, at)
     if duels is None:
         return solo
     recorded = list(duels)
     found = [item for task in challenge.games for item in _duels(challenge, task, entries, recorded, where, at)]
     found.sort(key=lambda item: not item.is_validation)
-    both: list[Item | DuelItem] = [*solo, *found]
+    both: list[WorkItem | DuelWorkItem] = [*solo, *found]
     return both
 
 
 def _evaluations(
-    challenge: Challenge, entries: Sequence[Entry], results: Sequence[Result], where: Where, at: Homes
-) -> list[Item]:
+    challenge: Challenge, entries: Sequence[Entry], results: Sequence[Result], where: MeasurementContext, at: VersionFolders
+) -> list[WorkItem]:
     recorded = [r for r in results if r.verdict is not Verdict.INTERNAL_ERROR]
     done = {mark_of(result, at) for result in recorded} | given_up(results, at)
     seen = _Seen(recorded, at)
@@ -132,7 +138,7 @@ def _evaluations(
         for task in challenge.solo_tasks:
             if not entry.submission.plays(task):
                 continue
-            wanted = Wanted(
+            wanted = WantedResult(
                 submission_digest=entry.digest,
                 task_digest=task.digest(),
                 runtime_digest=where.runtime_of(entry),
@@ -140,19 +146,26 @@ def _evaluations(
                 beacon=where.beacon_of(entry, task.id),
             )
             if (task.id, *entry.name, wanted.key()) not in done:
-                items.append(Item(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason([entry], task.id, wanted)))
+                items.append(
+                    WorkItem(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason([entry], task.id, wanted))
+                )
     return items
 
 
 def _duels(
-    challenge: Challenge, task: Task, entries: Sequence[Entry], duels: Sequence[Duel], where: Where, at: Homes
-) -> list[DuelItem]:
+    challenge: Challenge,
+    task: Task,
+    entries: Sequence[Entry],
+    duels: Sequence[Duel],
+    where: MeasurementContext,
+    at: VersionFolders,
+) -> list[DuelWorkItem]:
     own = [duel for duel in duels if duel.task == task.id]
     recorded = [duel for duel in own if duel.verdict is Verdict.OK]
     done = {_duel_mark(duel, at) for duel in recorded} | given_up_duels(own, at)
     seen, digest = _Seen(recorded, at), task.digest()
     items = []
-    for pair in pairings(task, entries, own, season=challenge.season, baselines=challenge.baselines):
+    for pair in wanted_pairings(task, entries, own, season=challenge.season, baselines=challenge.baselines):
         wanted = WantedDuel(
             submission_digests=(pair[0].digest, pair[1].digest),
             task_digest=digest,
@@ -162,23 +175,23 @@ def _duels(
         )
         if (pair[0].name, pair[1].name, wanted.key()) not in done:
             reason = seen.reason(pair, task.id, wanted)
-            items.append(DuelItem(entries=pair, task_id=task.id, wanted=wanted, reason=reason))
+            items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reason=reason))
     return items
 
 
-def given_up(results: Iterable[Result], at: Homes = NOWHERE) -> set[Mark]:
+def given_up(results: Iterable[Result], at: VersionFolders = NOWHERE) -> set[Mark]:
     """What failed on our side as often as we try."""
     failed = Counter(mark_of(result, at) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
     return {mark for mark, count in failed.items() if count >= TRIES}
 
 
-def given_up_duels(duels: Iterable[Duel], at: Homes = NOWHERE) -> set[tuple[Name, Name, str]]:
+def given_up_duels(duels: Iterable[Duel], at: VersionFolders = NOWHERE) -> set[tuple[Name, Name, str]]:
     """Both players' names and the key of what failed on our side as often as we try."""
     failed = Counter(_duel_mark(duel, at) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
     return {mark for mark, count in failed.items() if count >= TRIES}
 
 
-def mark_of(result: Result, at: Homes = NOWHERE) -> Mark:
+def mark_of(result: Result, at: VersionFolders = NOWHERE) -> Mark:
     """Task, login without capitals, the folder in which the version stands now, and key.
 
     The key alone would not do: two phases have the same settings, and each has a result of its own, on seeds of its own.
@@ -186,13 +199,13 @@ def mark_of(result: Result, at: Homes = NOWHERE) -> Mark:
     return (result.task, *at.of(result), result.key)
 
 
-def _duel_mark(duel: Duel, at: Homes) -> tuple[Name, Name, str]:
+def _duel_mark(duel: Duel, at: VersionFolders) -> tuple[Name, Name, str]:
     return at.of(duel.players[0]), at.of(duel.players[1]), duel.key
 
 
-def shown(item: Item | DuelItem) -> str:
+def shown(item: WorkItem | DuelWorkItem) -> str:
     """What is wanted, in words."""
-    if isinstance(item, Item):
+    if isinstance(item, WorkItem):
         return f"{item.entry.shown} on {item.task_id}"
     one, other = item.entries
     return f"{one.shown} against {'itself' if item.is_validation else other.shown} in {item.task_id}"
@@ -207,9 +220,9 @@ class _Made(NamedTuple):
     season: str
 
     @classmethod
-    def of(cls, made: Result | Wanted | Duel | WantedDuel) -> "_Made":
+    def of(cls, made: Result | WantedResult | Duel | WantedDuel) -> "_Made":
         match made:
-            case Result() | Wanted():
+            case Result() | WantedResult():
                 versions: tuple[str, ...] = (made.submission_digest,)
             case Duel():
                 versions = tuple(player.submission_digest for player in made.players)
@@ -221,14 +234,14 @@ class _Made(NamedTuple):
 class _Seen:
     """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted anew."""
 
-    def __init__(self, records: Iterable[Result | Duel], at: Homes) -> None:
+    def __init__(self, records: Iterable[Result | Duel], at: VersionFolders) -> None:
         self._made: dict[tuple[str, tuple[Name, ...]], list[_Made]] = defaultdict(list)
         for record in records:
             players = record.players if isinstance(record, Duel) else (record,)
             names = tuple(at.of(player) for player in players)
             self._made[record.task, names].append(_Made.of(record))
 
-    def reason(self, entries: Sequence[Entry], task_id: str, wanted: Wanted | WantedDuel) -> str:
+    def reason(self, entries: Sequence[Entry], task_id: str, wanted: WantedResult | WantedDuel) -> str:
         before = self._made.get((task_id, tuple(entry.name for entry in entries)), [])
         if not before:
             return "new"

@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, Quota
-from evaluator.model.records.duel_record import Duel, Player
-from evaluator.model.records.result import Class, Result
+from evaluator.model.records.duel_record import Duel, PlayerRecord
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from leaderboard.core.owners import is_asked, persons, teams
-from leaderboard.planning.missing import DuelItem, Item
+from leaderboard.core.owners import is_asked, person_index, teams_of
+from leaderboard.planning.missing import DuelWorkItem, WorkItem
 
 Version = tuple[str, str]
 """Owner without capitals, and the digest of the version."""
@@ -48,7 +48,7 @@ class Window:
 
 
 @dataclass(kw_only=True)
-class Account:
+class OwnerAccount:
     """One quota and those who share it."""
 
     quota: Quota
@@ -104,10 +104,10 @@ class Account:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class Deferred:
     """What is wanted and has to wait."""
 
-    item: Item | DuelItem
+    item: WorkItem | DuelWorkItem
     """What."""
     reason: str
     """Why, how long, and what to do."""
@@ -116,10 +116,10 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedVersion:
     """One official record of a version that counts."""
 
-    side: Result | Player
+    side: Result | PlayerRecord
     task_id: str
     at: datetime
 
@@ -129,21 +129,21 @@ class Counted:
         return self.side.login.casefold(), self.side.submission_digest
 
 
-def counted(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[Counted]:
+def counted_versions(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[CountedVersion]:
     """Every record that counts; a version that plays many matches, or many tasks, is one version all the same."""
     records: list[Result | Duel] = [*results, *duels]
     for record in records:
-        if record.klass is not Class.OFFICIAL or record.season != challenge.season:
+        if record.tier is not Tier.OFFICIAL or record.season != challenge.season:
             continue
         if record.verdict is Verdict.INTERNAL_ERROR:
             continue
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         for player in record.players if isinstance(record, Duel) else (record,):
             if not _is_free(player):
-                yield Counted(player, record.task, at)
+                yield CountedVersion(player, record.task, at)
 
 
-def _is_free(side: Result | Player) -> bool:
+def _is_free(side: Result | PlayerRecord) -> bool:
     """Our failures and what never ran cost nothing.
 
     Whoever ran can break the contract on purpose, when it has seen what it earns, and be `invalid`: that is no way to draw
@@ -151,10 +151,10 @@ def _is_free(side: Result | Player) -> bool:
     """
     if side.verdict is not Verdict.INVALID:
         return side.verdict is Verdict.INTERNAL_ERROR
-    return not side.cost.steps if isinstance(side, Player) else side.image_digest is None
+    return not side.cost.steps if isinstance(side, PlayerRecord) else side.image_digest is None
 
 
-class Accounts:
+class OwnerAccounts:
     """All accounts of a season."""
 
     def __init__(
@@ -162,25 +162,25 @@ class Accounts:
     ) -> None:
         results, duels = list(results), list(duels)
         self._challenge = challenge
-        self._teams = teams(entries)
-        self._persons = persons([*results, *duels])
+        self._teams = teams_of(entries)
+        self._persons = person_index([*results, *duels])
         self._quotas = [(None, challenge.quota), *((phase, phase.quota) for phase in challenge.phases)]
-        self._found: dict[tuple[str | None, frozenset[str]], Account] = {}
+        self._found: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
         if any(quota for _, quota in self._quotas):
-            for record in counted(challenge, results, duels):
+            for record in counted_versions(challenge, results, duels):
                 for account in self._of(*self._behind(record.side), [record.task_id]):
                     known = account.first.get(record.version)
                     account.first[record.version] = min(known or record.at, record.at)
 
-    def of(self, login: str, task_ids: Iterable[str]) -> list[Account]:
+    def of(self, login: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
         """The accounts that versions of an owner on those tasks are charged to: the season's, then the phases'."""
         return self._of(login.casefold(), self._persons.of(login), task_ids)
 
-    def _behind(self, side: Result | Player) -> tuple[str, str]:
+    def _behind(self, side: Result | PlayerRecord) -> tuple[str, str]:
         """The login and the person of who was recorded."""
         return side.login.casefold(), self._persons.of_side(side)
 
-    def _of(self, owner: str, person: str, task_ids: Iterable[str]) -> list[Account]:
+    def _of(self, owner: str, person: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
         """The same of a login and who is behind it: a login that was registered anew has another one's account no more."""
         tasks, found = set(task_ids), []
         same = person == self._persons.of(owner)
@@ -189,18 +189,19 @@ class Accounts:
                 continue
             owners = self._teams.get(owner, frozenset([owner])) if quota.of == "team" and same else frozenset([owner])
             people = frozenset(map(self._persons.of, owners)) if same else frozenset([person])
-            account = Account(quota=quota, phase=phase, owners=owners)
+            account = OwnerAccount(quota=quota, phase=phase, owners=owners)
             found.append(self._found.setdefault((phase.id if phase else None, people), account))
         return found
 
 
-def hold(
-    challenge: Challenge, items: Sequence[Item | DuelItem], accounts: Accounts, arrived: Mapping[tuple[str, str], datetime],
+def apply_quotas(
+    challenge: Challenge, items: Sequence[WorkItem | DuelWorkItem], accounts: OwnerAccounts, arrived: Mapping[tuple[str,
+    str], datetime],
     now: datetime,
-) -> tuple[list[Item | DuelItem], list[Held]]:  # fmt: skip
+) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:  # fmt: skip
     """What may be evaluated now, and what has to wait. Who came first is served first; the order of items stays."""
     order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in _entries(items[i])), i))
-    waiting: dict[int, Held] = {}
+    waiting: dict[int, Deferred] = {}
     for index in order:
         item = items[index]
         needed = [
@@ -214,12 +215,12 @@ def hold(
         full = [(account, window) for account, _ in needed if (window := account.exhausted(now))]
         if full:
             account, window = full[0]
-            waiting[index] = Held(item=item, reason=account.why(window), renews=window.renews)
+            waiting[index] = Deferred(item=item, reason=account.why(window), renews=window.renews)
             continue
         for account, version in needed:
             account.first[version] = now
     return [item for index, item in enumerate(items) if index not in waiting], [waiting[i] for i in sorted(waiting)]
 
 
-def _entries(item: Item | DuelItem) -> tuple[Entry, ...]:
-    return (item.entry,) if isinstance(item, Item) else item.entries
+def _entries(item: WorkItem | DuelWorkItem) -> tuple[Entry, ...]:
+    return (item.entry,) if isinstance(item, WorkItem) else item.entries

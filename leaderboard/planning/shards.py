@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import Name
-from leaderboard.planning.missing import DuelItem, Item
+from leaderboard.planning.missing import DuelWorkItem, WorkItem
 
 # GitHub ends a matrix at 256 jobs; 200 leave room for what else a run does.
 SHARDS = 200
@@ -66,41 +66,45 @@ class Packing:
         return max(self.loads) / statistics.fmean(self.loads) if any(self.loads) else 1.0
 
 
-def expected_seconds(items: Iterable[Item | DuelItem], results: Iterable[Result], duels: Iterable[Duel] = ()) -> list[float]:
+def expected_seconds(
+    items: Iterable[WorkItem | DuelWorkItem], results: Iterable[Result], duels: Iterable[Duel] = ()
+) -> list[float]:
     """What each evaluation will take: as its agent's longest on that task, else the task's median, else a guess.
 
     A duel takes what both its players think, each as long as in its longest duel, its validation included.
     """
-    alone = _Known(((result.task, (result.login.casefold(), result.agent)), result.cost.wall_seconds) for result in results)
-    side = _Known(
+    alone = _KnownCosts(
+        ((result.task, (result.login.casefold(), result.agent)), result.cost.wall_seconds) for result in results
+    )
+    side = _KnownCosts(
         ((duel.task, player.name), player.cost.wall_seconds) for duel in duels if duel.matches for player in duel.players
     )
     return [
         DUEL_SECONDS + sum(side.most(item.task_id, entry.name, UNKNOWN_SECONDS / 2) for entry in item.entries)
-        if isinstance(item, DuelItem)
+        if isinstance(item, DuelWorkItem)
         else alone.most(item.task_id, item.entry.name, UNKNOWN_SECONDS)
         for item in items
     ]
 
 
-def expected_bytes(items: Iterable[Item | DuelItem], results: Iterable[Result]) -> list[float]:
+def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[Result]) -> list[float]:
     """The size of each evaluation's trace: by its agent's most steps on that task, else the task's median, else a guess.
 
     A duel has no trace: its moves are in its result.
     """
-    steps = _Known(
+    steps = _KnownCosts(
         ((result.task, (result.login.casefold(), result.agent)), float(result.cost.steps))
         for result in results
         if result.cost.steps
     )
     unknown = UNKNOWN_BYTES / STEP_BYTES
     return [
-        0.0 if isinstance(item, DuelItem) else STEP_BYTES * steps.most(item.task_id, item.entry.name, unknown)
+        0.0 if isinstance(item, DuelWorkItem) else STEP_BYTES * steps.most(item.task_id, item.entry.name, unknown)
         for item in items
     ]
 
 
-class _Known:
+class _KnownCosts:
     """How much each agent took on each task."""
 
     def __init__(self, recorded: Iterable[tuple[tuple[str, Name], float]]) -> None:
@@ -115,7 +119,7 @@ class _Known:
         return self._own.get((task_id, name), self._medians.get(task_id, unknown))
 
 
-def pack(seconds: Sequence[float], capacity: Capacity, trace_bytes: Sequence[float] = ()) -> Packing:
+def pack_shards(seconds: Sequence[float], capacity: Capacity, trace_bytes: Sequence[float] = ()) -> Packing:
     """One round of as many evaluations, in their order, as the capacity holds; longest first to the least loaded shard.
 
     Args:

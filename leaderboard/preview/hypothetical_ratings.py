@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Agent
-from evaluator.model.records.result import Class, SandboxKind
+from evaluator.model.records.preview import PreviewedAgent
+from evaluator.model.records.result import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.comments.states import GamePreview, Meeting
+from leaderboard.comments.states import GamePreview, PreviewDuel
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameBoard, GameRow
+from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Standings, entries_of
 from leaderboard.game_boards.board_registry import moves_of, position_text
-from leaderboard.ratings.duel_results import tally, validation_fault
+from leaderboard.ratings.duel_results import duel_totals, validation_fault
 
 # A position that takes more characters is not drawn.
 POSITION = 1200
@@ -24,16 +24,16 @@ Name = tuple[str, str]
 """Login without capitals, and the agent's folder."""
 
 
-def promoted(agents: Iterable[Agent]) -> list[Duel]:
+def as_official(agents: Iterable[PreviewedAgent]) -> list[Duel]:
     """A preview's duels as if they were official. They are never stored, and only what passed the guard comes this far."""
     return [
-        duel.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED})
+        duel.model_copy(update={"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED})
         for agent in agents
         for duel in agent.duels
     ]
 
 
-def previewed(then: Standings, now: Standings, agent: Agent) -> tuple[GamePreview, ...]:
+def preview_game(then: Standings, now: Standings, agent: PreviewedAgent) -> tuple[GamePreview, ...]:
     """Each game that a preview played. `then`: the board with the pull request's agents; `now`: without them."""
     name = (agent.login.casefold(), agent.agent)
     baselines = {entry.name for entry in _known(then) if entry.baseline}
@@ -47,7 +47,7 @@ def previewed(then: Standings, now: Standings, agent: Agent) -> tuple[GamePrevie
     return tuple(found)
 
 
-def official(now: Standings, entry: Entry) -> tuple[GamePreview, ...]:
+def official_game(now: Standings, entry: Entry) -> tuple[GamePreview, ...]:
     """Each game in which an entry's validation is recorded."""
     baselines = {other.name for other in _known(now) if other.baseline}
     found = []
@@ -75,11 +75,11 @@ def _known(board: Standings) -> Iterator[Entry]:
     return (entry for game in board.games for entry in entries_of(game))
 
 
-def _row(board: GameBoard, name: Name) -> GameRow | None:
+def _row(board: GameStandings, name: Name) -> GameRow | None:
     return next((row for row in board.rows if row.entry.name == name), None)
 
 
-def _played(board: GameBoard, name: Name, own: list[Duel], baselines: set[Name]) -> GamePreview:
+def _played(board: GameStandings, name: Name, own: list[Duel], baselines: set[Name]) -> GamePreview:
     """A preview's duels of one player in one game."""
     broken = next((duel for duel in own if duel.verdict is not Verdict.OK), None)
     failed = broken.message or "it gave no reason" if broken else None
@@ -91,7 +91,7 @@ def _played(board: GameBoard, name: Name, own: list[Duel], baselines: set[Name])
     return _with(_rated(board, name, met, baselines), failed=failed)
 
 
-def _rated(board: GameBoard, name: Name, met: Iterable[Duel], baselines: set[Name]) -> GamePreview:
+def _rated(board: GameStandings, name: Name, met: Iterable[Duel], baselines: set[Name]) -> GamePreview:
     row = _row(board, name)
     meetings = tuple(_meeting(duel, name, baselines) for duel in met)
     if row is None:
@@ -105,13 +105,13 @@ def _rated(board: GameBoard, name: Name, met: Iterable[Duel], baselines: set[Nam
     )  # fmt: skip
 
 
-def _meeting(duel: Duel, name: Name, baselines: set[Name]) -> Meeting:
+def _meeting(duel: Duel, name: Name, baselines: set[Name]) -> PreviewDuel:
     # Of a folder that was renamed since, the login tells: two folders of one login meet in no duel that counts.
     named = [player.name for player in duel.players]
     side = named.index(name) if name in named else [login for login, _ in named].index(name[0])
     other = duel.players[1 - side]
-    return Meeting(
-        opponent=f"{other.login}/{other.agent}", count=tally(duel).counts[side], is_baseline=other.name in baselines,
+    return PreviewDuel(
+        opponent=f"{other.login}/{other.agent}", count=duel_totals(duel).counts[side], is_baseline=other.name in baselines,
         fault=_fault(duel, side),
     )  # fmt: skip
 

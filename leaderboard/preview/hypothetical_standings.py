@@ -6,22 +6,22 @@ from datetime import datetime
 from functools import cached_property
 
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.config.submission import Kind, Submission
+from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Agent, Preview
-from evaluator.model.records.result import Class, Result, SandboxKind
+from evaluator.model.records.preview import Preview, PreviewedAgent
+from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict, is_retryable
-from leaderboard.build import standings
-from leaderboard.comments.states import AgentPreview, GamePreview, Official, OverallPreview, Previewed, TaskPreview
+from leaderboard.build import build_standings
+from leaderboard.comments.states import AgentPreview, GamePreview, OfficialScore, OverallPreview, Previewed, TaskPreview
 from leaderboard.core.eligibility import LOCAL
-from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskBoard
+from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskStandings
 from leaderboard.preview import hypothetical_ratings, hypothetical_standings
 from leaderboard.preview.hypothetical_ratings import MERGED
-from leaderboard.scoring.intervals import intervals, measured
-from leaderboard.visibility import called, hidden
+from leaderboard.scoring.intervals import intervals, measured_estimate
+from leaderboard.visibility import anonymous_name, hidden
 
 
-def masked(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:
+def redact(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:
     """An agent without what others' boards would tell: places and leaders where a board is hidden, names until a date.
 
     The scores of its own preview stay: anybody can play them at home.
@@ -31,7 +31,7 @@ def masked(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], a
     return replace(agent, rows=rows, games=games)
 
 
-def unscored(agent: AgentPreview, hidden: Collection[str]) -> AgentPreview:
+def without_hidden_scores(agent: AgentPreview, hidden: Collection[str]) -> AgentPreview:
     """An agent without its official scores on boards that are hidden; what failed is told, so that it can be mended."""
     rows = tuple(row for row in agent.rows if row.task.id not in hidden or row.estimate is None)
     games = tuple(game for game in agent.games if game.task.id not in hidden or game.refusal or game.failed)
@@ -40,15 +40,15 @@ def unscored(agent: AgentPreview, hidden: Collection[str]) -> AgentPreview:
 
 def _redacted_row(row: TaskPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> TaskPreview:
     if row.task.id not in hidden:
-        return replace(row, leader_name=row.leader_name and called(challenge, row.leader_name, at))
+        return replace(row, leader_name=row.leader_name and anonymous_name(challenge, row.leader_name, at))
     return TaskPreview(task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable)
 
 
 def _game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> GamePreview:
-    meetings = tuple(replace(one, opponent=called(challenge, one.opponent, at)) for one in game.meetings)
+    meetings = tuple(replace(one, opponent=anonymous_name(challenge, one.opponent, at)) for one in game.meetings)
     if game.task.id not in hidden:
-        anchor = game.anchor and called(challenge, game.anchor, at)
-        leader = game.leader_name and called(challenge, game.leader_name, at)
+        anchor = game.anchor and anonymous_name(challenge, game.anchor, at)
+        leader = game.leader_name and anonymous_name(challenge, game.leader_name, at)
         return replace(game, meetings=meetings, anchor=anchor, leader_name=leader)
     return GamePreview(
         task=game.task, meetings=tuple(one for one in meetings if one.is_baseline), refusal=game.refusal,
@@ -61,7 +61,7 @@ Name = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedResults:
     """What stands on main and on the branch `results`."""
 
     challenge: Challenge
@@ -78,7 +78,7 @@ class Recorded:
     @cached_property
     def now(self) -> Standings:
         """The official board as it is."""
-        return standings(self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels)
+        return build_standings(self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels)
 
     def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
         """Entries with the mark of the hosts' own, which take no place from others."""
@@ -92,22 +92,22 @@ class Recorded:
 
     def masked(self, agent: AgentPreview) -> AgentPreview:
         """What a comment may say of an agent: nothing of boards that are hidden, and no name that is not shown."""
-        return agent if self.at is None else hypothetical_standings.masked(agent, self.challenge, self.hidden, self.at)
+        return agent if self.at is None else hypothetical_standings.redact(agent, self.challenge, self.hidden, self.at)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidates:
     """A preview's agents put on the board."""
 
-    recorded: Recorded
+    recorded: RecordedResults
     """The board without them."""
     then: Standings
     """The board with them."""
 
 
-def what_if(recorded: Recorded, result: Result) -> TaskPreview | None:
+def hypothetical_row(recorded: RecordedResults, result: Result) -> TaskPreview | None:
     """The place that one result would take; None where its task is not on the board in these settings."""
-    agent = Agent.model_construct(
+    agent = PreviewedAgent.model_construct(
         login=result.login,
         agent=result.agent,
         submission_digest=result.submission_digest,
@@ -121,7 +121,7 @@ def what_if(recorded: Recorded, result: Result) -> TaskPreview | None:
 
 
 def preview_state(
-    preview: Preview, recorded: Recorded, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
+    preview: Preview, recorded: RecordedResults, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """What the comment says of a preview whose pull request passed the guard."""
     candidates = _candidates(recorded, preview.agents)
@@ -140,7 +140,7 @@ def preview_state(
     )
 
 
-def _candidates(recorded: Recorded, agents: Sequence[Agent]) -> _Candidates:
+def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> _Candidates:
     """All agents of a pull request are merged at once, so they are put on the board at once."""
     played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
     # A folder that is renamed leaves its old name.
@@ -151,8 +151,8 @@ def _candidates(recorded: Recorded, agents: Sequence[Agent]) -> _Candidates:
     entries += [_entry(agent) for agent in played.values()]
     results += [_promoted(result) for agent in played.values() for result in agent.results]
     duels = [duel for duel in recorded.duels if not any(player.name in played for player in duel.players)]
-    duels += hypothetical_ratings.promoted(agents)
-    then = standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
+    duels += hypothetical_ratings.as_official(agents)
+    then = build_standings(recorded.challenge, recorded.flagged(entries), results, official=True, duels=duels)
     return _Candidates(recorded=recorded, then=then)
 
 
@@ -160,9 +160,9 @@ def _name(login: str, agent: str) -> Name:
     return login.casefold(), agent
 
 
-def _entry(agent: Agent) -> Entry:
+def _entry(agent: PreviewedAgent) -> Entry:
     """An entry for the tasks that were played; nothing of its manifest matters but whether it is a script."""
-    kind = Kind.SCRIPT if any(result.script for result in agent.results) else Kind.POLICY
+    kind = SubmissionKind.SCRIPT if any(result.script for result in agent.results) else SubmissionKind.POLICY
     played = [*(result.task for result in agent.results), *(duel.task for duel in agent.duels)]
     tasks = tuple(dict.fromkeys(played))
     submission = Submission(name=agent.name or agent.agent, algorithm="preview", kind=kind, tasks=tasks)
@@ -171,10 +171,10 @@ def _entry(agent: Agent) -> Entry:
 
 def _promoted(result: Result) -> Result:
     """As if it were official. It is never stored, and only a preview that passed the guard comes this far."""
-    return result.model_copy(update={"klass": Class.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED})
+    return result.model_copy(update={"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED})
 
 
-def _agent(candidates: _Candidates, agent: Agent, *, overall: bool) -> AgentPreview:
+def _agent(candidates: _Candidates, agent: PreviewedAgent, *, overall: bool) -> AgentPreview:
     rows = []
     played = {result.task: result for result in agent.results}
     for board, now in zip(candidates.then.tasks, candidates.recorded.now.tasks, strict=True):
@@ -185,7 +185,7 @@ def _agent(candidates: _Candidates, agent: Agent, *, overall: bool) -> AgentPrev
     shown = _overall(candidates.then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
     return AgentPreview(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=hypothetical_ratings.previewed(candidates.then, candidates.recorded.now, agent),
+        games=hypothetical_ratings.preview_game(candidates.then, candidates.recorded.now, agent),
     )  # fmt: skip
 
 
@@ -193,11 +193,11 @@ def _scored(rows: Iterable[TaskPreview]) -> int:
     return sum(row.estimate is not None for row in rows)
 
 
-def _row(board: TaskBoard, name: Name) -> Row | None:
+def _row(board: TaskStandings, name: Name) -> Row | None:
     return next((row for row in board.rows if _name(row.entry.login, row.entry.agent) == name), None)
 
 
-def _shown(board: TaskBoard, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskPreview:
+def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskPreview:
     """One result on a board that it is part of."""
     retryable = is_retryable(result.verdict)
     row = _row(board, _name(result.login, result.agent))
@@ -228,8 +228,8 @@ def _overall(board: Standings, name: Name) -> OverallPreview | None:
 
 
 def official_state(
-    recorded: Recorded, agents: Iterable[tuple[str, str]], merge_sha: str | None, run_url: str | None = None
-) -> Official:
+    recorded: RecordedResults, agents: Iterable[tuple[str, str]], merge_sha: str | None, run_url: str | None = None
+) -> OfficialScore:
     """What the comment says after the merge. `agents`: login and folder of those that were merged."""
     shown: list[AgentPreview] = []
     pending: list[str] = []
@@ -238,10 +238,10 @@ def official_state(
         shown.extend(found for found in [standing(recorded, login, agent)] if found)
         pending.extend(_pending(recorded.now, _name(login, agent)))
         unshown += _unshown(recorded, _name(login, agent))
-    return Official(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), unshown=unshown, run_url=run_url)
+    return OfficialScore(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), unshown=unshown, run_url=run_url)
 
 
-def _unshown(recorded: Recorded, name: Name) -> int:
+def _unshown(recorded: RecordedResults, name: Name) -> int:
     """On how many hidden boards an agent has a score."""
     found = [(board.task, row.entry) for board in recorded.now.tasks for row in board.rows]
     found += [(board.task, row.entry) for board in recorded.now.games for row in board.rows]
@@ -256,7 +256,7 @@ def _pending(now: Standings, name: Name) -> Iterator[str]:
                 yield f"{entry.login}/{entry.agent} on {task.title or task.id}"
 
 
-def standing(recorded: Recorded, login: str, agent: str) -> AgentPreview | None:
+def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview | None:
     """Where an agent stands on the official board; None where it is not on main."""
     name = _name(login, agent)
     entry = next((entry for entry in recorded.entries if _name(entry.login, entry.agent) == name), None)
@@ -270,22 +270,22 @@ def standing(recorded: Recorded, login: str, agent: str) -> AgentPreview | None:
     overall = _overall(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
     found = AgentPreview(
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
-        games=hypothetical_ratings.official(recorded.now, entry),
+        games=hypothetical_ratings.official_game(recorded.now, entry),
     )  # fmt: skip
-    return recorded.masked(hypothetical_standings.unscored(found, recorded.hidden))
+    return recorded.masked(hypothetical_standings.without_hidden_scores(found, recorded.hidden))
 
 
-def _measured(board: TaskBoard) -> Iterator[Row | Failure]:
+def _measured(board: TaskStandings) -> Iterator[Row | Failure]:
     yield from board.rows
     yield from board.failures
 
 
-def _before(recorded: Recorded, task: Task, result: Result) -> Estimate | None:
+def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate | None:
     """The score of the version that counted before this one."""
     earlier = [
         other
         for other in recorded.results
-        if (other.verdict, other.klass, other.task, other.agent) == (Verdict.OK, Class.OFFICIAL, task.id, result.agent)
+        if (other.verdict, other.tier, other.task, other.agent) == (Verdict.OK, Tier.OFFICIAL, task.id, result.agent)
         and other.login.casefold() == result.login.casefold()
         and (other.season, other.task_digest) == (result.season, result.task_digest)
         and other.submission_digest != result.submission_digest
@@ -293,4 +293,4 @@ def _before(recorded: Recorded, task: Task, result: Result) -> Estimate | None:
     if not earlier:
         return None
     newest = max(earlier, key=lambda one: (one.provenance.evaluated_at, one.key))
-    return intervals(measured([newest], task))[0]
+    return intervals(measured_estimate([newest], task))[0]

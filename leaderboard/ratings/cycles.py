@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from leaderboard.ratings.connectivity import bits, members
 from leaderboard.ratings.davidson import Floats
-from leaderboard.scoring.intervals import ENDS, normal
+from leaderboard.scoring.intervals import ENDS, normal_quantile
 
 
-class Circle(NamedTuple):
+class CycleOfPlayers(NamedTuple):
     """What `find_cycle` finds."""
 
     players: tuple[int, ...]
@@ -22,7 +22,7 @@ class Circle(NamedTuple):
     """Those whose three players all met."""
 
 
-def find_cycle(wins: Floats, draws: Floats | None = None) -> Circle:
+def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
     """Look for intransitivity.
 
     Three players that all met are a circular triad if the first won more often against the second than the second
@@ -46,7 +46,7 @@ def find_cycle(wins: Floats, draws: Floats | None = None) -> Circle:
     strength = _wilson(wins)
     players = _triangle(strength) or _shortest(strength > 0.5)
     first = players.index(min(players)) if players else 0
-    return Circle((*players[first:], *players[:first]), circular / triads if triads else 0.0, triads)
+    return CycleOfPlayers((*players[first:], *players[:first]), circular / triads if triads else 0.0, triads)
 
 
 def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.bool_]) -> int:
@@ -56,7 +56,7 @@ def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.b
 
 def _wilson(wins: Floats) -> Floats:
     """The lower end of Wilson's interval of each share of the decided matches; 0 where none were decided."""
-    z = normal(ENDS[1])
+    z = normal_quantile(ENDS[1])
     decided = wins + wins.T
     among = np.maximum(decided, 1)
     share = wins / among

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import Duel, End, Match, Player
+from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import Count
-from leaderboard.core.owners import sides
-from leaderboard.core.versions import NOWHERE, Homes, homes
+from leaderboard.core.game_standings import WinCount
+from leaderboard.core.owners import owner_groups
+from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
 
 Version = tuple[str, str, str]
 """Login without capitals, folder, and digest."""
@@ -25,10 +25,10 @@ SHOWN_MOVES = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tally:
+class DuelTotals:
     """What a duel amounts to."""
 
-    counts: tuple[Count, Count]
+    counts: tuple[WinCount, WinCount]
     """All matches, from each side."""
     wins: tuple[int, int]
     """What each side won, identical games once: what the rating looks at."""
@@ -36,18 +36,18 @@ class Tally:
     """Draws, identical games once."""
 
 
-def version_of(player: Player | Entry, at: Homes = NOWHERE) -> Version:
+def version_of(player: PlayerRecord | Entry, at: VersionFolders = NOWHERE) -> Version:
     """Which version of which agent, under the folder in which it stands now."""
-    return (*at.of(player), player.submission_digest) if isinstance(player, Player) else (*player.name, player.digest)
+    return (*at.of(player), player.submission_digest) if isinstance(player, PlayerRecord) else (*player.name, player.digest)
 
 
 @dataclass(frozen=True)
-class Meeting:
+class CountedDuel:
     """A recorded duel that counts."""
 
     duel: Duel
     """What was recorded."""
-    homes: Homes = NOWHERE
+    homes: VersionFolders = NOWHERE
     """Where versions stand now."""
 
     @cached_property
@@ -61,14 +61,14 @@ class Meeting:
         return self.duel.provenance.evaluated_at
 
     @cached_property
-    def tally(self) -> Tally:
+    def tally(self) -> DuelTotals:
         """What it amounts to."""
-        return tally(self.duel)
+        return duel_totals(self.duel)
 
 
-def counting(
+def counting_duels(
     task: Task, season: str, duels: Iterable[Duel], entries: Iterable[Entry] = (), *, official: bool
-) -> list[Meeting]:
+) -> list[CountedDuel]:
     """The duels that were played under the game's present settings in this season, the later after the earlier.
 
     What folders of one login or one team played against each other says nothing: whoever owns both sides can choose how
@@ -82,24 +82,24 @@ def counting(
         official: whether only official duels count.
     """
     entries, digest = list(entries), task.digest()
-    at = homes(entries)
+    at = version_folders(entries)
     fitting = [
         duel
         for duel in duels
         if (duel.task, duel.task_digest, duel.season, duel.verdict) == (task.id, digest, season, Verdict.OK)
         and (is_official(duel) or not official)
     ]
-    own = sides(entries, fitting)
-    found = [Meeting(duel, at) for duel in fitting if not own.is_between_own(duel)]
+    own = owner_groups(entries, fitting)
+    found = [CountedDuel(duel, at) for duel in fitting if not own.is_between_own(duel)]
     return sorted(found, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
 
 
-def newest(meetings: Iterable[Meeting]) -> dict[Pair, Meeting]:
+def newest_duels(meetings: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
     """The one that counts of every two versions: the last of them as `counting` orders them."""
     return {meeting.pair: meeting for meeting in meetings}
 
 
-def tally(duel: Duel) -> Tally:
+def duel_totals(duel: Duel) -> DuelTotals:
     """Count a duel's matches.
 
     Identical games count once in the rating: the same side began, and every move and everything that was seen is the
@@ -109,20 +109,20 @@ def tally(duel: Duel) -> Tally:
     every = [(match.winner, match.offenders, match.scores) for match in duel.matches]
     alike = {_game(match, index, moves): every[index][:2] for index, (match, moves) in enumerate(_moved(duel))}
     rated = Counter("x" if winner is None and offenders else winner for winner, offenders in alike.values())
-    return Tally(counts=(_count(every, 0), _count(every, 1)), wins=(rated[0], rated[1]), draws=rated[None])
+    return DuelTotals(counts=(_count(every, 0), _count(every, 1)), wins=(rated[0], rated[1]), draws=rated[None])
 
 
-def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, float]]], side: int) -> Count:
+def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, float]]], side: int) -> WinCount:
     wins = draws = errors = 0
     for winner, offenders, _ in matches:
         wins += winner == side
         draws += winner is None and not offenders
         errors += side in offenders
     score = math.fsum(scores[side] for _, _, scores in matches)
-    return Count(wins=wins, draws=draws, losses=len(matches) - wins - draws, errors=errors, score=score)
+    return WinCount(wins=wins, draws=draws, losses=len(matches) - wins - draws, errors=errors, score=score)
 
 
-def _moved(duel: Duel) -> Iterator[tuple[Match, bytes]]:
+def _moved(duel: Duel) -> Iterator[tuple[MatchRecord, bytes]]:
     """Each match with its moves; where they were left out, its checksum must do."""
     every, size = b"", 0
     try:
@@ -138,8 +138,8 @@ def _moved(duel: Duel) -> Iterator[tuple[Match, bytes]]:
         begin = end
 
 
-def _game(match: Match, index: int, moves: bytes) -> tuple[object, ...]:
-    if match.end is End.FORFEIT:
+def _game(match: MatchRecord, index: int, moves: bytes) -> tuple[object, ...]:
+    if match.end is MatchEnd.FORFEIT:
         return (index,)
     return index % 2, moves, match.checksum, match.end, match.winner, match.offenders, match.refused
 
@@ -152,21 +152,21 @@ def refusal(duel: Duel) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedDuel:
     """Entries by what their validations say, each kind in the order given."""
 
     admitted: tuple[Entry, ...]
     """They may play others."""
-    refused: tuple[tuple[Entry, Meeting, str], ...]
+    refused: tuple[tuple[Entry, CountedDuel, str], ...]
     """They broke a rule: the validation, and why."""
     unjudged: tuple[Entry, ...]
     """No validation of their present version is recorded."""
 
 
-def judged(entries: Iterable[Entry], last: Mapping[Pair, Meeting]) -> Judged:
+def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> JudgedDuel:
     """Sort entries by their validations."""
     admitted: list[Entry] = []
-    refused: list[tuple[Entry, Meeting, str]] = []
+    refused: list[tuple[Entry, CountedDuel, str]] = []
     unjudged: list[Entry] = []
     for entry in entries:
         meeting = last.get((version_of(entry), version_of(entry)))
@@ -176,7 +176,7 @@ def judged(entries: Iterable[Entry], last: Mapping[Pair, Meeting]) -> Judged:
             refused.append((entry, meeting, reason))
         else:
             admitted.append(entry)
-    return Judged(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))
+    return JudgedDuel(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))
 
 
 def validation_fault(duel: Duel) -> str | None:
@@ -190,7 +190,7 @@ def validation_fault(duel: Duel) -> str | None:
     return None
 
 
-def _offence(duel: Duel, index: int, match: Match) -> str:
+def _offence(duel: Duel, index: int, match: MatchRecord) -> str:
     """Which match, which move, what was wrong with it, and the moves until then."""
     what = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
     said = f" ({match.message})" if match.message else ""

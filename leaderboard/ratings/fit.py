@@ -11,20 +11,20 @@ from evaluator.model.config.challenge import Task
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.ratings.connectivity import bounds_draws, core_of
 from leaderboard.ratings.davidson import Floats, Indices, Likelihood, Matches, covariance, maximise
-from leaderboard.ratings.duel_results import Meeting, Pair, Version
-from leaderboard.scoring.intervals import ENDS, normal
+from leaderboard.ratings.duel_results import CountedDuel, Pair, Version
+from leaderboard.scoring.intervals import ENDS, normal_quantile
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
 ELO = 400 / np.log(10)
 # Ratings that differ by less share a place.
 EQUAL = 1e-9
 # Half a 95 % interval, in standard errors.
-MARGIN = normal(ENDS[1])
+MARGIN = normal_quantile(ENDS[1])
 # Pairs are compared in blocks of this many rows, which stay in the processor's cache.
 ROWS = 64
 
 
-class Pairing(NamedTuple):
+class PairedTotals(NamedTuple):
     """What two players did against each other."""
 
     a: int
@@ -39,7 +39,7 @@ class Pairing(NamedTuple):
     """Matches that nobody won."""
 
 
-class Order(NamedTuple):
+class RatingOrder(NamedTuple):
     """Where players stand among each other; arrays by player."""
 
     rank_low: Indices
@@ -89,7 +89,7 @@ class _Fit(NamedTuple):
     spread: Floats
 
 
-def rate(pairings: Sequence[Pairing] | Floats, players: int, anchor: int) -> Ratings:
+def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int) -> Ratings:
     """Rate players by what they did against each other.
 
     Maximum likelihood of Davidson's model (JASA 65, 1970): a beats b with probability π_a / (π_a + π_b + ν √(π_a π_b)),
@@ -126,7 +126,7 @@ def rate(pairings: Sequence[Pairing] | Floats, players: int, anchor: int) -> Rat
     return _ratings(fit.point[:-1], fit.spread[:-1, :-1], nu=nu, prior=tuple(others.tolist()), nu_prior=nu_prior)
 
 
-def _tally(pairings: Sequence[Pairing] | Floats) -> Matches:
+def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
     """Each pair once, in ascending order; sums are taken in an order that is a function of their terms alone."""
     table = np.asarray(pairings, dtype=np.float64).reshape(-1, 5)
     table = table[(table[:, 0] != table[:, 1]) & (table[:, 2:] > 0).any(axis=1)]
@@ -198,11 +198,11 @@ def _ratings(theta: Floats, spread: Floats, *, nu: float, prior: tuple[int, ...]
         high=ELO * (theta + around),
         prior=prior,
         nu_prior=nu_prior,
-        **order(theta, spread)._asdict(),
+        **rating_order(theta, spread)._asdict(),
     )
 
 
-def order(theta: Floats, spread: Floats) -> Order:
+def rating_order(theta: Floats, spread: Floats) -> RatingOrder:
     """Places and rank intervals of players, judged two by two: whoever is not among them counts for nothing.
 
     Args:
@@ -211,7 +211,7 @@ def order(theta: Floats, spread: Floats) -> Order:
     """
     place = _places(ELO * theta)
     better, worse, leaders_better = _compare(theta, spread, place == 1)
-    return Order(
+    return RatingOrder(
         rank_low=np.minimum(1 + better, place),
         rank_high=np.maximum(len(theta) - worse, place),
         place=place,
@@ -247,12 +247,12 @@ def _compare(theta: Floats, spread: Floats, best: npt.NDArray[np.bool_]) -> tupl
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rated:
+class RatedPlayers:
     """Players that met at least one other."""
 
     players: tuple[Version, ...]
     """In order of their names."""
-    met: Mapping[tuple[int, int], Meeting]
+    met: Mapping[tuple[int, int], CountedDuel]
     """For each two that met, by their positions, what counts."""
     anchor: int
     """The position of the one at 0."""
@@ -264,7 +264,9 @@ class Rated:
         return dict(zip(self.players, self.ratings.elo.tolist(), strict=True))
 
 
-def rated(admitted: Mapping[Version, str], meetings: Mapping[Pair, Meeting], zero: Iterable[str]) -> Rated | None:
+def rate_players(
+    admitted: Mapping[Version, str], meetings: Mapping[Pair, CountedDuel], zero: Iterable[str]
+) -> RatedPlayers | None:
     """Rate those who met; None where nobody did.
 
     Args:
@@ -279,12 +281,13 @@ def rated(admitted: Mapping[Version, str], meetings: Mapping[Pair, Meeting], zer
     position = {version: index for index, version in enumerate(players)}
     met = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
     anchor = position[_anchor(players, admitted, zero)]
-    return Rated(players=players, met=met, anchor=anchor, ratings=rate(_pairings(met), len(players), anchor))
+    return RatedPlayers(players=players, met=met, anchor=anchor, ratings=fit_ratings(_pairings(met), len(players), anchor))
 
 
-def _pairings(met: Mapping[tuple[int, int], Meeting]) -> list[Pairing]:
+def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
     return [
-        Pairing(a, b, meeting.tally.wins[0], meeting.tally.wins[1], meeting.tally.draws) for (a, b), meeting in met.items()
+        PairedTotals(a, b, meeting.tally.wins[0], meeting.tally.wins[1], meeting.tally.draws)
+        for (a, b), meeting in met.items()
     ]
 
 
@@ -293,7 +296,7 @@ def _anchor(players: Iterable[Version], admitted: Mapping[Version, str], zero: I
     return next(named, None) or min(players, key=lambda version: (admitted[version], version))
 
 
-def anchors(task: Task, baselines: Sequence[str]) -> list[str]:
+def anchor_ratings(task: Task, baselines: Sequence[str]) -> list[str]:
     """Who may be rated 0, by preference."""
     return [*([task.anchor] if task.anchor else []), *baselines]
 

@@ -9,34 +9,34 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
-from leaderboard.core.eligibility import Field, Name, field_of, is_official
+from leaderboard.core.eligibility import EligibleEntries, Name, eligible_entries, is_official
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import (
-    Count,
-    Crossing,
-    Cycle,
-    GameBoard,
     GameExcluded,
     GameFailure,
     GameRow,
-    Moment,
+    GameStandings,
+    HeadToHead,
+    PreferenceCycle,
     Rating,
+    RatingSnapshot,
+    WinCount,
 )
-from leaderboard.core.owners import Attempts, Sides, sides
+from leaderboard.core.owners import OwnerAttempts, OwnerGroups, owner_groups
 from leaderboard.ratings.cycles import find_cycle
 from leaderboard.ratings.duel_results import (
-    Judged,
-    Meeting,
+    CountedDuel,
+    JudgedDuel,
     Pair,
     Version,
-    counting,
-    judged,
-    newest,
+    counting_duels,
+    judge_duels,
+    newest_duels,
     validation_fault,
     version_of,
 )
-from leaderboard.ratings.fit import Rated, Ratings, anchors, order, rated
-from leaderboard.scoring.ranking import Rank, name_order
+from leaderboard.ratings.fit import RatedPlayers, Ratings, anchor_ratings, rate_players, rating_order
+from leaderboard.scoring.ranking import RankInterval, name_order
 
 # So many moments at most. Beyond that, and with many players, a season is thinned evenly: to rate n players once more
 # takes n × n of so many steps.
@@ -44,7 +44,9 @@ MOMENTS = 60
 STEPS = MOMENTS * 200**2
 
 
-def history(now: Rated | None, meetings: Sequence[Meeting], anchor: str | None) -> tuple[Moment, ...]:
+def ratings_over_time(
+    now: RatedPlayers | None, meetings: Sequence[CountedDuel], anchor: str | None
+) -> tuple[RatingSnapshot, ...]:
     """The ratings after each day's duels, of the players that are on the board now.
 
     On earlier days a player stood with the version that was validated last by then. The last moment is the board
@@ -61,21 +63,21 @@ def history(now: Rated | None, meetings: Sequence[Meeting], anchor: str | None) 
     here = [meeting for meeting in meetings if {version[:2] for version in meeting.pair} <= names]
     days = [(day, list(group)) for day, group in groupby(here, key=lambda meeting: meeting.at[:10])]
     kept = _thinned(len(days), min(MOMENTS, STEPS // len(names) ** 2))
-    moments, known, stood = [], dict[Pair, Meeting](), dict[Name, Meeting]()
+    moments, known, stood = [], dict[Pair, CountedDuel](), dict[Name, CountedDuel]()
     for number, (day, group) in enumerate(days[:-1]):
         known.update((meeting.pair, meeting) for meeting in group)
         stood.update((meeting.pair[0][:2], meeting) for meeting in group if meeting.duel.is_validation)
-        if number in kept and (then := rated(_admitted(stood), known, [anchor] if anchor else [])):
+        if number in kept and (then := rate_players(_admitted(stood), known, [anchor] if anchor else [])):
             moments.append(_moment(day, then))
     return (*moments, _moment(days[-1][0], now))
 
 
-def _admitted(stood: Mapping[Name, Meeting]) -> dict[Version, str]:
+def _admitted(stood: Mapping[Name, CountedDuel]) -> dict[Version, str]:
     return {meeting.pair[0]: meeting.at for meeting in stood.values() if validation_fault(meeting.duel) is None}
 
 
-def _moment(day: str, then: Rated) -> Moment:
-    return Moment(day=day, elo={version[:2]: elo for version, elo in then.elo().items()})
+def _moment(day: str, then: RatedPlayers) -> RatingSnapshot:
+    return RatingSnapshot(day=day, elo={version[:2]: elo for version, elo in then.elo().items()})
 
 
 def _thinned(days: int, most: int) -> frozenset[int]:
@@ -85,7 +87,7 @@ def _thinned(days: int, most: int) -> frozenset[int]:
     return frozenset(days - 1 - i * (days - 1) // max(most - 1, 1) for i in range(max(most, 1)))
 
 
-def game_board(
+def build_game_standings(
     task: Task,
     entries: Iterable[Entry],
     duels: Iterable[Duel],
@@ -94,7 +96,7 @@ def game_board(
     moderation: Moderation | None = None,
     season: str,
     baselines: Sequence[str] = (),
-) -> GameBoard:
+) -> GameStandings:
     """The board of one game; the order of entries and duels never matters.
 
     Args:
@@ -107,20 +109,22 @@ def game_board(
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
     """
     entries = list(entries)
-    field = field_of(entries, moderation, official=official)
+    field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
-    meetings = counting(task, season, duels, entries, official=official)
-    last = newest(meetings)
-    who = judged(entered, last)
+    meetings = counting_duels(task, season, duels, entries, official=official)
+    last = newest_duels(meetings)
+    who = judge_duels(entered, last)
     since = _since(meetings)
-    now = rated({version_of(entry): since[version_of(entry)] for entry in who.admitted}, last, anchors(task, baselines))
-    tried = _attempts(meetings, sides(entries, (meeting.duel for meeting in meetings)))
+    now = rate_players(
+        {version_of(entry): since[version_of(entry)] for entry in who.admitted}, last, anchor_ratings(task, baselines)
+    )
+    tried = _attempts(meetings, owner_groups(entries, (meeting.duel for meeting in meetings)))
     rows = _rows(now, who, since, tried) if now else ()
     on_board = {row.entry.name for row in rows}
     missing = [entry for entry in who.admitted if entry.name not in on_board]
     shown = {version_of(entry): entry.shown for entry in who.admitted}
     anchor = shown[now.players[now.anchor]] if now else None
-    return GameBoard(
+    return GameStandings(
         task=task,
         rows=rows,
         failures=_failures(who, tried),
@@ -129,30 +133,30 @@ def game_board(
         anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown),
-        history=history(now, meetings, anchor),
+        history=ratings_over_time(now, meetings, anchor),
         excluded=_excluded(task, field, meetings),
     )
 
 
-def _since(meetings: Iterable[Meeting]) -> dict[Version, str]:
+def _since(meetings: Iterable[CountedDuel]) -> dict[Version, str]:
     """When each version was validated first: to be measured again makes nobody later."""
     return {m.pair[0]: m.at for m in reversed(list(meetings)) if m.pair[0] == m.pair[1]}
 
 
-def _attempts(meetings: Iterable[Meeting], own: Sides) -> Attempts:
+def _attempts(meetings: Iterable[CountedDuel], own: OwnerGroups) -> OwnerAttempts:
     """How many versions of each player's owner or team were validated."""
     validated = (meeting.pair[0] for meeting in meetings if meeting.pair[0] == meeting.pair[1])
-    return Attempts(own, ((version[:2], version[2]) for version in validated))
+    return OwnerAttempts(own, ((version[:2], version[2]) for version in validated))
 
 
-def _failures(who: Judged, attempts: Attempts) -> tuple[GameFailure, ...]:
+def _failures(who: JudgedDuel, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
     return tuple(
         GameFailure(entry=entry, duel=meeting.duel, reason=reason, attempts=attempts.of(entry.name))
         for entry, meeting, reason in who.refused
     )
 
 
-def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Attempts) -> tuple[GameRow, ...]:
+def _rows(now: RatedPlayers, who: JudgedDuel, since: Mapping[Version, str], attempts: OwnerAttempts) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name."""
     entries = {version_of(entry): entry for entry in who.admitted}
     counts = _counts(now)
@@ -183,24 +187,24 @@ def _rows(now: Rated, who: Judged, since: Mapping[Version, str], attempts: Attem
     return tuple(sorted(rows, key=by_place))
 
 
-def _ranks(ratings: Ratings, aside: Sequence[bool]) -> list[Rank]:
+def _ranks(ratings: Ratings, aside: Sequence[bool]) -> list[RankInterval]:
     """The rank of every player; those listed without a place of their own take none: theirs says where they would be."""
     inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
-    found = order(ratings.theta[inside], ratings.covariance[np.ix_(inside, inside)])
+    found = rating_order(ratings.theta[inside], ratings.covariance[np.ix_(inside, inside)])
     columns = (found.place.tolist(), found.rank_low.tolist(), found.rank_high.tolist(), found.with_leader.tolist())
-    own = dict(zip(inside.tolist(), (Rank(*one) for one in zip(*columns, strict=True)), strict=True))
+    own = dict(zip(inside.tolist(), (RankInterval(*one) for one in zip(*columns, strict=True)), strict=True))
     ahead = np.sort(ratings.place[inside])
     places = (1 + np.searchsorted(ahead, ratings.place)).tolist()
-    return [own.get(index) or Rank(place, place, place, with_leader=False) for index, place in enumerate(places)]
+    return [own.get(index) or RankInterval(place, place, place, with_leader=False) for index, place in enumerate(places)]
 
 
-def _counts(now: Rated) -> list[Count]:
-    own: list[list[Count]] = [[] for _ in now.players]
+def _counts(now: RatedPlayers) -> list[WinCount]:
+    own: list[list[WinCount]] = [[] for _ in now.players]
     for pair, meeting in now.met.items():
         for player, count in zip(pair, meeting.tally.counts, strict=True):
             own[player].append(count)
     return [
-        Count(
+        WinCount(
             wins=sum(count.wins for count in counts),
             draws=sum(count.draws for count in counts),
             losses=sum(count.losses for count in counts),
@@ -211,36 +215,36 @@ def _counts(now: Rated) -> list[Count]:
     ]
 
 
-def points_places(counts: Sequence[Count]) -> list[int]:
+def points_places(counts: Sequence[WinCount]) -> list[int]:
     """Places by points, wins and score: equal ones share a place, and the next is skipped."""
     worth = [(count.points, count.wins, count.score) for count in counts]
     first = {value: place for place, value in reversed(list(enumerate(sorted(worth, reverse=True), start=1)))}
     return [first[value] for value in worth]
 
 
-def _crosstable(now: Rated) -> dict[tuple[Name, Name], Crossing]:
+def _crosstable(now: RatedPlayers) -> dict[tuple[Name, Name], HeadToHead]:
     found = {}
     for pair, meeting in now.met.items():
         names = [now.players[i][:2] for i in pair]
         for side in (0, 1):
-            crossing = Crossing(count=meeting.tally.counts[side], duel=meeting.duel, side=side)
+            crossing = HeadToHead(count=meeting.tally.counts[side], duel=meeting.duel, side=side)
             found[names[side], names[1 - side]] = crossing
     return found
 
 
-def _cycle(now: Rated | None, shown: Mapping[Version, str]) -> Cycle:
+def _cycle(now: RatedPlayers | None, shown: Mapping[Version, str]) -> PreferenceCycle:
     if now is None:
-        return Cycle(names=(), share=0.0, triads=0)
+        return PreferenceCycle(names=(), share=0.0, triads=0)
     wins, draws = np.zeros((2, len(now.players), len(now.players)))
     # Every match, not each game once as in the rating: that two deterministic players repeat themselves is no doubt.
     for (a, b), meeting in now.met.items():
         one, other = meeting.tally.counts
         wins[a, b], wins[b, a], draws[a, b], draws[b, a] = one.wins, other.wins, one.draws, other.draws
     found = find_cycle(wins, draws)
-    return Cycle(names=tuple(shown[now.players[i]] for i in found.players), share=found.share, triads=found.triads)
+    return PreferenceCycle(names=tuple(shown[now.players[i]] for i in found.players), share=found.share, triads=found.triads)
 
 
-def _excluded(task: Task, field: Field, meetings: Iterable[Meeting]) -> tuple[GameExcluded, ...]:
+def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel]) -> tuple[GameExcluded, ...]:
     """Who is kept off the board; also those without a folder that played officially."""
     out = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
     for meeting in meetings:

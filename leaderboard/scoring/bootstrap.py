@@ -25,7 +25,7 @@ Scoring = Literal["mean", "iqm", "median"]
 Bounds = tuple[float, float] | None
 
 
-class Scored(Protocol):
+class ResampledScores(Protocol):
     """What says how the values of episodes become a score: a task for its returns, a yardstick for another metric."""
 
     @property
@@ -54,12 +54,12 @@ _LEAST = -1000
 QUARTER = 0.25
 
 
-def stream(*content: str | int) -> np.random.Generator:
+def random_stream(*content: str | int) -> np.random.Generator:
     """A random generator that is a function of `content` alone (SHA-256 over its canonical JSON)."""
     return np.random.Generator(np.random.PCG64(int(canonical_json.digest(list(content)), 16)))
 
 
-def trimmed(size: int, scoring: Scoring) -> int:
+def trimmed_mean(size: int, scoring: Scoring) -> int:
     """How many of `size` sorted values are cut from each end; for the IQM by the rule of `scipy.stats.trim_mean`."""
     match scoring:
         case "mean":
@@ -80,7 +80,7 @@ def by_length(returns: Sequence[Sequence[float]]) -> Iterator[Indices]:
         yield np.flatnonzero(lengths == length)
 
 
-def sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
+def draw_sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
     """What is resampled: the returns, with one pseudo-episode at each bound where there are bounds.
 
     Args:
@@ -99,16 +99,16 @@ def sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
 @functools.lru_cache(maxsize=64)
 def _table(task_id: str, size: int, scoring: Scoring) -> Array:
     """The same for every board: drawn once for all entries of a task."""
-    return counts(size, scoring, stream("pullrank-bootstrap-1", task_id, size))
+    return draw_counts(size, scoring, random_stream("pullrank-bootstrap-1", task_id, size))
 
 
-def counts(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
+def draw_counts(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
     """How often each of `size` sorted values counts in the score of each resample.
 
     Returns:
         Shape (size, RESAMPLES); those of a resample add up to as many values as are kept.
     """
-    cut = trimmed(size, scoring)
+    cut = trimmed_mean(size, scoring)
     table = np.empty((size, RESAMPLES))
     for begin in range(0, RESAMPLES, SLAB):
         copies = random.multinomial(size, np.full(size, 1 / size), size=SLAB)
@@ -122,7 +122,7 @@ def _kept(copies: npt.NDArray[np.int64], cut: int) -> npt.NDArray[np.int64]:
     return np.diff(up_to, axis=1, prepend=cut).astype(np.int64, copy=False)
 
 
-def resampled_scores(returns: Sequence[Sequence[float]], task: Scored) -> Iterator[tuple[Indices, Array]]:
+def resampled_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Iterator[tuple[Indices, Array]]:
     """Scores of resampled episodes, a few results at a time; lengths may differ.
 
     The randomness is a function of the task's id and the number of values: a result has the same resamples on every
@@ -136,9 +136,9 @@ def resampled_scores(returns: Sequence[Sequence[float]], task: Scored) -> Iterat
         Indices into `returns`, shape (rows,), and the scores of their resamples, shape (rows, RESAMPLES).
     """
     for chosen in by_length(returns):
-        values = sample([returns[i] for i in chosen], task.bounds)
+        values = draw_sample([returns[i] for i in chosen], task.bounds)
         size = values.shape[1]
-        table, kept = _table(task.id, size, task.score), size - 2 * trimmed(size, task.score)
+        table, kept = _table(task.id, size, task.score), size - 2 * trimmed_mean(size, task.score)
         for start in range(0, len(chosen), ROWS):
             yield chosen[start : start + ROWS], _means(values[start : start + ROWS], table, kept)
 

@@ -15,22 +15,22 @@ from leaderboard.scoring.bootstrap import (
     Array,
     Bounds,
     Indices,
-    Scored,
+    ResampledScores,
     Scoring,
     by_length,
+    draw_sample,
     resampled_scores,
-    sample,
-    trimmed,
+    trimmed_mean,
 )
 from leaderboard.scoring.metrics import (
     MISSING,
+    any_sealed,
+    episode_metric,
     episode_values,
-    is_any_sealed,
+    oriented_value,
     ranking,
-    single,
-    single_error,
-    worth,
-    yardstick,
+    single_value,
+    single_value_error,
 )
 
 # With more degrees of freedom than that, what the expansion leaves out is less than a part in 10¹² (10¹³ at 97.5 %).
@@ -39,13 +39,13 @@ MANY = 500
 DONE = 1e-9
 
 
-def normal(chance: float) -> float:
+def normal_quantile(chance: float) -> float:
     """Below which number of the standard normal distribution a share of `chance` lies; 1.96 for 97.5 %."""
     return _reached(_within_normal, 2 * chance - 1)
 
 
 @functools.lru_cache(maxsize=1024)
-def student(freedom: int, chance: float) -> float:
+def student_quantile(freedom: int, chance: float) -> float:
     """The same of Student's t, by Abramowitz & Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 to 26.7.5.
 
     Args:
@@ -53,7 +53,7 @@ def student(freedom: int, chance: float) -> float:
         chance: between 0 and 1.
     """
     if freedom > MANY:
-        return _expanded(normal(chance), freedom)
+        return _expanded(normal_quantile(chance), freedom)
     return math.sqrt(freedom) * math.tan(_reached(functools.partial(_within_student, freedom), 2 * chance - 1))
 
 
@@ -104,7 +104,7 @@ CONFIDENCE = 0.95
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
-class Estimates(NamedTuple):
+class EstimateArrays(NamedTuple):
     """One number for each entry in every field, shape (entries,)."""
 
     score: Array
@@ -133,7 +133,7 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
         Shape (rows,).
     """
     size = ordered.shape[1]
-    cut = trimmed(size, scoring)
+    cut = trimmed_mean(size, scoring)
     kept = ordered[:, cut : size - cut]
     means = np.array([math.fsum(row) for row in kept.tolist()]) / kept.shape[1]
     # The mean of n equal numbers may miss them by a rounding.
@@ -142,8 +142,10 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
 
 
 def estimates(
-    returns: Sequence[Sequence[float]], task: Scored, see: Callable[[Indices, Array], None] = lambda rows, drawn: None
-) -> Estimates:
+    returns: Sequence[Sequence[float]],
+    task: ResampledScores,
+    see: Callable[[Indices, Array], None] = lambda rows, drawn: None,
+) -> EstimateArrays:
     """Score every result of one task.
 
     Percentile bootstrap (Efron & Tibshirani 1993, chapter 13): the interval is from the 2.5th to the 97.5th percentile
@@ -157,80 +159,80 @@ def estimates(
     """
     low, high, spread = np.empty((3, len(returns)))
     for rows, drawn in resampled_scores(returns, task):
-        low[rows], high[rows] = ends(drawn)
+        low[rows], high[rows] = percentile_interval(drawn)
         spread[rows] = deviation(drawn)
         see(rows, drawn)
     score = _points(returns, task.score, None)
     size = sizes(returns, task)
     least, most = _reach(returns, task.bounds)
-    return Estimates(
+    return EstimateArrays(
         score=score,
         low=np.minimum(np.maximum(low, least), score),
         high=np.maximum(np.minimum(high, most), score),
-        centre=centres(returns, task),
+        centre=regularised_scores(returns, task),
         error=standard_error(spread, size),
         size=size,
     )
 
 
-def measured(results: Sequence[Result], task: Task) -> Estimates:
+def measured_estimate(results: Sequence[Result], task: Task) -> EstimateArrays:
     """Every result of one task by the metric that ranks, in that metric's own unit."""
     metric = ranking(task)
-    how = yardstick(task, metric)
-    if how and not is_any_sealed(results):
+    how = episode_metric(task, metric)
+    if how and not any_sealed(results):
         return estimates([episode_values(metric, result) for result in results], how)
     score = np.array(values(results, task, metric), dtype=np.float64)
-    error = np.array([single_error(metric, result) for result in results], dtype=np.float64)
+    error = np.array([single_value_error(metric, result) for result in results], dtype=np.float64)
     size = np.where(np.isfinite(error), float(GROUPS), 1.0)
     # Nobody knows the spread of a single number: then it has no interval.
-    margin = np.where(np.isfinite(error), critical(size) * error, MISSING)
-    return Estimates(score=score, low=score - margin, high=score + margin, centre=score, error=error, size=size)
+    margin = np.where(np.isfinite(error), critical_value(size) * error, MISSING)
+    return EstimateArrays(score=score, low=score - margin, high=score + margin, centre=score, error=error, size=size)
 
 
 def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]:
     """What a metric says of every result, without an interval; NaN where it is missing."""
-    how = yardstick(task, metric)
+    how = episode_metric(task, metric)
     if how is None:
-        return [single(task, metric, result) for result in results]
-    if len(results) > 1 and is_any_sealed(results):
+        return [single_value(task, metric, result) for result in results]
+    if len(results) > 1 and any_sealed(results):
         return [value for result in results for value in values([result], task, metric)]
-    if is_any_sealed(results):
-        return [single(task, metric, results[0])]
+    if any_sealed(results):
+        return [single_value(task, metric, results[0])]
     found: list[float] = _points([episode_values(metric, result) for result in results], how.score, None).tolist()
     return found
 
 
-def oriented(found: Estimates, metric: Metric) -> Estimates:
+def oriented(found: EstimateArrays, metric: Metric) -> EstimateArrays:
     """The same such that greater is better."""
-    if worth(metric, 1) > 0:
+    if oriented_value(metric, 1) > 0:
         return found
     return found._replace(score=-found.score, low=-found.high, high=-found.low, centre=-found.centre)
 
 
-def critical(size: Array) -> Array:
+def critical_value(size: Array) -> Array:
     """Student's t at 97.5 %, with one degree of freedom less than there are values; 1.98 for a hundred."""
     different, which = np.unique(np.maximum(size - 1, 1), return_inverse=True)
-    quantiles = np.array([student(int(freedom), ENDS[1]) for freedom in different.tolist()])
+    quantiles = np.array([student_quantile(int(freedom), ENDS[1]) for freedom in different.tolist()])
     return quantiles[which.reshape(np.shape(size))]
 
 
-def intervals(measured: Estimates) -> list[Estimate]:
+def intervals(measured: EstimateArrays) -> list[Estimate]:
     """What the board shows of each entry."""
     columns = zip(measured.score.tolist(), measured.low.tolist(), measured.high.tolist(), strict=True)
     return [Estimate(score=score, low=low, high=high) for score, low, high in columns]
 
 
-def sizes(returns: Sequence[Sequence[float]], task: Scored) -> Array:
+def sizes(returns: Sequence[Sequence[float]], task: ResampledScores) -> Array:
     """How many values of each result are resampled: its episodes and the pseudo-episodes, shape (results,)."""
     return np.array([len(one) for one in returns], dtype=np.float64) + (2 if task.bounds else 0)
 
 
-def centres(returns: Sequence[Sequence[float]], task: Scored) -> Array:
+def regularised_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Array:
     """The score of each result with the pseudo-episodes counted, shape (results,)."""
     return _points(returns, task.score, task.bounds)
 
 
-def ends(drawn: Array) -> Array:
+def percentile_interval(drawn: Array) -> Array:
     """The 2.5th and the 97.5th percentile of each row, shape (2, rows), to the last bit those of `np.quantile`.
 
     That one looks for all places at once, for which numpy has no fast way.
@@ -278,5 +280,5 @@ def standard_error(spread: Array, size: Array) -> Array:
 def _points(returns: Sequence[Sequence[float]], scoring: Scoring, bounds: Bounds) -> Array:
     points = np.empty(len(returns))
     for chosen in by_length(returns):
-        points[chosen] = scores(sample([returns[i] for i in chosen], bounds), scoring)
+        points[chosen] = scores(draw_sample([returns[i] for i in chosen], bounds), scoring)
     return points

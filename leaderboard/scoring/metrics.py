@@ -17,7 +17,7 @@ from leaderboard.text.format import plain
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve:
+class LearningCurve:
     """The episodes that a script finished, in the order of starting."""
 
     steps: tuple[int, ...]
@@ -30,25 +30,25 @@ class Curve:
     def points(self) -> Iterator[tuple[int, float]]:
         """Steps, and the mean of the last `window` returns then; of fewer, while there are no more."""
         for count, steps in enumerate(self.steps, start=1):
-            yield steps, mean(self.returns[max(0, count - self.rules.window) : count])
+            yield steps, mean_curve(self.returns[max(0, count - self.rules.window) : count])
 
 
-def mean(values: Sequence[float]) -> float:
+def mean_curve(values: Sequence[float]) -> float:
     """The mean, summed in order."""
     return sum(values) / len(values)
 
 
-def curve(result: Result, rules: ScriptRules | None) -> Curve | None:
+def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve | None:
     """The learning curve that a result holds; None if it is no script's, or holds nothing that came to its end."""
     record = result.script
     if record is None or rules is None:
         return None
     abandoned = set(record.unfinished)
     finished = [index not in abandoned for index in range(len(record.returns))]
-    return made(zip(record.returns, record.lengths, finished, strict=True), rules)
+    return recorded_curve(zip(record.returns, record.lengths, finished, strict=True), rules)
 
 
-def made(episodes: Iterable[tuple[float, int, bool]], rules: ScriptRules) -> Curve | None:
+def recorded_curve(episodes: Iterable[tuple[float, int, bool]], rules: ScriptRules) -> LearningCurve | None:
     """The curve of episodes in order: the return of each, its length, and whether it came to its end.
 
     An abandoned episode is no point of the curve, but its steps were taken. None without a finished one.
@@ -59,10 +59,10 @@ def made(episodes: Iterable[tuple[float, int, bool]], rules: ScriptRules) -> Cur
         if is_finished:
             steps.append(taken)
             returns.append(total)
-    return Curve(steps=tuple(steps), returns=tuple(returns), rules=rules) if steps else None
+    return LearningCurve(steps=tuple(steps), returns=tuple(returns), rules=rules) if steps else None
 
 
-def steps_to_threshold(found: Curve, threshold: float) -> float | None:
+def steps_to_threshold(found: LearningCurve, threshold: float) -> float | None:
     """Steps until the mean of the last `window` returns was as high as the threshold.
 
     It takes a full window: one lucky episode is no skill. None if that never came: worse than any number of steps.
@@ -71,7 +71,7 @@ def steps_to_threshold(found: Curve, threshold: float) -> float | None:
     return next((float(steps) for steps, value in full if value >= threshold), None)
 
 
-def area_under_curve(found: Curve, _: float = 0.0) -> float:
+def area_under_curve(found: LearningCurve, _: float = 0.0) -> float:
     """The mean height of the curve over the whole budget of steps, as a return.
 
     Before the first episode ends the height is the task's worst return; each point holds until the next one, and the
@@ -88,14 +88,14 @@ def area_under_curve(found: Curve, _: float = 0.0) -> float:
 # A value that there is not: shown as a dash, ranked behind everything, and never taken for 0.
 MISSING = math.nan
 _SCORINGS: dict[str, Scoring] = {"iqm_return": "iqm", "median_return": "median"}
-_CURVES: dict[str, Callable[[metrics.Curve, float], float | None]] = {
+_CURVES: dict[str, Callable[[metrics.LearningCurve, float], float | None]] = {
     "steps_to_threshold": metrics.steps_to_threshold,
     "area_under_curve": metrics.area_under_curve,
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Yardstick:
+class EpisodeMetric:
     """How the values of episodes become one number: all that the bootstrap needs to know of a metric."""
 
     id: str
@@ -123,20 +123,20 @@ def ranking(task: Task) -> Metric:
     return metrics_of(task)[0]
 
 
-def others(task: Task) -> tuple[Metric, ...]:
+def other_metrics(task: Task) -> tuple[Metric, ...]:
     """Those that are only shown."""
     return task.metrics[1:]
 
 
-def worth(metric: Metric, value: float) -> float:
+def oriented_value(metric: Metric, value: float) -> float:
     """A value such that greater is better."""
     return metric.sign * value
 
 
-def worth_of_return(task: Task, value: float) -> float:
+def oriented_return(task: Task, value: float) -> float:
     """A return such that greater is better; where something else than returns ranks, that is the greater return."""
     first = ranking(task)
-    return worth(first, value) if first.kind.endswith("_return") else value
+    return oriented_value(first, value) if first.kind.endswith("_return") else value
 
 
 def is_missing(value: float) -> bool:
@@ -144,7 +144,7 @@ def is_missing(value: float) -> bool:
     return math.isnan(value)
 
 
-def known(value: float) -> float | None:
+def known_metrics(value: float) -> float | None:
     """The value; None if there is none, as documents say it."""
     return None if is_missing(value) else value
 
@@ -179,15 +179,15 @@ def measures(metric: Metric) -> str:
     return words.get(metric.kind, f"the host’s own {metric.kind}")
 
 
-def yardstick(task: Task, metric: Metric) -> Yardstick | None:
+def episode_metric(task: Task, metric: Metric) -> EpisodeMetric | None:
     """How it is made of the values of episodes; None if it is a single number."""
     match metric.kind:
         case "mean_return" | "iqm_return" | "median_return":
-            return Yardstick(id=task.id, score=_SCORINGS.get(metric.kind, "mean"), bounds=task.bounds)
+            return EpisodeMetric(id=task.id, score=_SCORINGS.get(metric.kind, "mean"), bounds=task.bounds)
         case "success_rate":
-            return Yardstick(id=task.id, score="mean", bounds=(0, 1))
+            return EpisodeMetric(id=task.id, score="mean", bounds=(0, 1))
         case "mean_length":
-            return Yardstick(id=task.id, score="mean", bounds=None)
+            return EpisodeMetric(id=task.id, score="mean", bounds=None)
     return None
 
 
@@ -202,28 +202,30 @@ def episode_values(metric: Metric, result: Result) -> Sequence[float]:
     return result.returns
 
 
-def is_any_sealed(results: Iterable[Result]) -> bool:
+def any_sealed(results: Iterable[Result]) -> bool:
     """Whether some of the results show one rounded score and no episodes."""
     return any(result.sealed for result in results)
 
 
-def single(task: Task, metric: Metric, result: Result) -> float:
+def single_value(task: Task, metric: Metric, result: Result) -> float:
     """The number of a metric that is not made of the values of episodes, or of a sealed result, which shows but one."""
     if result.sealed:
         score = result.sealed.score
         return score if score is not None and metric == ranking(task) else MISSING
     if metric.is_own:
         return result.metrics.get(metric.kind, MISSING)
-    curve = metrics.curve(result, task.script)
+    curve = metrics.learning_curve(result, task.script)
     found = _CURVES[metric.kind](curve, metric.threshold or 0.0) if curve else None
     return MISSING if found is None else found
 
 
-def single_error(metric: Metric, result: Result) -> float:
+def single_value_error(metric: Metric, result: Result) -> float:
     """Its standard error; infinite where one number says nothing of the spread."""
     return result.metrics.get(metric.error_key, np.inf) if metric.is_own and not result.sealed else np.inf
 
 
 def by_value(values: Iterable[tuple[Metric, float]]) -> tuple[tuple[bool, float], ...]:
     """A sort key, the better first: value after value, each missing one behind all others."""
-    return tuple((is_missing(value), 0.0 if is_missing(value) else -worth(metric, value)) for metric, value in values)
+    return tuple(
+        (is_missing(value), 0.0 if is_missing(value) else -oriented_value(metric, value)) for metric, value in values
+    )

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from leaderboard.core.eligibility import Name
-from leaderboard.core.standings import Entry, OverallRow, Row, TaskBoard
+from leaderboard.core.standings import Entry, OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Array
-from leaderboard.scoring.intervals import Estimates, intervals, scores
-from leaderboard.scoring.metrics import is_any_sealed
+from leaderboard.scoring.intervals import EstimateArrays, intervals, scores
+from leaderboard.scoring.metrics import any_sealed
 from leaderboard.scoring.ranking import name_order, ranks_beside
-from leaderboard.scoring.score_all import Column, Scale, scale_of
+from leaderboard.scoring.score_all import CommonScale, OverallSample, common_scale
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class OverallEntry:
     """An entry with at least one score on a task that counts."""
 
     entry: Entry
@@ -33,7 +33,7 @@ class Contender:
         return max(row.result.provenance.evaluated_at for row in self.rows.values())
 
 
-def overall(boards: Iterable[TaskBoard], columns: Mapping[Name, Column]) -> tuple[OverallRow, ...]:
+def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[Name, OverallSample]) -> tuple[OverallRow, ...]:
     """Rank entries across tasks, by the weighted mean over all tasks that have anchors; what is missing counts 0.
 
     Args:
@@ -41,21 +41,21 @@ def overall(boards: Iterable[TaskBoard], columns: Mapping[Name, Column]) -> tupl
         columns: of everybody with a score on such a task, the interval of episodes resampled within each task.
     """
     boards = tuple(boards)
-    scales = tuple(scale for board in boards for scale in scale_of(board.task))
+    scales = tuple(scale for board in boards for scale in common_scale(board.task))
     contenders = _contenders(boards, scales)
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
     rows = zip(contenders, _rows(contenders, scales, values, columns), strict=True)
 
-    def order(pair: tuple[Contender, OverallRow]) -> tuple[int, bool, str, tuple[str, ...]]:
+    def order(pair: tuple[OverallEntry, OverallRow]) -> tuple[int, bool, str, tuple[str, ...]]:
         contender, row = pair
         return row.place, not contender.entry.is_aside, contender.since, name_order(contender.entry)
 
     return tuple(row for _, row in sorted(rows, key=order))
 
 
-def _contenders(boards: Iterable[TaskBoard], scales: Iterable[Scale]) -> list[Contender]:
+def _contenders(boards: Iterable[TaskStandings], scales: Iterable[CommonScale]) -> list[OverallEntry]:
     counted = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
     found: dict[tuple[str, ...], dict[str, Row]] = {}
@@ -66,11 +66,11 @@ def _contenders(boards: Iterable[TaskBoard], scales: Iterable[Scale]) -> list[Co
                 continue
             entries[name] = row.entry
             found.setdefault(name, {})[board.task.id] = row
-    return [Contender(entry=entries[name], rows=rows) for name, rows in found.items()]
+    return [OverallEntry(entry=entries[name], rows=rows) for name, rows in found.items()]
 
 
 def _rows(
-    contenders: Sequence[Contender], scales: Sequence[Scale], values: Array, drawn: Mapping[Name, Column]
+    contenders: Sequence[OverallEntry], scales: Sequence[CommonScale], values: Array, drawn: Mapping[Name, OverallSample]
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
     iqm = scores(np.sort(np.nan_to_num(values)), "iqm")
@@ -82,26 +82,26 @@ def _rows(
         yield OverallRow(**rank._asdict(), entry=contender.entry, estimate=estimate, iqm=middle, normalised=normalised)
 
 
-def _column(contenders: Sequence[Contender], scale: Scale) -> Array:
+def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Array:
     """Normalised scores on one task, shape (contenders,); NaN where there is none."""
     rows = [contender.rows.get(scale.task.id) for contender in contenders]
     return scale.normalised(np.array([row.estimate.score if row else np.nan for row in rows]))
 
 
 def _estimates(
-    contenders: Sequence[Contender], scales: Sequence[Scale], values: Array, drawn: Mapping[Name, Column]
-) -> Estimates:
+    contenders: Sequence[OverallEntry], scales: Sequence[CommonScale], values: Array, drawn: Mapping[Name, OverallSample]
+) -> EstimateArrays:
     """The mean over tasks, with its interval."""
     low, high, centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
     score = _weighted(np.nan_to_num(values), scales)
     low, high = np.minimum(low, score), np.maximum(high, score)
     # A rounded score of a sealed season has no interval; one of no width would be a certainty.
-    closed = [is_any_sealed(row.result for row in contender.rows.values()) for contender in contenders]
+    closed = [any_sealed(row.result for row in contender.rows.values()) for contender in contenders]
     low[closed], high[closed] = np.nan, np.nan
-    return Estimates(score=score, low=low, high=high, centre=centre, error=error, size=size)
+    return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size)
 
 
-def _weighted(values: Array, scales: Sequence[Scale]) -> Array:
+def _weighted(values: Array, scales: Sequence[CommonScale]) -> Array:
     """The weighted mean of each row, exactly rounded where all weights are equal."""
     shares = np.array([scale.task.weight for scale in scales])
     means = np.array([math.fsum(row) for row in (values * shares).tolist()]) / math.fsum(shares)

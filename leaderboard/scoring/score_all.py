@@ -12,17 +12,24 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import GROUPS
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import Name
-from leaderboard.core.parallel import beside
-from leaderboard.scoring.bootstrap import RESAMPLES, Array, Indices, stream
-from leaderboard.scoring.intervals import Estimates, deviation, ends, estimates, measured, standard_error
-from leaderboard.scoring.metrics import Yardstick, episode_values, is_any_sealed, ranking, yardstick
+from leaderboard.core.parallel import run_in_background
+from leaderboard.scoring.bootstrap import RESAMPLES, Array, Indices, random_stream
+from leaderboard.scoring.intervals import (
+    EstimateArrays,
+    deviation,
+    estimates,
+    measured_estimate,
+    percentile_interval,
+    standard_error,
+)
+from leaderboard.scoring.metrics import EpisodeMetric, any_sealed, episode_metric, episode_values, ranking
 
 # A normalised score counts no less and no more than this.
 LEAST, MOST = -1.0, 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scale:
+class CommonScale:
     """The anchors of a task."""
 
     task: Task
@@ -37,10 +44,10 @@ class Scale:
         return np.clip((score - self.zero) / (self.one - self.zero), LEAST, MOST)
 
 
-def scale_of(task: Task) -> Iterator[Scale]:
+def common_scale(task: Task) -> Iterator[CommonScale]:
     """The task's scale, if it has both anchors."""
     if task.random and task.reference:
-        yield Scale(task=task, zero=task.random.score, one=task.reference.score)
+        yield CommonScale(task=task, zero=task.random.score, one=task.reference.score)
 
 
 # So many entries are resampled at once, which bounds the memory: four megabytes, less than a processor's cache.
@@ -48,7 +55,7 @@ CHUNK = 250
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
+class ScoredTasks:
     """The results of one task that have a score."""
 
     task: Task
@@ -59,7 +66,7 @@ class Scores:
     """One each, in the order of the names."""
 
 
-class Column(NamedTuple):
+class OverallSample(NamedTuple):
     """What an entry's resamples amount to across all tasks on the common scale; what is missing counts 0."""
 
     low: float
@@ -74,16 +81,16 @@ class Column(NamedTuple):
     """Of how many values its smallest sample is."""
 
 
-def measure(boards: Sequence[Scores]) -> tuple[list[Estimates], dict[Name, Column]]:
+def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict[Name, OverallSample]]:
     """The estimates of every board, and of everybody with a score on the common scale what the overall board needs."""
-    known = [_Known(scores) for scores in boards]
+    known = [_TaskData(scores) for scores in boards]
     names = sorted({name for one in known for name in one.place})
     chunks = [names[begin : begin + CHUNK] for begin in range(0, len(names), CHUNK)]
     first, second = chunks[0::2], chunks[1::2]
     # Not two threads: half of the time goes into what only one thread of a process may do.
-    with beside(lambda: _parts(second, known)) if second else nullcontext(list) as others:
+    with run_in_background(lambda: _parts(second, known)) if second else nullcontext(list) as others:
         parts = _parts(first, known) + others()
-    columns: dict[Name, Column] = {}
+    columns: dict[Name, OverallSample] = {}
     for part in parts:
         columns |= part.columns
         for one, (places, found) in zip(known, part.boards, strict=True):
@@ -92,68 +99,70 @@ def measure(boards: Sequence[Scores]) -> tuple[list[Estimates], dict[Name, Colum
     return [one.found for one in known], columns
 
 
-class _Known:
+class _TaskData:
     """One board, and what is known of it before anything is resampled."""
 
-    def __init__(self, scores: Scores) -> None:
+    def __init__(self, scores: ScoredTasks) -> None:
         self.task, self.results = scores.task, scores.results
         self.metric = ranking(scores.task)
-        self.scales = tuple(scale_of(scores.task))
+        self.scales = tuple(common_scale(scores.task))
         self.place = {name: index for index, name in enumerate(scores.names)}
-        self.how = None if is_any_sealed(self.results) else yardstick(self.task, self.metric)
+        self.how = None if any_sealed(self.results) else episode_metric(self.task, self.metric)
         """How scores are made of episodes; None where they are single numbers, and known."""
-        blank = np.empty((len(Estimates._fields), len(self.results)))
-        self.found = Estimates(*blank) if self.how else measured(self.results, self.task)
+        blank = np.empty((len(EstimateArrays._fields), len(self.results)))
+        self.found = EstimateArrays(*blank) if self.how else measured_estimate(self.results, self.task)
 
 
-class _Part(NamedTuple):
+class _TaskSlice(NamedTuple):
     """What a few entries amount to."""
 
-    boards: list[tuple[Indices, Estimates]]
+    boards: list[tuple[Indices, EstimateArrays]]
     """On each board: where their results stand, and what those say."""
-    columns: dict[Name, Column]
+    columns: dict[Name, OverallSample]
     """Across all tasks."""
 
 
-class _Sum:
+class _OverallAccumulator:
     """Resamples of a few entries on the common scale, added up over tasks."""
 
     def __init__(self, count: int, whole: float) -> None:
         self.drawn, self.centre = np.zeros((count, RESAMPLES)), np.zeros(count)
         self.size, self._whole = np.full(count, np.inf), whole
 
-    def add(self, scale: Scale, rows: Indices, drawn: Array) -> None:
+    def add(self, scale: CommonScale, rows: Indices, drawn: Array) -> None:
         """Scores of resamples, shape (rows, RESAMPLES)."""
         self.drawn[rows] += scale.normalised(drawn) * scale.task.weight / self._whole
 
-    def finish(self, scale: Scale, rows: Indices, centre: Array, size: Array) -> None:
+    def finish(self, scale: CommonScale, rows: Indices, centre: Array, size: Array) -> None:
         """What else the task adds, shape (rows,) each."""
         self.centre[rows] += scale.normalised(centre) * scale.task.weight / self._whole
         self.size[rows] = np.minimum(self.size[rows], size)
 
-    def columns(self, names: Sequence[Name]) -> dict[Name, Column]:
+    def columns(self, names: Sequence[Name]) -> dict[Name, OverallSample]:
         """Of whoever has a score at all."""
         error = standard_error(deviation(self.drawn), self.size)
-        columns = np.vstack([ends(self.drawn), self.centre, error, self.size]).T.tolist()
-        return {name: Column(*one) for name, one in zip(names, columns, strict=True) if np.isfinite(one[-1])}
+        columns = np.vstack([percentile_interval(self.drawn), self.centre, error, self.size]).T.tolist()
+        return {name: OverallSample(*one) for name, one in zip(names, columns, strict=True) if np.isfinite(one[-1])}
 
 
-def _parts(chunks: Iterable[Sequence[Name]], boards: Sequence[_Known]) -> list[_Part]:
+def _parts(chunks: Iterable[Sequence[Name]], boards: Sequence[_TaskData]) -> list[_TaskSlice]:
     whole = math.fsum(scale.task.weight for board in boards for scale in board.scales)
     return [_part(names, boards, whole) for names in chunks]
 
 
-def _part(names: Sequence[Name], boards: Sequence[_Known], whole: float) -> _Part:
-    total, found = _Sum(len(names), whole), []
+def _part(names: Sequence[Name], boards: Sequence[_TaskData], whole: float) -> _TaskSlice:
+    total, found = _OverallAccumulator(len(names), whole), []
     for board in boards:
         rows = np.array([row for row, name in enumerate(names) if name in board.place], dtype=np.intp)
         places = np.array([board.place[names[row]] for row in rows.tolist()], dtype=np.intp)
         own = _resampled(board, board.how, rows, places, total) if board.how else _spread(board, rows, places, total)
         found.append((places, own))
-    return _Part(found, total.columns(names) if whole else {})
+    return _TaskSlice(found, total.columns(names) if whole else {})
 
 
-def _resampled(board: _Known, how: Yardstick, rows: Indices, places: Indices, total: _Sum) -> Estimates:
+def _resampled(
+    board: _TaskData, how: EpisodeMetric, rows: Indices, places: Indices, total: _OverallAccumulator
+) -> EstimateArrays:
     """Each result with its episodes resampled."""
 
     def see(part: Indices, drawn: Array) -> None:
@@ -167,12 +176,12 @@ def _resampled(board: _Known, how: Yardstick, rows: Indices, places: Indices, to
     return found
 
 
-def _spread(board: _Known, rows: Indices, places: Indices, total: _Sum) -> Estimates:
+def _spread(board: _TaskData, rows: Indices, places: Indices, total: _OverallAccumulator) -> EstimateArrays:
     """Single numbers have no episodes to draw: each is spread as its standard error says, or said to be of one value."""
-    found = Estimates(*(column[places] for column in board.found))
+    found = EstimateArrays(*(column[places] for column in board.found))
     there = np.flatnonzero(~np.isnan(found.score))
     is_known = np.isfinite(found.error)
-    spread = stream("pullrank-single-1", board.task.id).standard_normal(RESAMPLES)
+    spread = random_stream("pullrank-single-1", board.task.id).standard_normal(RESAMPLES)
     for scale in board.scales:
         for i in there:
             drawn = found.score[i] + (found.error[i] if is_known[i] else 0.0) * spread

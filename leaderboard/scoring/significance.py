@@ -13,9 +13,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.standings import Estimate
-from leaderboard.scoring.bootstrap import Array, Indices, Scoring, trimmed
-from leaderboard.scoring.intervals import Estimates, critical
-from leaderboard.scoring.metrics import episode_values, ranking, worth, yardstick
+from leaderboard.scoring.bootstrap import Array, Indices, Scoring, trimmed_mean
+from leaderboard.scoring.intervals import EstimateArrays, critical_value
+from leaderboard.scoring.metrics import episode_metric, episode_values, oriented_value, ranking
 
 # Pairs are compared in blocks of this many rows, which stay in the processor's cache.
 ROWS = 16
@@ -32,7 +32,7 @@ class Comparison(NamedTuple):
     """Whether some entry with the best score is not significantly better."""
 
 
-def compare(measured: Estimates) -> Comparison:
+def compare_all(measured: EstimateArrays) -> Comparison:
     """Compare every two entries of a board; greater is better.
 
     The difference of two independent scores is told from zero where |a − b| > t · √(error_a² + error_b²), with the t of
@@ -43,7 +43,7 @@ def compare(measured: Estimates) -> Comparison:
     centre.
     """
     order = np.argsort(-measured.centre, kind="stable")
-    centre, variance, t = measured.centre[order], measured.error[order] ** 2, critical(measured.size[order])
+    centre, variance, t = measured.centre[order], measured.error[order] ** 2, critical_value(measured.size[order])
     best = measured.score[order] == measured.score.max(initial=-np.inf)
     better, worse, leaders_better = np.zeros((3, len(order)), dtype=np.intp)
     widest, narrowest = np.maximum.accumulate(variance), variance.min(initial=np.inf)
@@ -73,14 +73,14 @@ def paired(results: Sequence[Result], task: Task) -> Comparison | None:
     They can if all have the same secret episodes, at least two, and what ranks is a mean or an interquartile mean.
     """
     metric = ranking(task)
-    how = yardstick(task, metric)
+    how = episode_metric(task, metric)
     if how is None or how.score == "median" or len({result.seeds for result in results}) != 1:
         return None
     if len(results[0].seeds) < 2 or any(result.sealed or secret_hash(result.beacon) is None for result in results):
         return None
     found = np.array([episode_values(metric, result) for result in results], dtype=np.float64)
     reach = how.bounds[1] - how.bounds[0] if how.bounds and how.score == "mean" else None
-    return compare_paired(worth(metric, 1) * found, how.score, reach)
+    return compare_paired(oriented_value(metric, 1) * found, how.score, reach)
 
 
 def compare_paired(values: Array, scoring: Scoring, reach: float | None = None) -> Comparison:
@@ -98,7 +98,7 @@ def compare_paired(values: Array, scoring: Scoring, reach: float | None = None) 
         reach: from the least to the greatest possible value; for means only.
     """
     count = values.shape[1]
-    cut = trimmed(count, scoring)
+    cut = trimmed_mean(count, scoring)
     kept = count - 2 * cut
     ordered = np.sort(values, axis=1)
     score = ordered[:, cut : count - cut].mean(axis=1)
@@ -128,11 +128,11 @@ def _beaten(apart: Array, spread: Array, kept: int, reach: float | None) -> np.n
         spread = spread + reach**2 + apart**2 * kept * 2 / whole
         apart, kept = apart * (kept / whole), whole
     error = np.sqrt(spread / (kept * max(kept - 1, 1)))
-    found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = apart < -critical(np.array(float(kept))) * error
+    found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = apart < -critical_value(np.array(float(kept))) * error
     return found
 
 
-def resolution(estimates: Iterable[Estimate]) -> float | None:
+def smallest_difference(estimates: Iterable[Estimate]) -> float | None:
     """The median, over neighbours on the board, of the least difference of their scores that would be significant.
 
     Where two scores are independent, the margin of their difference is √(a² + b²) of their own margins (Welch's interval,

@@ -15,7 +15,7 @@ from leaderboard.text import escape_markdown
 _HARMLESS = re.compile(r"[A-Za-z0-9_.,:/+-]+(?: [A-Za-z0-9_.,:/+-]+)*")
 
 
-def line(value: object) -> Markup:
+def escape_line(value: object) -> Markup:
     """One line of text, harmless in HTML text and in a quoted attribute; what is already `Markup` stays as it is."""
     if isinstance(value, Markup):
         return value
@@ -28,14 +28,14 @@ def _line(text: str) -> Markup:
     return Markup(text) if _HARMLESS.fullmatch(text) else escape(" ".join(escape_markdown.visible(text).split()))
 
 
-def linked(url: str | None, words: object) -> Markup:
+def linked_line(url: str | None, words: object) -> Markup:
     """A link to a plain https address, and the mere words to anything else."""
     if url is None or not escape_markdown.LINK.fullmatch(url):
-        return line(words)
-    return Markup(f'<a href="{escape(url)}" rel="nofollow ugc noopener">{line(words)}</a>')
+        return escape_line(words)
+    return Markup(f'<a href="{escape(url)}" rel="nofollow ugc noopener">{escape_line(words)}</a>')
 
 
-def command(text: str) -> Markup:
+def command_line(text: str) -> Markup:
     """Lines for a terminal, as a block with a button that copies it; nothing is shown that could hide or reorder."""
     return Markup(
         f'<div class="highlight"><pre tabindex="0"><code>{escape(escape_markdown.visible(text))}</code></pre></div>'

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.phase import Phase, moment
+from evaluator.model.config.phase import Phase, to_utc
 
 MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
@@ -105,25 +105,25 @@ class ShownPhase:
     """Until when its boards are hidden; None where they are shown."""
 
 
-def stamp(instant: str) -> str:
+def format_utc(instant: str) -> str:
     """A moment as people are told it."""
-    return f"{moment(instant):%Y-%m-%d %H:%M} UTC"
+    return f"{to_utc(instant):%Y-%m-%d %H:%M} UTC"
 
 
-def shown(challenge: Challenge, now: datetime | None) -> tuple[ShownPhase, ...]:
+def shown_phases(challenge: Challenge, now: datetime | None) -> tuple[ShownPhase, ...]:
     """All phases in order."""
     return tuple(_shown(phase, now) for phase in challenge.phases)
 
 
 def _shown(phase: Phase, now: datetime | None) -> ShownPhase:
-    parts = [f"from {stamp(phase.start)}"] if phase.start else []
-    parts += [f"until {stamp(phase.end)}"] if phase.end else []
+    parts = [f"from {format_utc(phase.start)}"] if phase.start else []
+    parts += [f"until {format_utc(phase.end)}"] if phase.end else []
     whom = [*(["an allow list"] if phase.allow else []), *phase.teams]
     is_hidden = now is not None and phase.public_from is not None and not phase.is_shown(now)
     return ShownPhase(
         phase=phase, state=_state(phase, now), dates=" ".join(parts) or "always",
         who=f"members of {', '.join(whom)}".replace("members of an allow list", "an allow list") if whom else "everybody",
-        hidden_until=stamp(phase.public_from) if is_hidden and phase.public_from else None,
+        hidden_until=format_utc(phase.public_from) if is_hidden and phase.public_from else None,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from urllib.parse import quote, urlsplit
 
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, sides
-from leaderboard.core.standings import Entry, Excluded, Withdrawn
+from leaderboard.core.standings import Entry, Excluded, WithdrawnScore
 
 HOME = "index.md"
 TASKS = "tasks/index.md"
@@ -65,7 +65,7 @@ def href(source: str, target: str) -> str:
     return "../" * address(source).count("/") + address(target) or "./"
 
 
-def owner_url(repository: str | None, entry: Entry | Excluded | Withdrawn) -> str | None:
+def owner_url(repository: str | None, entry: Entry | Excluded | WithdrawnScore) -> str | None:
     """The owner's profile on the forge that the board lives on."""
     if repository is None or entry.login == LOCAL:
         return None

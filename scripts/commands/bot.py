@@ -14,29 +14,29 @@ import typer
 from evaluator.host.seeds.season_secret import VARIABLE
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls as merging
-from scripts.git.git_repository import Credentials, Repository
+from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.tree_diff import fetch_head
 from scripts.github import due as looking
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor.settings import TEAMS_VARIABLE
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
 from scripts.github.official import publish as publishing
-from scripts.github.official.workload import Official, open_official
+from scripts.github.official.workload import OfficialRun, open_official
 from scripts.github.preview import run_preview as previewing
 from scripts.github.pull_request import announce as announcing
 from scripts.github.pull_request import merge_queue
 from scripts.github.pull_request import reconcile as reconciling
 from scripts.github.pull_request import report as reporting
 from scripts.github.pull_request import slash_commands as commanding
-from scripts.github.pull_request.bot_context import BASE, Desk
+from scripts.github.pull_request.bot_context import BASE, BotContext
 from scripts.github.pull_request.report import DISPATCH, as_pull_event
-from scripts.github.workflow.event import Surroundings, pull_event, read_surroundings
-from scripts.github.workflow.outputs import harmless, write_output, write_summary
-from scripts.github.workflow.run_context import parse_moment
+from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
+from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
+from scripts.github.workflow.run_context import parse_run_context
 from scripts.github.workflow.season_key import refuse_secret, season_secret, waiting
-from scripts.repository.checkout import base_image, open_board
-from scripts.repository.recorded_standings import compute
-from scripts.runs.evaluate_missing import open_bench
+from scripts.repository.checkout import base_image, open_checkout
+from scripts.repository.recorded_standings import recorded_standings
+from scripts.runs.evaluate_missing import open_evaluator
 from scripts.static_site import deployed_commit as noting
 from scripts.static_site import episode_branch as keeping
 from scripts.static_site import render_episodes as rendering
@@ -62,7 +62,7 @@ def preview(
 ) -> int:
     """Play a pull request's agents; the untrusted tier."""
     refuse_secret(os.environ.pop(VARIABLE, ""))
-    surroundings = read_surroundings(os.environ)
+    surroundings = read_workflow_environment(os.environ)
     if surroundings.event_name == DISPATCH:
         surroundings = as_pull_event(surroundings, _github(surroundings), BASE)
         fetch_head(replace(_clone(surroundings), path=head.resolve()), pull_event(surroundings).head_sha)
@@ -85,7 +85,7 @@ def command() -> int:
 def announce(moment: PlannedAt = "") -> int:
     """Tell merged pull requests their official scores."""
     # Who is in a team was asked once, by the job that has a token for it.
-    return announcing.run(replace(_desk(), members=parse_moment(moment).members))
+    return announcing.run(replace(_desk(), members=parse_run_context(moment).members))
 
 
 @run.command()
@@ -104,8 +104,8 @@ def due() -> int:
 @run.command()
 def built() -> int:
     """Hand on what the site is about to be built from."""
-    surroundings = read_surroundings(os.environ)
-    challenge = open_board(surroundings.workspace.resolve()).challenge
+    surroundings = read_workflow_environment(os.environ)
+    challenge = open_checkout(surroundings.workspace.resolve()).challenge
     made = noting.built_now(_clone(surroundings), challenge, _address(), datetime.now(UTC))
     write_output(surroundings.output_path, "built", made.model_dump(mode="json"))
     say(f"The site is built from {made.main[:12]} of main and {(made.results or 'no')[:12]} of the results.")
@@ -117,7 +117,7 @@ def deployed(
     built: Annotated[str, typer.Option(help="What 'pullrank bot built' handed on before the site was built.")],
 ) -> int:
     """Note on its branch what the site that was deployed is built from."""
-    noting.write_note(_clone(read_surroundings(os.environ)), noting.parse_built(built), datetime.now(UTC))
+    noting.write_note(_clone(read_workflow_environment(os.environ)), noting.parse_built(built), datetime.now(UTC))
     say(f"The branch {noting.BRANCH} says what the deployed site was built from.")
     return OK
 
@@ -131,7 +131,7 @@ def queue() -> int:
 @run.command()
 def again() -> int:
     """Begin the official run's next round."""
-    _github(read_surroundings(os.environ)).dispatch(reconciling.OFFICIAL, BASE, {})
+    _github(read_workflow_environment(os.environ)).dispatch(reconciling.OFFICIAL, BASE, {})
     say("The next round begins once this one is done.")
     return OK
 
@@ -139,7 +139,7 @@ def again() -> int:
 @run.command()
 def pulls() -> int:
     """Note which pull request brought which commit of main, for the site's pages."""
-    surroundings = read_surroundings(os.environ)
+    surroundings = read_workflow_environment(os.environ)
     clone = _clone(surroundings)
     try:
         merged = _github(surroundings).merged_pulls(BASE, merging.ASKED)
@@ -156,9 +156,9 @@ def pulls() -> int:
 @run.command()
 def episodes() -> int:
     """Render the best entries' episodes that are not rendered yet, and keep them on their branch."""
-    surroundings = read_surroundings(os.environ)
-    board, now = open_board(surroundings.workspace.resolve(), is_lean=True), datetime.now(UTC)
-    every = rendering.wanted(board, compute(board, official=True, now=now))
+    surroundings = read_workflow_environment(os.environ)
+    board, now = open_checkout(surroundings.workspace.resolve(), is_lean=True), datetime.now(UTC)
+    every = rendering.wanted(board, recorded_standings(board, official=True, now=now))
     changed = keeping.update(_clone(surroundings), board.challenge.season, every, rendering.place(board.root), now)
     say(f"The branch {keeping.BRANCH} {'was replaced' if changed else 'stays as it is'}; {len(every)} results are shown.")
     return OK
@@ -167,22 +167,22 @@ def episodes() -> int:
 @run.command()
 def plan(sandbox: OwnSandbox = None) -> int:
     """Hand on how many shards the official run has, and which two commits they work from."""
-    surroundings = read_surroundings(os.environ)
+    surroundings = read_workflow_environment(os.environ)
     github = _teams(surroundings)
     planned = shard_jobs.plan(replace(_official(surroundings, sandbox), is_member=github.is_member))
     outputs = planned.outputs()
     for name, value in {**outputs, "runner": outputs["labels"]}.items():
         write_output(surroundings.output_path, name, value)
     for line in planned.held[:HELD_LINES]:
-        say(f"Not now: {harmless(line)}")
+        say(f"Not now: {escape_commands(line)}")
     say(f"{planned.count} evaluations in {len(planned.shards)} shards, {planned.expected_minutes:.0f} minutes expected.")
     _rest(planned)
     return OK
 
 
-def _rest(planned: shard_jobs.Planned) -> None:
+def _rest(planned: shard_jobs.PlannedShards) -> None:
     """Hand on whether the site is to be built and somebody to be told something: always after something is recorded."""
-    desk = replace(_desk(), members=parse_moment(planned.moment).members)
+    desk = replace(_desk(), members=parse_run_context(planned.moment).members)
     records = bool(planned.count or planned.unasked)
     site = records or looking.is_site_due(desk, _address())
     announcements = records or looking.is_announcement_due(desk)
@@ -203,12 +203,12 @@ def evaluate(
     moment: PlannedAt = "",
 ) -> int:
     """Play one shard of the official run."""
-    surroundings = read_surroundings(os.environ)
-    begun, work = time.monotonic(), replace(_official(surroundings, sandbox), moment=parse_moment(moment))
-    board = open_board(surroundings.workspace.resolve())
+    surroundings = read_workflow_environment(os.environ)
+    begun, work = time.monotonic(), replace(_official(surroundings, sandbox), moment=parse_run_context(moment))
+    board = open_checkout(surroundings.workspace.resolve())
     season_secret(work.secret, board.challenge)  # before anything is built
-    bench = open_bench(board, sandbox or board.challenge.runners.sandbox)
-    assignment = shard_jobs.Assignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
+    bench = open_evaluator(board, sandbox or board.challenge.runners.sandbox)
+    assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
     played = shard_jobs.evaluate(work, bench, assignment, out)
     if board.challenge.sealed:
         time.sleep(waiting(time.monotonic() - begun))
@@ -230,9 +230,9 @@ def publish(
     """Check, replay and record what the shards hand in."""
     if only not in ("check", "record", "both"):
         raise CommandError(USAGE, f"--only {only!r} is unknown; it is check, record or both")
-    surroundings = read_surroundings(os.environ)
-    work = replace(_official(surroundings, sandbox), moment=parse_moment(moment))
-    assignment = shard_jobs.Assignment(sha=sha, results_sha=results_sha, shards=shards)
+    surroundings = read_workflow_environment(os.environ)
+    work = replace(_official(surroundings, sandbox), moment=parse_run_context(moment))
+    assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
     github = _github(surroundings)
     with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as place:
         target = accepted or Path(place)
@@ -252,7 +252,11 @@ def publish(
 
 
 def _check(
-    surroundings: Surroundings, work: Official, assignment: shard_jobs.Assignment, given: list[Path], target: Path
+    surroundings: WorkflowEnvironment,
+    work: OfficialRun,
+    assignment: shard_jobs.ShardAssignment,
+    given: list[Path],
+    target: Path,
 ) -> None:
     checked = publishing.check(work, assignment, given, target, datetime.now(UTC))
     empty_rounds.keep_report(target, assignment.shards, checked)
@@ -264,8 +268,8 @@ def _check(
     write_output(surroundings.output_path, "manifests", list(range(checked.manifests)))
 
 
-def _record(surroundings: Surroundings, work: Official, target: Path) -> int:
-    season = open_board(surroundings.workspace.resolve()).challenge.season
+def _record(surroundings: WorkflowEnvironment, work: OfficialRun, target: Path) -> int:
+    season = open_checkout(surroundings.workspace.resolve()).challenge.season
     published = publishing.record(work, season, target, datetime.now(UTC))
     recorded, known = len(published.recorded), published.known
     write_summary(surroundings.summary_path, empty_rounds.summary(target, recorded, known))
@@ -280,7 +284,7 @@ def _address() -> str:
     return os.environ.get("PULLRANK_SITE_URL", "")
 
 
-def _github(surroundings: Surroundings) -> GitHub:
+def _github(surroundings: WorkflowEnvironment) -> GitHub:
     if not surroundings.token:
         raise CommandError(USAGE, "GITHUB_TOKEN is not set; give it to the step by env")
     return GitHub(
@@ -289,26 +293,26 @@ def _github(surroundings: Surroundings) -> GitHub:
     )  # fmt: skip
 
 
-def _teams(surroundings: Surroundings) -> GitHub:
+def _teams(surroundings: WorkflowEnvironment) -> GitHub:
     """GitHub as whoever may see teams: the workflow's own token sees the public members of organisations only."""
     token = os.environ.pop(TEAMS_VARIABLE, "")
     return _github(replace(surroundings, token=token) if token else surroundings)
 
 
-def _clone(surroundings: Surroundings) -> Repository:
+def _clone(surroundings: WorkflowEnvironment) -> GitRepository:
     secret = Credentials(server_url=surroundings.server_url, token=surroundings.token) if surroundings.token else None
-    return Repository(surroundings.workspace.resolve(), secret)
+    return GitRepository(surroundings.workspace.resolve(), secret)
 
 
-def _desk() -> Desk:
-    surroundings = read_surroundings(os.environ)
-    board = open_board(surroundings.workspace.resolve())
-    return Desk(surroundings=surroundings, github=_github(surroundings), board=board, clone=_clone(surroundings))
+def _desk() -> BotContext:
+    surroundings = read_workflow_environment(os.environ)
+    board = open_checkout(surroundings.workspace.resolve())
+    return BotContext(surroundings=surroundings, github=_github(surroundings), board=board, clone=_clone(surroundings))
 
 
-def _official(surroundings: Surroundings, sandbox: str | None) -> Official:
+def _official(surroundings: WorkflowEnvironment, sandbox: str | None) -> OfficialRun:
     github = _github(surroundings)
-    sandbox = sandbox or open_board(surroundings.workspace.resolve()).challenge.runners.sandbox
+    sandbox = sandbox or open_checkout(surroundings.workspace.resolve()).challenge.runners.sandbox
     runtime, asking = (sandbox, base_image(os.environ)), partial(commit_facts.ask, github.query, surroundings.repository)
     opened = open_official(_clone(surroundings), runtime, asking, surroundings.run_url)
     # Taken out at once, so that nothing that is started from here inherits it.

@@ -10,10 +10,10 @@ import typer
 
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.submission import OF_MODELS, Kind
+from evaluator.model.config.submission import OF_MODELS, SubmissionKind
 from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.repository.checkout import Found, open_board
+from scripts.repository.checkout import SubmissionEntry, open_checkout
 from scripts.runs.check_image import check_image, digest_advice
 from scripts.runs.eligible_tasks import closed_lines, entered, is_example, refuse_people
 
@@ -44,7 +44,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of findings.")] = False,
 ) -> int:
     """Check folders, or the challenge and every agent of the board."""
-    board = open_board(Path.cwd())
+    board = open_checkout(Path.cwd())
     known = list(board.challenge.tasks)
     faults: list[str] = [] if folders else list(_budget_faults(board.challenge))
     notes: list[str] = []
@@ -80,27 +80,27 @@ def _budget_faults(challenge: Challenge) -> Iterator[str]:
     """Tasks for scripts that leave nothing to train with; only their environments know how long an episode may be."""
     scripted = [task for task in challenge.tasks if task.script is not None]
     if scripted:
-        from evaluator.host.envs.gym_task import BudgetError, WorldError, check_budget  # imports gymnasium
+        from evaluator.host.envs.gym_task import BudgetError, EnvironmentFault, check_budget  # imports gymnasium
 
         for task in scripted:
             try:
                 check_budget(task)
             except BudgetError as error:
                 yield f"challenge.yml: {error}"
-            except WorldError:
+            except EnvironmentFault:
                 continue  # an environment that is not installed here is told where it is played
 
 
-def check_source(found: Found) -> None:
+def check_source(found: SubmissionEntry) -> None:
     """Whether the entry parses and defines an `Agent`, or what its adapter asks for.
 
     Raises:
         LoadError: it does not.
     """
     submission = found.folder.submission
-    if submission.kind is Kind.IMAGE or submission.adapter in OF_MODELS:
+    if submission.kind is SubmissionKind.IMAGE or submission.adapter in OF_MODELS:
         return
-    wanted, missing = _DEFINES.get(submission.adapter, ("", "")) if submission.kind is Kind.POLICY else ("", "")
+    wanted, missing = _DEFINES.get(submission.adapter, ("", "")) if submission.kind is SubmissionKind.POLICY else ("", "")
     source = next(blob.content for blob in found.folder.blobs if blob.path == submission.source)
     name = f"{found.shown}/{submission.source}"
     command = [sys.executable, "-I", "-W", "ignore", "-c", _COMPILE, name, wanted, missing]

@@ -11,10 +11,10 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.repository.checkout import Found, open_board
+from scripts.repository.checkout import SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import entered
-from scripts.runs.evaluate_missing import Bench, evaluate_or_recall, open_bench
-from scripts.runs.play_duels import Hall, Terms, code_of, meet_baselines
+from scripts.runs.evaluate_missing import Evaluator, evaluate_or_recall, open_evaluator
+from scripts.runs.play_duels import DuelRunner, DuelRunOptions, code_of, meet_baselines
 from scripts.tables.game_tables import meetings_table
 from scripts.tables.standings_tables import evaluation_table
 
@@ -29,7 +29,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
 ) -> int:
     """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
-    board = open_board(Path.cwd(), challenge)
+    board = open_checkout(Path.cwd(), challenge)
     try:
         found = board.find(folder)
         tasks = entered(found, board.tasks(None))
@@ -41,7 +41,7 @@ def run(
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
     store = board.store if out is None else board.store_at(out.resolve())
-    bench = open_bench(board, sandbox)
+    bench = open_evaluator(board, sandbox)
 
     def tell(result: Result, fresh: bool) -> None:
         if not fresh and not as_json:
@@ -53,7 +53,7 @@ def run(
     solo = [t for t in tasks if t.game is None]
     results = evaluate_or_recall(bench, found, solo, store, tell, quiet=as_json, again=again)
     games = [t for t in tasks if t.game is not None]
-    duels = _play(bench, found, games, Terms(store=store, quiet=as_json, again=again))
+    duels = _play(bench, found, games, DuelRunOptions(store=store, quiet=as_json, again=again))
     if as_json:
         print_json([*(result.document() for result in results), *(duel.document() for duel in duels)])
     if results and not as_json:
@@ -63,9 +63,9 @@ def run(
     return max(_code(results), code_of(duels, found))
 
 
-def _play(bench: Bench, found: Found, games: list[Task], terms: Terms) -> list[Duel]:
+def _play(bench: Evaluator, found: SubmissionEntry, games: list[Task], terms: DuelRunOptions) -> list[Duel]:
     """The agent's validation in each game, and its duels with the baselines."""
-    hall = Hall(bench=bench)
+    hall = DuelRunner(bench=bench)
     duels = []
     for task in games:
         for duel, fresh in meet_baselines(hall, found, task, terms):

@@ -28,7 +28,7 @@ def ensure(reference: Reference = "", token: Token = "") -> int:
     """Have the image here: the one that is, the registry's, or one built now."""
     engine = _engine()
     base = base_image(os.environ)
-    name = evaluator_image.tag(evaluator_image.base_identity(engine, base))
+    name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base))
     if engine.image_id(name) is None and reference:
         try:
             engine.fetch(wanted(reference, name), name, credentials(token))
@@ -36,7 +36,7 @@ def ensure(reference: Reference = "", token: Token = "") -> int:
         except EngineError as error:
             say(f"{error}; it is built here instead.")
     try:
-        found = evaluator_image.ensure(engine, base, lambda line: None)
+        found = evaluator_image.ensure_evaluator_image(engine, base, lambda line: None)
     except EngineError as error:
         raise CommandError(OUR_FAULT, str(error)) from error
     say(f"{name} is {found}.")
@@ -52,7 +52,7 @@ def publish(
     """Push the image, unless the registry has it; the outputs say by which digest it is had."""
     engine = _engine()
     base = base_image(os.environ)
-    name = evaluator_image.tag(evaluator_image.base_identity(engine, base))
+    name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base))
     target = wanted(reference, name)
     try:
         digest, pushed = engine.fetch(target, name, credentials(token)), False
@@ -67,8 +67,8 @@ def publish(
 
 def _pushed(engine: Engine, target: str, token: str) -> str:
     try:
-        evaluator_image.ensure(engine, base_image(os.environ), lambda line: None)
-        name = evaluator_image.tag(evaluator_image.base_identity(engine, base_image(os.environ)))
+        evaluator_image.ensure_evaluator_image(engine, base_image(os.environ), lambda line: None)
+        name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base_image(os.environ)))
         return engine.push(name, target, credentials(token))
     except EngineError as error:
         raise CommandError(OUR_FAULT, f"{error}; without it everybody builds the image in place") from error

@@ -7,8 +7,8 @@ import typer
 
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_challenge, parse_yaml
 from scripts.console import OK, USAGE, CommandError, print_json, say
-from scripts.import_evalai.config_reader import Fate, ImportFaultError
-from scripts.import_evalai.convert import PAGE_BYTES, Imported, convert
+from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
+from scripts.import_evalai.convert import PAGE_BYTES, ImportedChallenge, convert
 
 CONFIG_BYTES = 1 << 20
 _HEAD = """# yaml-language-server: $schema=site/pages/schemas/challenge.json
@@ -39,7 +39,7 @@ def run(
     return OK
 
 
-def _converted(config: Path, env: str | None) -> Imported:
+def _converted(config: Path, env: str | None) -> ImportedChallenge:
     try:
         document, where = parse_yaml(config.read_bytes(), config.name, CONFIG_BYTES)
     except OSError as error:
@@ -74,7 +74,7 @@ def _beside(folder: Path, name: str) -> bytes | None:
     return path.read_bytes()
 
 
-def _write(imported: Imported, text: str, source: Path, out: Path, *, force: bool) -> list[str]:
+def _write(imported: ImportedChallenge, text: str, source: Path, out: Path, *, force: bool) -> list[str]:
     target = out / "challenge.yml"
     if target.exists() and not force:
         raise CommandError(USAGE, f"{target}: is there already; pass --force to replace it, or --out another folder")
@@ -89,14 +89,18 @@ def _write(imported: Imported, text: str, source: Path, out: Path, *, force: boo
     return [str(path) for path in files]
 
 
-def _tell(imported: Imported, written: list[str]) -> None:
-    for fate, title in ((Fate.CARRIED, "Carried over"), (Fate.CHANGED, "In another form"), (Fate.DROPPED, "Left out")):
+def _tell(imported: ImportedChallenge, written: list[str]) -> None:
+    for fate, title in (
+        (KeyFate.CARRIED, "Carried over"),
+        (KeyFate.CHANGED, "In another form"),
+        (KeyFate.DROPPED, "Left out"),
+    ):
         notes = list(imported.ledger.of(fate))
         if notes:
             say(f"\n{title}:")
             for note in notes:
                 say(f"  {note.place}: {note.words}")
-    warnings = list(imported.ledger.of(Fate.WARNING))
+    warnings = list(imported.ledger.of(KeyFate.WARNING))
     say(f"\n{len(warnings)} to look at:" if warnings else "\nNothing contradicts itself.")
     for note in warnings:
         say(f"  {note.place}: {note.words}")

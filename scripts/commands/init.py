@@ -14,7 +14,7 @@ from evaluator.model.identifiers import LOGIN
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.github.doctor.settings import PLACEHOLDER
 from scripts.github.workflow.event import REPOSITORY
-from scripts.repository.checkout import Board, open_board
+from scripts.repository.checkout import Checkout, open_checkout
 
 
 def run(
@@ -25,7 +25,7 @@ def run(
     season: Annotated[str | None, typer.Option(help="The first season's name.")] = None,
 ) -> int:
     """Make this copy one's own board: title, owner, tasks; submissions and recorded results of the origin go."""
-    board = open_board(Path.cwd())
+    board = open_checkout(Path.cwd())
     owner = owner.removeprefix("@")
     _check(board, owner, repository, task or [])
     values = {"title": title, "repository": f"https://github.com/{repository}", **({"season": season} if season else {})}
@@ -42,7 +42,7 @@ def run(
     return OK
 
 
-def _check(board: Board, owner: str, repository: str, tasks: list[str]) -> None:
+def _check(board: Checkout, owner: str, repository: str, tasks: list[str]) -> None:
     if not all(LOGIN.fullmatch(part) for part in owner.split("/")) or owner.count("/") > 1:
         raise CommandError(USAGE, f"--owner {owner!r} is neither a login nor organisation/team")
     if not REPOSITORY.fullmatch(repository):

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.errors import WorldError
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.submission import ADAPTERS, Kind
+from evaluator.model.config.submission import ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
-from scripts.repository.checkout import Board, open_board
-from scripts.runs.new_agent import Start, Template, beginning
+from scripts.repository.checkout import Checkout, open_checkout
+from scripts.runs.new_agent import NewAgent, Template, template_for
 
 
 def run(
@@ -22,7 +22,7 @@ def run(
     task: Annotated[list[str] | None, typer.Option(help="Enter this task only; may be given again.")] = None,
 ) -> int:
     """Write a small agent to begin with."""
-    board = open_board(Path.cwd())
+    board = open_checkout(Path.cwd())
     template = _template(kind, adapter)
     if not AGENT.fullmatch(folder.name):
         rule = "1 to 40 lower-case letters, digits, '.', '_' or '-'"
@@ -32,8 +32,8 @@ def run(
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: is not empty; nothing was written")
     tasks = _tasks(board, template, task)
-    fitting = [one for one in board.challenge.tasks if (one.script is None) == (template.kind is not Kind.SCRIPT)]
-    start = Start(
+    fitting = [one for one in board.challenge.tasks if (one.script is None) == (template.kind is not SubmissionKind.SCRIPT)]
+    start = NewAgent(
         template=template, folder=folder, name=name or folder.name.replace("-", " ").capitalize(), tasks=tuple(tasks),
         all_tasks=not task and tasks == fitting, root=board.root, people=board.challenge.people,
     )  # fmt: skip
@@ -48,17 +48,17 @@ def _template(kind: str, adapter: str | None) -> Template:
     Raises:
         CommandError: there is no such kind or adapter, or not the two together.
     """
-    if kind not in list(Kind):
-        raise CommandError(USAGE, f"there is no kind {kind!r}; the kinds are {', '.join(Kind)}")
+    if kind not in list(SubmissionKind):
+        raise CommandError(USAGE, f"there is no kind {kind!r}; the kinds are {', '.join(SubmissionKind)}")
     if adapter is not None and adapter not in ADAPTERS:
         raise CommandError(USAGE, f"there is no adapter {adapter!r}; the adapters are {', '.join(ADAPTERS)}")
-    found = beginning(Kind(kind), adapter)
+    found = template_for(SubmissionKind(kind), adapter)
     if found is None:
         raise CommandError(USAGE, f"adapters run agents of the kind policy, not of the kind {kind}; leave one of both out")
     return found
 
 
-def _tasks(board: Board, template: Template, ids: list[str] | None) -> list[Task]:
+def _tasks(board: Checkout, template: Template, ids: list[str] | None) -> list[Task]:
     """The tasks to enter: the named ones, or all that fit.
 
     Raises:
@@ -73,5 +73,5 @@ def _tasks(board: Board, template: Template, ids: list[str] | None) -> list[Task
         raise CommandError(USAGE, f"{which} is for {template.where}, and this board has none of them")
     try:
         return fitting if ids else template.chosen(fitting)
-    except WorldError as error:
+    except EnvironmentFault as error:
         raise CommandError(USAGE, f"{error}; name another --task") from error

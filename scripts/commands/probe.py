@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.host.docker.engine import Engine
-from evaluator.host.probe.run_probe import Check, as_document, probe
+from evaluator.host.probe.run_probe import ProbeCheck, as_document, probe
 from evaluator.model.records.result import SandboxKind
 from scripts.console import OK, OUR_FAULT, people, print_json, say
-from scripts.repository.checkout import open_board
-from scripts.runs.evaluate_missing import open_bench
+from scripts.repository.checkout import open_checkout
+from scripts.runs.evaluate_missing import open_evaluator
 
 
 def run(
@@ -21,8 +21,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of checks.")] = False,
 ) -> int:
     """Try what a sandbox must refuse, and what it must grant; exit code 3 if a promise does not hold."""
-    board = open_board(Path.cwd())
-    bench = open_bench(board, sandbox)
+    board = open_checkout(Path.cwd())
+    bench = open_evaluator(board, sandbox)
     with people().status(f"Probing the {bench.chosen.kind} sandbox …"):
         checks = probe(bench.chosen, board.challenge.limits)
     for line in [] if bench.chosen.kind is SandboxKind.PROCESS else Engine().complaints():
@@ -34,7 +34,7 @@ def run(
     return OK if all(check.held for check in checks) else OUR_FAULT
 
 
-def _table(checks: list[Check]) -> Table:
+def _table(checks: list[ProbeCheck]) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("", "promise", "what was seen"):
         table.add_column(name)

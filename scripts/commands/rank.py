@@ -5,21 +5,21 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.api.standings_json import document
+from leaderboard.api.standings_json import standings_document
 from scripts.console import OK, print_json
-from scripts.repository.checkout import open_board
-from scripts.repository.recorded_standings import compute
+from scripts.repository.checkout import open_checkout
+from scripts.repository.recorded_standings import recorded_standings
 
 
 def run(
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")] = None,
     official: Annotated[bool, typer.Option(help="Only official results.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON standings_document.")] = False,
 ) -> int:
     """Rank what is recorded; nothing is played."""
-    table = compute(open_board(Path.cwd()), official=official, tasks=task)
+    table = recorded_standings(open_checkout(Path.cwd()), official=official, tasks=task)
     if as_json:
-        print_json(document(table))
+        print_json(standings_document(table))
     else:
         # Tables for people need rich, a document for machines does not.
         from scripts.tables.standings_tables import standings_tables

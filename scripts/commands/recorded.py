@@ -7,8 +7,8 @@ import typer
 
 from scripts.console import OK, say
 from scripts.git.data_branches import export_results, newest_results
-from scripts.git.git_repository import Credentials, GitError, Repository
-from scripts.repository.checkout import Board, open_board
+from scripts.git.git_repository import Credentials, GitError, GitRepository
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site.episode_branch import fetch
 from scripts.static_site.render_episodes import place
 
@@ -19,8 +19,8 @@ def run(
     episodes: Annotated[bool, typer.Option("--episodes", help="Rendered episodes, too, for the site.")] = False,
 ) -> int:
     """Fetch the recorded results; before the first one there are none, which is no fault."""
-    board = open_board(Path.cwd())
-    clone = Repository(board.root, Credentials(server_url=server, token=token) if token else None)
+    board = open_checkout(Path.cwd())
+    clone = GitRepository(board.root, Credentials(server_url=server, token=token) if token else None)
     sha = newest_results(clone)
     count = export_results(clone, sha, board.root / "results")
     say(f"{count} results of {sha[:12]} are in results/." if sha else "Nothing is recorded yet.")
@@ -29,7 +29,7 @@ def run(
     return OK
 
 
-def _episodes(board: Board, clone: Repository) -> None:
+def _episodes(board: Checkout, clone: GitRepository) -> None:
     """The site can be built without them."""
     try:
         say(f"{fetch(clone, board.challenge.season, place(board.root))} results have rendered episodes.")

@@ -16,10 +16,10 @@ from scripts.github.api.download import fetch_page
 from scripts.github.workflow.event import REPOSITORY
 from scripts.rehearsal.observations import Fetch
 from scripts.rehearsal.prerequisites import account_of, checked_repository, place
-from scripts.rehearsal.rehearsal import Asked, Rehearsal
-from scripts.rehearsal.steps import Clock, Steps
-from scripts.rehearsal.working_copy import open_workplace
-from scripts.repository.checkout import open_board
+from scripts.rehearsal.rehearsal import Rehearsal, RehearsalRequest
+from scripts.rehearsal.steps import StepClock, StepRunner
+from scripts.rehearsal.working_copy import open_working_copy
+from scripts.repository.checkout import open_checkout
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
     api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Where the API answers.")] = "https://api.github.com",
 ) -> int:
     """Enter an agent on GitHub, see that each step works, and withdraw it; asks before it merges."""
-    name = urlsplit(open_board(Path.cwd()).challenge.repository or "").path.strip("/").removesuffix(".git")
+    name = urlsplit(open_checkout(Path.cwd()).challenge.repository or "").path.strip("/").removesuffix(".git")
     if not REPOSITORY.fullmatch(name):
         raise CommandError(USAGE, "challenge.yml names no 'repository'; run 'pullrank init', then push")
     if fork is not None and not REPOSITORY.fullmatch(fork if "/" in fork else f"{fork}/name"):
@@ -54,14 +54,14 @@ def run(
         raise CommandError(USAGE, "rehearse needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank rehearse")
     if not (yes or withdraw or sys.stdin.isatty()):
         raise CommandError(USAGE, "rehearse asks before it merges, and nobody is here to answer; say --yes")
-    asked = Asked(agent=agent, fork=fork, task=task)
-    steps = Steps(clock=Clock(), say=say, minutes=minutes)
-    stage = Stage(name=name, token=token, api=api, confirm=(lambda question: True) if yes else typer.confirm)
+    asked = RehearsalRequest(agent=agent, fork=fork, task=task)
+    steps = StepRunner(clock=StepClock(), say=say, minutes=minutes)
+    stage = RehearsalStage(name=name, token=token, api=api, confirm=(lambda question: True) if yes else typer.confirm)
     return rehearse(stage, asked, steps, gives_up=withdraw)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class RehearsalStage:
     """Where a rehearsal is held, and whom it can ask."""
 
     name: str
@@ -78,7 +78,7 @@ class Stage:
     """Seconds between two writes, as GitHub's limits want it."""
 
 
-def rehearse(stage: Stage, asked: Asked, steps: Steps, *, gives_up: bool = False) -> int:
+def rehearse(stage: RehearsalStage, asked: RehearsalRequest, steps: StepRunner, *, gives_up: bool = False) -> int:
     """Rehearse, or give a rehearsal up; returns the exit code.
 
     Raises:
@@ -92,7 +92,7 @@ def rehearse(stage: Stage, asked: Asked, steps: Steps, *, gives_up: bool = False
     account = account_of(github)
     about = checked_repository(github, stage.name)
     home = place(about)
-    with open_workplace(home.url, stage.token) as workplace:
+    with open_working_copy(home.url, stage.token) as workplace:
         one = Rehearsal(
             github=github, reach=reach, about=about, home=home, account=account, workplace=workplace, steps=steps,
             asked=asked, confirm=stage.confirm, fetch=stage.fetch,

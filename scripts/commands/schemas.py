@@ -19,7 +19,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.trace import Trace
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
-from scripts.repository.checkout import open_board
+from scripts.repository.checkout import open_checkout
 
 MODELS: dict[str, type[Frozen]] = {
     "challenge": Challenge,
@@ -70,7 +70,7 @@ def run(
     check: Annotated[bool, typer.Option(help="Write nothing; fail when a schema is stale.")] = False,
 ) -> int:
     """Generate site/pages/schemas from the model."""
-    folder = open_board(Path.cwd()).root / FOLDER
+    folder = open_checkout(Path.cwd()).root / FOLDER
     stale = [n for n in MODELS if not (folder / f"{n}.json").exists() or (folder / f"{n}.json").read_bytes() != schema(n)]
     if check and stale:
         raise CommandError(SUBMISSION_AT_FAULT, f"{', '.join(stale)}: the schema is stale; run 'pullrank schemas'")

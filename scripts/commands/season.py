@@ -9,10 +9,10 @@ import typer
 
 from evaluator.host.seeds.season_secret import VARIABLE, SecretError, new_secret, read_secret
 from scripts.console import OK, USAGE, CommandError, print_json, say
-from scripts.git.git_repository import Credentials, Repository
-from scripts.repository.checkout import Board, open_board
+from scripts.git.git_repository import Credentials, GitRepository
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.season_file import Revealed, Seasons
-from scripts.seasons.close_season import close as close_season
+from scripts.seasons.close_season import close_season as close_season
 from scripts.seasons.publish_season import keep
 from scripts.seasons.publish_season import publish as publish_news
 
@@ -31,7 +31,7 @@ def seal(
     as_json: Annotated[bool, typer.Option("--json", help="Print secret and hash as JSON.")] = False,
 ) -> int:
     """Make the secret of a sealed season and say what goes where; nothing is written."""
-    challenge = open_board(Path.cwd()).challenge
+    challenge = open_checkout(Path.cwd()).challenge
     if challenge.sealed:
         raise CommandError(USAGE, f"season {challenge.season} is sealed already; a secret cannot change in a season")
     if challenge.games:
@@ -57,7 +57,7 @@ def seal(
 @run.command()
 def reveal(push: Push = False, token: Token = "", server: Server = GITHUB) -> int:
     """Publish the secret, so that everybody can verify; nothing more is played in the season."""
-    board, now = open_board(Path.cwd()), _now()
+    board, now = open_checkout(Path.cwd()), _now()
     challenge = board.challenge
     if challenge.sealed is None:
         raise CommandError(USAGE, f"season {challenge.season} is not sealed, so there is nothing to reveal")
@@ -84,7 +84,7 @@ def close(
     server: Server = GITHUB,
 ) -> int:
     """Verify everything, freeze the board under seasons/, write summary and citation, pack the archive."""
-    board, now = open_board(Path.cwd()), _now()
+    board, now = open_checkout(Path.cwd()), _now()
     season = board.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
@@ -101,7 +101,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _tell(board: Board, news: dict[str, object], message: str, where: tuple[bool, str, str], now: datetime) -> None:
+def _tell(board: Checkout, news: dict[str, object], message: str, where: tuple[bool, str, str], now: datetime) -> None:
     """Record the news; on the branch first, so that a refusal there leaves this clone as it was."""
     season, (push, token, server) = board.challenge.season, where
 
@@ -109,6 +109,6 @@ def _tell(board: Board, news: dict[str, object], message: str, where: tuple[bool
         return seasons.having(seasons.of(season).model_copy(update=news))
 
     if push:
-        clone = Repository(board.root, Credentials(server_url=server, token=token) if token else None)
+        clone = GitRepository(board.root, Credentials(server_url=server, token=token) if token else None)
         publish_news(clone, season, change, message, now)
     keep(board, change)

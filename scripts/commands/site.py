@@ -11,7 +11,7 @@ import typer
 
 from evaluator.host.deterministic import run_pinned
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.repository.checkout import Board, open_board
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site import build_site
 
 run = typer.Typer(help="Build the board's site, or show it.", no_args_is_help=True)
@@ -20,7 +20,7 @@ run = typer.Typer(help="Build the board's site, or show it.", no_args_is_help=Tr
 @run.command()
 def build(official: Annotated[bool, typer.Option(help="Only official results.")] = False) -> int:
     """Build build/site from what is recorded."""
-    board = open_board(Path.cwd(), is_lean=True)
+    board = open_checkout(Path.cwd(), is_lean=True)
     if hangs_on_processor(board):
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
     place = build_site.build(board, official=official)
@@ -28,7 +28,7 @@ def build(official: Annotated[bool, typer.Option(help="Only official results.")]
     return OK
 
 
-def hangs_on_processor(board: Board) -> bool:
+def hangs_on_processor(board: Checkout) -> bool:
     """Whether players are rated, or environments stepped for moving pictures; scores are the same everywhere.
 
     Where nothing does, the processor's fast ways are free to be taken: resampling is done in a third of the time.
@@ -39,7 +39,7 @@ def hangs_on_processor(board: Board) -> bool:
 @run.command()
 def serve(port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000) -> int:
     """Show build/site in a browser on this machine."""
-    place = open_board(Path.cwd()).root / "build" / "site"
+    place = open_checkout(Path.cwd()).root / "build" / "site"
     if not place.is_dir():
         raise CommandError(USAGE, "there is no build/site yet; run 'pullrank site build' first")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(place))

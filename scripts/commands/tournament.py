@@ -8,10 +8,10 @@ import typer
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import game_document
 from scripts.console import OK, OUR_FAULT, print_json, say
-from scripts.repository.checkout import open_board
-from scripts.repository.recorded_standings import compute
-from scripts.runs.evaluate_missing import open_bench
-from scripts.runs.play_duels import Hall, Tour, players, tour
+from scripts.repository.checkout import open_checkout
+from scripts.repository.recorded_standings import recorded_standings
+from scripts.runs.evaluate_missing import open_evaluator
+from scripts.runs.play_duels import DuelRunner, TournamentSummary, play_tournament, players
 from scripts.tables.game_tables import game_tables
 
 
@@ -21,11 +21,11 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> int:
     """Hold the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel."""
-    board = open_board(Path.cwd())
+    board = open_checkout(Path.cwd())
     games = board.games(game)
-    hall = Hall(bench=open_bench(board, sandbox))
-    held = tour(hall, players(board, say), games, quiet=as_json)
-    table = compute(board, official=False, tasks=[task.id for task in games])
+    hall = DuelRunner(bench=open_evaluator(board, sandbox))
+    held = play_tournament(hall, players(board, say), games, quiet=as_json)
+    table = recorded_standings(board, official=False, tasks=[task.id for task in games])
     if as_json:
         counts = {"held": len(held.held), "recorded_before": held.recorded, "failed": len(failures(held))}
         print_json({**counts, "games": [game_document(found) for found in table.games]})
@@ -36,12 +36,12 @@ def run(
     return OUR_FAULT if failures(held) else OK
 
 
-def failures(held: Tour) -> list[str]:
+def failures(held: TournamentSummary) -> list[str]:
     """What failed on our side."""
     return [duel.message for duel in held.held if duel.verdict is not Verdict.OK]
 
 
-def summary(held: Tour) -> str:
+def summary(held: TournamentSummary) -> str:
     """What a tournament came to, in a line."""
     matches = sum(len(duel.matches) for duel in held.held)
     failed = failures(held)

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.solo.verify_result import Finding, Standing
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
-from scripts.repository.checkout import Board, open_board
-from scripts.runs.evaluate_missing import open_bench
+from scripts.repository.checkout import Checkout, open_checkout
+from scripts.runs.evaluate_missing import open_evaluator
 from scripts.verification.rerun import rerun as play_again
 from scripts.verification.verify_records import verify_files
 
@@ -22,19 +22,19 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of findings.")] = False,
 ) -> int:
     """Replay traces and moves on the environments alone: the same actions must give the same returns."""
-    board = open_board(Path.cwd())
+    board = open_checkout(Path.cwd())
     files = _files(board, paths or [])
     findings = verify_files(board.challenge, board.store, files, quiet=as_json)
     if rerun:
-        findings = play_again(open_bench(board, sandbox), findings, quiet=as_json)
+        findings = play_again(open_evaluator(board, sandbox), findings, quiet=as_json)
     if as_json:
         print_json([_document(finding) for finding in findings])
     else:
         report(findings)
-    return SUBMISSION_AT_FAULT if any(f.standing is Standing.REFUTED for f in findings) else OK
+    return SUBMISSION_AT_FAULT if any(f.standing is VerificationStatus.REFUTED for f in findings) else OK
 
 
-def _files(board: Board, paths: list[Path]) -> list[Path]:
+def _files(board: Checkout, paths: list[Path]) -> list[Path]:
     every = [*board.store.files(), *board.store.duel_files()]
     if not paths:
         return every
@@ -56,9 +56,9 @@ def _document(finding: Finding) -> dict[str, Any]:
 def report(findings: list[Finding]) -> None:
     """Every result that is not verified, and the count of each standing."""
     for finding in findings:
-        if finding.standing is not Standing.VERIFIED:
+        if finding.standing is not VerificationStatus.VERIFIED:
             say(f"{finding.path}: {finding.standing}: {'; '.join(finding.faults[:5])}")
-    counts = {s: sum(f.standing is s for f in findings) for s in Standing}
+    counts = {s: sum(f.standing is s for f in findings) for s in VerificationStatus}
     steps = sum(finding.steps for finding in findings)
-    parts = [f"{count} {standing}" for standing, count in counts.items() if count or standing is Standing.VERIFIED]
+    parts = [f"{count} {standing}" for standing, count in counts.items() if count or standing is VerificationStatus.VERIFIED]
     say(f"{', '.join(parts)}; {steps:,} environment steps replayed.")

@@ -11,15 +11,15 @@ from typing import NoReturn
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import EXAMPLES as EXAMPLES
 from scripts.git.folder_history import ROOT as ROOT
-from scripts.git.folder_history import History, State
+from scripts.git.folder_history import FolderHistory, FolderState
 from scripts.git.folder_history import Name as Name
 from scripts.git.folder_history import folder_of as folder_of
 from scripts.git.folder_history import name_of as name_of
-from scripts.git.git_repository import Repository
+from scripts.git.git_repository import GitRepository
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beacon:
+class SeedBeacon:
     """Where an agent's seeds come from."""
 
     sha: str
@@ -31,29 +31,29 @@ class Beacon:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Origins:
+class VersionOrigins:
     """Where the seeds of what stands on main come from."""
 
-    versions: dict[Name, Beacon]
+    versions: dict[Name, SeedBeacon]
     """The commit that brought each folder's version."""
-    tasks: dict[tuple[Name, str], Beacon]
+    tasks: dict[tuple[Name, str], SeedBeacon]
     """For each folder and task the commit that entered the version for the task."""
 
 
-def beacon(repository: Repository, main_sha: str, login: str, agent: str, digest: str) -> Beacon:
+def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, digest: str) -> SeedBeacon:
     """The commit that brought one version.
 
     Raises:
         CommandError: the clone is shallow, or the version does not stand on main.
     """
     _refuse_shallow(repository)
-    oldest = next(History(repository, main_sha).holding(login, digest), None)
+    oldest = next(FolderHistory(repository, main_sha).holding(login, digest), None)
     return _beacon(oldest) if oldest else _missing(folder_of((login, agent)), digest)
 
 
 def origins(
-    repository: Repository, main_sha: str, digests: Mapping[Name, str], tasks: Mapping[Name, Collection[str]]
-) -> Origins:
+    repository: GitRepository, main_sha: str, digests: Mapping[Name, str], tasks: Mapping[Name, Collection[str]]
+) -> VersionOrigins:
     """The beacons of the versions that stand on main now, with one walk through history.
 
     Args:
@@ -66,17 +66,19 @@ def origins(
         CommandError: the clone is shallow, or a version does not stand on main.
     """
     _refuse_shallow(repository)
-    history = History(repository, main_sha)
+    history = FolderHistory(repository, main_sha)
     # What a folder holds now has its digest, so hardly a file needs to be read.
     oldest = history.first(digests.keys())
     versions = {
         name: _beacon(oldest[name]) if name in oldest else _missing(folder_of(name), digest)
         for name, digest in digests.items()
     }
-    return Origins(versions=versions, tasks={where: _beacon(state) for where, state in history.entered(tasks).items()})
+    return VersionOrigins(
+        versions=versions, tasks={where: _beacon(state) for where, state in history.entered(tasks).items()}
+    )
 
 
-def _refuse_shallow(repository: Repository) -> None:
+def _refuse_shallow(repository: GitRepository) -> None:
     if repository.is_shallow():
         raise CommandError(
             OUR_FAULT, "the clone is shallow, so no beacon can be told; check out with fetch-depth: 2147483647"
@@ -87,28 +89,30 @@ def _missing(folder: str, digest: str) -> NoReturn:
     raise CommandError(OUR_FAULT, f"{folder}: no commit of main holds version {digest[:12]}")
 
 
-def _beacon(state: State) -> Beacon:
-    return Beacon(sha=state.sha, committed_at=state.committed_at)
+def _beacon(state: FolderState) -> SeedBeacon:
+    return SeedBeacon(sha=state.sha, committed_at=state.committed_at)
 
 
-def arrived(repository: Repository, main_sha: str, digests: Mapping[Name, str]) -> dict[Name, Beacon]:
+def arrived(repository: GitRepository, main_sha: str, digests: Mapping[Name, str]) -> dict[Name, SeedBeacon]:
     """The beacons of those versions that stand on main; others have none, and a shallow clone tells none."""
     if repository.is_shallow():
         return {}
-    history = History(repository, main_sha)
+    history = FolderHistory(repository, main_sha)
     standing = history.digests(digests)
-    oldest: dict[Name, State | None] = {**history.first([name for name in digests if standing.get(name) == digests[name]])}
+    oldest: dict[Name, FolderState | None] = {
+        **history.first([name for name in digests if standing.get(name) == digests[name]])
+    }
     for name in digests.keys() - oldest.keys():
         oldest[name] = next(history.holding(name[0], digests[name]), None)
     return {name: _beacon(state) for name in digests if (state := oldest[name])}
 
 
-def verify(found: Iterable[Beacon], verified: Callable[[str], bool]) -> dict[str, Beacon]:
+def verify(found: Iterable[SeedBeacon], verified: Callable[[str], bool]) -> dict[str, SeedBeacon]:
     """Ask once for each commit whether GitHub signed it; by the commit's id."""
     return {item.sha: replace(item, verified=verified(item.sha)) for item in {item.sha: item for item in found}.values()}
 
 
-def order(repository: Repository, main_sha: str) -> dict[str, int]:
+def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:
     """Each commit's place in main's history, the later the greater: of two players' beacons the later one counts."""
     commits = repository.first_parent(main_sha)
     return {sha: len(commits) - age for age, sha in enumerate(commits)}

@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
 from scripts.console import say
-from scripts.git.git_repository import GitError, Repository, checked
+from scripts.git.git_repository import GitError, GitRepository, checked
 
 RESULTS = "results"
 SHOWN = 20
@@ -30,7 +30,7 @@ _RACED = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Commit:
+class BranchCommit:
     """One commit to be: its message, and files that it adds."""
 
     message: str
@@ -40,10 +40,10 @@ class Commit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Branches:
+class DataBranches:
     """The data branches as seen from a small repository of our own, apart from the clone of main, which stays whole."""
 
-    repository: Repository
+    repository: GitRepository
     """Bare; holds the newest commit's trees, and no blobs."""
     traces: str
     """The season's traces branch."""
@@ -64,7 +64,7 @@ class Branches:
         raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", checked(tip)).decode("utf-8", "replace")
         return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
 
-    def build(self, tip: str | None, commits: Sequence[Commit], now: datetime) -> str:
+    def build(self, tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> str:
         """Commits on top of a tip, or the first of an orphan branch; returns the last one. Nothing is checked out."""
         stream = _stream(tip, commits, now)
         return self.repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
@@ -90,7 +90,7 @@ def object_name(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _stream(tip: str | None, commits: Sequence[Commit], now: datetime) -> Iterator[bytes]:
+def _stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
     """What fast-import reads; it answers with the last commit's id."""
     name = "refs/pullrank/built"
     yield f"reset {name}\n\n".encode()
@@ -106,16 +106,16 @@ def _stream(tip: str | None, commits: Sequence[Commit], now: datetime) -> Iterat
 
 
 @contextmanager
-def open_branches(clone: Repository, season: str) -> Iterator[Branches]:
+def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
     """The data branches of a clone's origin; what is made here is gone afterwards, whatever happens."""
     with tempfile.TemporaryDirectory(prefix="pullrank-branches-") as place:
-        yield Branches(repository=_beside(clone, Path(place)), traces=traces_branch(season))
+        yield DataBranches(repository=_beside(clone, Path(place)), traces=traces_branch(season))
 
 
-def _beside(clone: Repository, place: Path) -> Repository:
+def _beside(clone: GitRepository, place: Path) -> GitRepository:
     """A bare repository with the same origin and the same way in."""
     address = clone.run("remote", "get-url", "origin").decode().strip()
-    repository = Repository(place, clone.credentials)
+    repository = GitRepository(place, clone.credentials)
     repository.run("init", "--quiet", "--bare", ".")
     if (clone.path / address).is_dir():
         address = str((clone.path / address).resolve())
@@ -123,18 +123,18 @@ def _beside(clone: Repository, place: Path) -> Repository:
     return repository
 
 
-def tip_of(repository: Repository, branch: str) -> str:
+def tip_of(repository: GitRepository, branch: str) -> str:
     """The newest commit of a branch of the origin; empty where there is none."""
     line = repository.run("ls-remote", "--refs", "origin", f"refs/heads/{branch}").decode()
     return line.split("\t")[0] if line else ""
 
 
-def newest_results(clone: Repository) -> str:
+def newest_results(clone: GitRepository) -> str:
     """The newest commit of the results branch, empty before the first one."""
     return tip_of(clone, RESULTS)
 
 
-def _files(clone: Repository, sha: str, take: Callable[[str, bytes], None]) -> None:
+def _files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
     """Every file of a commit of the results branch, some hundred at a time."""
     with tempfile.TemporaryDirectory(prefix="pullrank-results-") as place:
         repository = _beside(clone, Path(place))
@@ -148,12 +148,12 @@ def _files(clone: Repository, sha: str, take: Callable[[str, bytes], None]) -> N
                 take(path, content)
 
 
-def read_results(clone: Repository, sha: str) -> list[Result]:
+def read_results(clone: GitRepository, sha: str) -> list[Result]:
     """The results of single agents on a commit, as `read_recorded` has them."""
     return read_recorded(clone, sha)[0]
 
 
-def read_recorded(clone: Repository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
+def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
     """All results and duels on a commit, without what planning does not need; damaged files are named.
 
     What lies at the branch's root is neither: it is put into `aside`, where that is asked for.
@@ -188,7 +188,7 @@ def read_recorded(clone: Repository, sha: str, aside: dict[str, bytes] | None = 
     return found, duels
 
 
-def read_unasked(clone: Repository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
+def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
     """Path, record and bytes of what a commit of the results branch holds without GitHub's word on its beacon."""
     found: list[tuple[str, Result | Duel, bytes]] = []
 
@@ -225,7 +225,7 @@ def _without_times(duel: Duel) -> Duel:
     return duel.model_copy(update={"players": players, "milliseconds": None})
 
 
-def export_results(clone: Repository, sha: str, target: Path) -> int:
+def export_results(clone: GitRepository, sha: str, target: Path) -> int:
     """Write a commit's results below a folder, as the board's pages read them; returns how many. None is no fault."""
     written = 0
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
-from evaluator.model.config.submission import MANIFEST_NAME, Blob, Submission, submission_digest
+from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
 from leaderboard.core.eligibility import LOCAL
-from scripts.git.git_repository import REGULAR, Repository, checked
+from scripts.git.git_repository import REGULAR, GitRepository, checked
 
 ROOT, EXAMPLES = "submissions", "example_agents"
 # So many versions are read at a time, with all their files.
@@ -39,7 +39,7 @@ def folder_of(name: Name) -> str:
 
 
 @dataclass(frozen=True)
-class Content:
+class FolderContent:
     """What a folder holds, as far as it is part of a version; equal contents are one version."""
 
     rest: str
@@ -49,7 +49,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class State:
+class FolderState:
     """A folder after a commit that changed it."""
 
     name: Name
@@ -58,24 +58,24 @@ class State:
     """The commit."""
     committed_at: str
     """When, as the commit says."""
-    content: Content
+    content: FolderContent
     """What it held then."""
 
 
-class History:
+class FolderHistory:
     """The states of all agents' folders."""
 
-    def __init__(self, repository: Repository, main_sha: str) -> None:
+    def __init__(self, repository: GitRepository, main_sha: str) -> None:
         """Walk from a commit to main's first one.
 
         Raises:
             GitError: there is no such commit here, or git takes too long.
         """
         self._repository = repository
-        self._states: dict[str, list[State]] = {}
-        self._now: dict[Name, Content | None] = {}
-        self._files: dict[Content, tuple[File, ...]] = {}
-        self._digests: dict[Content, str | None] = {}
+        self._states: dict[str, list[FolderState]] = {}
+        self._now: dict[Name, FolderContent | None] = {}
+        self._files: dict[FolderContent, tuple[File, ...]] = {}
+        self._digests: dict[FolderContent, str | None] = {}
         self._manifests: dict[str, Submission | None] = {}
         self._identities: dict[str, str] = {}
         folders: dict[Name, dict[str, File]] = {}
@@ -83,14 +83,14 @@ class History:
             for name in _applied(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
                 if content is not None:
-                    state = State(name, sha, committed_at, content)
+                    state = FolderState(name, sha, committed_at, content)
                     self._states.setdefault(name[0].casefold(), []).append(state)
 
-    def of(self, login: str) -> Sequence[State]:
+    def of(self, login: str) -> Sequence[FolderState]:
         """Every state of every folder of a login, the oldest first."""
         return self._states.get(login.casefold(), ())
 
-    def first(self, names: Collection[Name]) -> dict[Name, State]:
+    def first(self, names: Collection[Name]) -> dict[Name, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
 
         Versions are alike if their files are equal and their manifests differ in words only. Folders that hold none now are
@@ -98,12 +98,12 @@ class History:
         """
         return {name: next(states) for name, states in self._held(names).items()}
 
-    def entered(self, tasks: Mapping[Name, Collection[str]]) -> dict[tuple[Name, str], State]:
+    def entered(self, tasks: Mapping[Name, Collection[str]]) -> dict[tuple[Name, str], FolderState]:
         """For each folder and each task that it enters now the oldest state in which its version entered that task.
 
         Which tasks are entered is no part of a version, so a task may be named long after the version came.
         """
-        found: dict[tuple[Name, str], State] = {}
+        found: dict[tuple[Name, str], FolderState] = {}
         for name, states in self._held(tasks).items():
             open_tasks = set(tasks[name])
             for state in states:
@@ -113,26 +113,26 @@ class History:
                     break
         return found
 
-    def enters(self, state: State, task_id: str) -> bool:
+    def enters(self, state: FolderState, task_id: str) -> bool:
         """Whether a folder's manifest named a task then."""
         self._read_manifests([state.content.manifest])
         submission = self._manifests[state.content.manifest]
         return submission is not None and submission.enters(task_id)
 
-    def _held(self, names: Collection[Name]) -> dict[Name, Iterator[State]]:
+    def _held(self, names: Collection[Name]) -> dict[Name, Iterator[FolderState]]:
         """For each folder the states, in any folder of its login, of the version that it holds now, the oldest first."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
         self._read_manifests({one.manifest for same in alike.values() if len(same) > 1 for one in same})
         return {name: self._those(name, same) for name, same in alike.items()}
 
-    def _those(self, name: Name, same: set[Content]) -> Iterator[State]:
+    def _those(self, name: Name, same: set[FolderContent]) -> Iterator[FolderState]:
         now = self._now[name]
         return (state for state in self.of(name[0]) if state.content in same and self._is_same(state, now))
 
-    def _same_files(self, now: Content, login: str) -> set[Content]:
+    def _same_files(self, now: FolderContent, login: str) -> set[FolderContent]:
         return {state.content for state in self.of(login) if state.content.rest == now.rest}
 
-    def _is_same(self, state: State, now: Content | None) -> bool:
+    def _is_same(self, state: FolderState, now: FolderContent | None) -> bool:
         if now is None or state.content == now:
             return True
         identity = self._identities.get(now.manifest)
@@ -144,13 +144,13 @@ class History:
         self._read_digests(now.values())
         return {name: self._digests[content] for name, content in now.items()}
 
-    def holding(self, login: str, digest: str) -> Iterator[State]:
+    def holding(self, login: str, digest: str) -> Iterator[FolderState]:
         """The states of a login that are the version with that digest, the oldest first."""
         states = self.of(login)
         self._read_digests({state.content for state in states})
         return (state for state in states if self._digests[state.content] == digest)
 
-    def _content(self, files: Collection[File]) -> Content | None:
+    def _content(self, files: Collection[File]) -> FolderContent | None:
         """What files amount to; None where they are no version."""
         if any(mode not in REGULAR for mode, _, _ in files):
             return None
@@ -159,7 +159,7 @@ class History:
         if manifest is None:
             return None
         rest = "\0".join(f"{mode} {oid} {path}" for mode, path, oid in kept if path != MANIFEST_NAME)
-        content = Content(hashlib.sha256(rest.encode("utf-8", "surrogateescape")).hexdigest(), manifest)
+        content = FolderContent(hashlib.sha256(rest.encode("utf-8", "surrogateescape")).hexdigest(), manifest)
         self._files.setdefault(content, kept)
         return content
 
@@ -174,7 +174,7 @@ class History:
             self._manifests[oid] = submission
             self._identities[oid] = canonical_json.digest(submission.identity())
 
-    def _read_digests(self, contents: Iterable[Content]) -> None:
+    def _read_digests(self, contents: Iterable[FolderContent]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))
         for begin in range(0, len(new), BATCH):
             part = new[begin : begin + BATCH]
@@ -190,7 +190,7 @@ def _digest(manifest: bytes, files: Iterable[File], blobs: dict[str, bytes]) -> 
         submission = parse_submission(manifest)
     except LoadError:
         return None
-    found = [Blob(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files]
+    found = [SubmissionFile(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files]
     return submission_digest(submission, found)
 
 
@@ -203,7 +203,7 @@ Change = tuple[str, str, str]
 """New mode, new object, and path."""
 
 
-def _commits(repository: Repository, main_sha: str) -> Iterator[tuple[str, str, list[Change]]]:
+def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, str, list[Change]]]:
     """Each commit that changed agents' folders, the oldest first: its id, its time, and what it changed.
 
     A path never passes for a commit, whatever an entrant called his files: one follows each line that begins with a colon.

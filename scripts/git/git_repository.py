@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Timer
 
-from evaluator.model.config.submission import Blob
+from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, CommandError
 
 _CHUNK = 1 << 16
@@ -21,7 +21,7 @@ _ERROR_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finished:
+class FinishedProcess:
     """How a process ended."""
 
     code: int
@@ -44,7 +44,7 @@ def run_bounded(
     given: Iterable[bytes],
     seconds: float,
     at_most: int,
-) -> Finished:
+) -> FinishedProcess:
     """Run a command to its end or to its limits; with it end the processes that it started.
 
     Args:
@@ -84,7 +84,7 @@ def run_bounded(
             process.stdout.close()
         errors.seek(0)
         printed = errors.read(_ERROR_BYTES)
-    return Finished(code=code, output=output, errors=printed, is_late=late.is_set(), is_too_long=is_too_long)
+    return FinishedProcess(code=code, output=output, errors=printed, is_late=late.is_set(), is_too_long=is_too_long)
 
 
 def _read(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
@@ -173,7 +173,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaf:
+class TreeLeaf:
     """One path of a commit's tree."""
 
     mode: str
@@ -198,7 +198,7 @@ def checked(sha: str) -> str:
 
 
 @dataclass(frozen=True)
-class Repository:
+class GitRepository:
     """A clone on this disk."""
 
     path: Path
@@ -268,7 +268,7 @@ class Repository:
 
     def leaves(
         self, commit: str, folder: str, at_most: int = OUTPUT_BYTES, seconds: float | None = None
-    ) -> tuple[Leaf, ...]:
+    ) -> tuple[TreeLeaf, ...]:
         """Every path under a folder of a commit; `at_most`: bytes of git's list of them.
 
         Raises:
@@ -292,12 +292,14 @@ class Repository:
             begin = end + size + 2
         return found
 
-    def blobs(self, commit: str, folder: str) -> tuple[Blob, ...]:
+    def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
         """The plain files under a folder, paths from there, as the folder's digest takes them."""
         kept = [leaf for leaf in self.leaves(commit, folder) if leaf.mode in REGULAR and b"/__pycache__/" not in leaf.path]
         start = len(folder.rstrip("/")) + 1
         return tuple(
-            Blob(path=leaf.path.decode("utf-8", "replace")[start:], executable=leaf.mode == "100755", content=content)
+            SubmissionFile(
+                path=leaf.path.decode("utf-8", "replace")[start:], executable=leaf.mode == "100755", content=content
+            )
             for leaf, content in zip(kept, self.read([leaf.oid for leaf in kept]), strict=True)
         )
 
@@ -311,10 +313,10 @@ class Repository:
         return self.run("rev-list", "--first-parent", checked(commit)).decode().split()
 
 
-def _leaf(line: bytes) -> Leaf:
+def _leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
     mode, _, oid, size = meta.decode("ascii").split()
-    return Leaf(mode=mode, oid=oid, size=int(size) if size.isdigit() else 0, path=path)
+    return TreeLeaf(mode=mode, oid=oid, size=int(size) if size.isdigit() else 0, path=path)
 
 
 def _signal(code: int) -> str:

@@ -2,21 +2,21 @@
 
 from pathlib import Path
 
-from evaluator.host.loading.submission_folder import Folder, assemble, check_name
+from evaluator.host.loading.submission_folder import SubmissionFolder, assemble, check_name
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, SubmissionLimits
-from evaluator.model.config.submission import Blob
+from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import Entry
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.git.beacon import EXAMPLES, ROOT, Name, folder_of
-from scripts.git.git_repository import REGULAR, Leaf, Repository
-from scripts.repository.checkout import LOCAL, Found
+from scripts.git.git_repository import REGULAR, GitRepository, TreeLeaf
+from scripts.repository.checkout import LOCAL, SubmissionEntry
 
 
-def read_entries(clone: Repository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:
+def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:
     """The agents of a commit, the examples among the baselines included, and a line for every folder that is none."""
-    folders: dict[Name, list[Leaf]] = {}
+    folders: dict[Name, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, ROOT):
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 3:
@@ -41,9 +41,9 @@ def _twin_fault(other: Entry) -> str:
 _RESERVED = f"the login {LOCAL} stands for the example agents"
 
 
-def _baselines(clone: Repository, sha: str, challenge: Challenge) -> dict[Name, list[Leaf]]:
+def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[Name, list[TreeLeaf]]:
     """The files of the examples that are part of the official board."""
-    found: dict[Name, list[Leaf]] = {}
+    found: dict[Name, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, EXAMPLES):
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 2 and challenge.is_baseline(LOCAL, parts[1], example=True):
@@ -52,9 +52,9 @@ def _baselines(clone: Repository, sha: str, challenge: Challenge) -> dict[Name, 
 
 
 def _take(
-    clone: Repository, folders: dict[Name, list[Leaf]], challenge: Challenge, entries: list[Entry], faults: list[str]
+    clone: GitRepository, folders: dict[Name, list[TreeLeaf]], challenge: Challenge, entries: list[Entry], faults: list[str]
 ) -> None:
-    good: dict[Name, list[Leaf]] = {}
+    good: dict[Name, list[TreeLeaf]] = {}
     for name, leaves in folders.items():
         if fault := _refused(name, leaves, challenge.submissions):
             faults.append(f"{folder_of(name)}: {fault}")
@@ -72,7 +72,7 @@ def _take(
         entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest, baseline=named))
 
 
-def _refused(name: Name, leaves: list[Leaf], limits: SubmissionLimits) -> str | None:
+def _refused(name: Name, leaves: list[TreeLeaf], limits: SubmissionLimits) -> str | None:
     if not LOGIN.fullmatch(name[0]) or not AGENT.fullmatch(name[1]):
         return "is not named <login>/<agent>"
     if any(leaf.mode not in REGULAR for leaf in leaves):
@@ -87,22 +87,22 @@ def _refused(name: Name, leaves: list[Leaf], limits: SubmissionLimits) -> str | 
     return None
 
 
-def _inside(name: Name, leaf: Leaf) -> str:
+def _inside(name: Name, leaf: TreeLeaf) -> str:
     """A file's path from its agent's folder."""
     return leaf.path.decode("utf-8", "replace")[len(folder_of(name)) + 1 :]
 
 
-def _blob(name: Name, leaf: Leaf, content: bytes) -> Blob:
-    return Blob(path=_inside(name, leaf), executable=leaf.mode == "100755", content=content)
+def _blob(name: Name, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
+    return SubmissionFile(path=_inside(name, leaf), executable=leaf.mode == "100755", content=content)
 
 
-def read_agent(clone: Repository, sha: str, entry: Entry, limits: SubmissionLimits) -> Folder:
+def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionFolder:
     """An entry's files from the commit's objects, whatever the checkout made of them."""
     return assemble(clone.blobs(sha, folder_of((entry.login, entry.agent))), limits)
 
 
-def found_at(clone: Repository, sha: str, entry: Entry, limits: SubmissionLimits) -> Found:
+def found_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionEntry:
     """An entry as the evaluator takes it."""
     path = clone.path / Path(folder_of((entry.login, entry.agent)))
     folder = read_agent(clone, sha, entry, limits)
-    return Found(login=entry.login, agent=entry.agent, path=path, folder=folder, baseline=entry.baseline)
+    return SubmissionEntry(login=entry.login, agent=entry.agent, path=path, folder=folder, baseline=entry.baseline)

@@ -13,8 +13,8 @@ from pathlib import Path
 from evaluator.model.canonical_json import parse_strict
 from leaderboard.core.eligibility import Name
 from leaderboard.core.store import write_atomically
-from scripts.git.git_repository import SHA, GitError, Repository
-from scripts.github.api.find_pull_request import Pull
+from scripts.git.git_repository import SHA, GitError, GitRepository
+from scripts.github.api.find_pull_request import PullRequest
 
 FILE = Path("build", "pulls.json")
 # So many of the latest touched pull requests are asked for, a hundred in a request.
@@ -26,7 +26,7 @@ _PATH = re.compile(r'"?submissions/([^/]+)/([^/]+)/')
 _BEGIN = "\x01"
 
 
-def write_confirmed(clone: Repository, main: str, merged: Iterable[Pull]) -> int:
+def write_confirmed(clone: GitRepository, main: str, merged: Iterable[PullRequest]) -> int:
     """Note which commits of main merged which pull requests, as GitHub says, for the site; returns how many."""
     history = set(clone.first_parent(main))
     numbers = {pull.merge_commit_sha: pull.number for pull in merged if pull.merged and pull.merge_commit_sha in history}
@@ -34,7 +34,7 @@ def write_confirmed(clone: Repository, main: str, merged: Iterable[Pull]) -> int
     return len(numbers)
 
 
-def pulls(root: Path) -> dict[Name, int]:
+def merged_pulls(root: Path) -> dict[Name, int]:
     """By login without capitals and agent: the number of the pull request that changed its folder last.
 
     Empty where there is no history, such as in an archive of the files.
@@ -42,7 +42,7 @@ def pulls(root: Path) -> dict[Name, int]:
     form = f"--format={_BEGIN}%H{_BEGIN}%P{_BEGIN}%s"
     asked = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", "submissions")
     try:
-        printed = Repository(root).run(*asked).decode(errors="replace")
+        printed = GitRepository(root).run(*asked).decode(errors="replace")
     except GitError:
         return {}
     newest: dict[Name, int | None] = {}

@@ -12,8 +12,8 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from leaderboard.core.versions import twin_fault
-from scripts.git.git_repository import REGULAR, Leaf, Repository
-from scripts.git.tree_diff import ROOT, Change, UnreadableError, changes, leaves, merge_bases
+from scripts.git.git_repository import REGULAR, GitRepository, TreeLeaf
+from scripts.git.tree_diff import ROOT, TreeChange, UnreadableError, leaves, merge_bases, tree_changes
 
 # On a board, this login means the examples; a GitHub account of that name would be taken for them.
 EXAMPLES = "local"
@@ -25,7 +25,7 @@ _KINDS = {"120000": "is a symbolic link; put the file itself there", "160000": "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarded:
+class GuardedPaths:
     """What a pull request may count as."""
 
     agents: tuple[str, ...]
@@ -44,7 +44,7 @@ class Guarded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Author:
+class PullAuthor:
     """Who opened the pull request."""
 
     login: str
@@ -55,7 +55,7 @@ class Author:
     """Numbers under which results of this login are recorded."""
 
 
-def guard(changed: Iterable[Change], login: str, owners: Mapping[str, str]) -> Guarded:
+def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, str]) -> GuardedPaths:
     """What the changed paths alone say. `owners`: on main, each login without capitals to its folder's spelling."""
     own = owners.get(login.casefold(), login)
     kept: set[str] = set()
@@ -71,7 +71,7 @@ def guard(changed: Iterable[Change], login: str, owners: Mapping[str, str]) -> G
             faults.append(f"{_printable(path)}: {fault}")
         else:
             (gone if change.status == "D" else kept).add("/".join(parts[:3]))
-    return Guarded(
+    return GuardedPaths(
         agents=tuple(sorted(kept)),
         removed=tuple(sorted(gone - kept)),
         faults=_shortened(faults),
@@ -79,7 +79,7 @@ def guard(changed: Iterable[Change], login: str, owners: Mapping[str, str]) -> G
     )
 
 
-def _fault(change: Change, parts: list[str], own: str) -> str | None:
+def _fault(change: TreeChange, parts: list[str], own: str) -> str | None:
     """What is wrong with a changed path of the author's; taking something away is never wrong."""
     if own.casefold() == EXAMPLES:
         return f"the login {EXAMPLES} stands for the example agents; submit under another account"
@@ -118,13 +118,13 @@ def _shortened(lines: list[str]) -> tuple[str, ...]:
     return tuple(lines) if more <= 0 else (*lines[:SHOWN], f"and {more} more")
 
 
-def owners_on(leaves: Iterable[Leaf]) -> dict[str, str]:
+def owners_on(leaves: Iterable[TreeLeaf]) -> dict[str, str]:
     """Each login without capitals to the spelling of its folder."""
     names = {leaf.path.split(b"/")[1].decode("utf-8", "replace") for leaf in leaves if leaf.path.count(b"/") > 1}
     return {name.casefold(): name for name in sorted(names)}
 
 
-def inspect(repository: Repository, base: str, head: str, author: Author, limits: SubmissionLimits) -> Guarded:
+def inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
     """Everything the guard asks, of two commits that lie in the repository: main's and the pull request's.
 
     Raises:
@@ -133,15 +133,15 @@ def inspect(repository: Repository, base: str, head: str, author: Author, limits
     try:
         return _inspect(repository, base, head, author, limits)
     except UnreadableError as error:
-        return Guarded(agents=(), removed=(), faults=(error.reason,))
+        return GuardedPaths(agents=(), removed=(), faults=(error.reason,))
 
 
-def _inspect(repository: Repository, base: str, head: str, author: Author, limits: SubmissionLimits) -> Guarded:
+def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
     if not merge_bases(repository, base, head):
-        return Guarded(agents=(), removed=(), faults=(NO_HISTORY,))
+        return GuardedPaths(agents=(), removed=(), faults=(NO_HISTORY,))
     on_main = repository.leaves(base, ROOT)
     owners = owners_on(on_main)
-    found = guard(changes(repository, base, head, author.login), author.login, owners)
+    found = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
     changed = {*found.agents, *found.removed}
     in_head = _in_head(repository, head, changed)
     standing = sorted(changed & in_head.keys())
@@ -157,7 +157,7 @@ def _inspect(repository: Repository, base: str, head: str, author: Author, limit
     if not faults and not found.outside:
         kept = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
         faults += _copies(repository, (base, kept), (head, {path: in_head[path] for path in standing}), limits)
-    return Guarded(
+    return GuardedPaths(
         agents=tuple(standing),
         removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
@@ -165,13 +165,13 @@ def _inspect(repository: Repository, base: str, head: str, author: Author, limit
     )
 
 
-def _in_head(repository: Repository, head: str, changed: set[str]) -> dict[str, list[Leaf]]:
+def _in_head(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:
     """The agents' folders that stand in the head, of the owners of those that changed."""
     owners = sorted({"/".join(path.split("/")[:2]) for path in changed})
     return _by_folder(leaf for owner in owners for leaf in leaves(repository, head, owner))
 
 
-def _folder_faults(files: Sequence[Leaf], limits: SubmissionLimits) -> tuple[str, ...]:
+def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:
     """What the whole folder does wrong, unchanged files included; sizes are asked before any byte is read.
 
     What the manifest or the entry lacks is the evaluation's to say, as a verdict.
@@ -189,7 +189,7 @@ def _folder_faults(files: Sequence[Leaf], limits: SubmissionLimits) -> tuple[str
     return ()
 
 
-def _pointers(repository: Repository, path: str, files: Sequence[Leaf]) -> Iterator[str]:
+def _pointers(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:
     """A line for each file that is a pointer of Git LFS; only files as small as one are read."""
     small = [leaf for leaf in files if leaf.size < POINTER_BYTES]
     for leaf, content in zip(small, repository.read([leaf.oid for leaf in small]), strict=True):
@@ -198,11 +198,11 @@ def _pointers(repository: Repository, path: str, files: Sequence[Leaf]) -> Itera
             yield f"{path}: {_printable(name)}: {POINTER_FAULT}"
 
 
-Folders = tuple[str, Mapping[str, Sequence[Leaf]]]
+Folders = tuple[str, Mapping[str, Sequence[TreeLeaf]]]
 """A commit, and folders that stand there with their files."""
 
 
-def _copies(repository: Repository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
+def _copies(repository: GitRepository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
     """A line for every changed folder whose digest will stand elsewhere too: under another login, or in another folder.
 
     `main`: the folders that stay as they are; `head`: those that change. Equal digests have equal files but for the
@@ -227,8 +227,8 @@ def _copy_fault(path: str, other: str) -> str:
     return f"is the same agent as {other}, which stands on main already; enter one of your own"
 
 
-def _by_folder(leaves: Iterable[Leaf]) -> dict[str, list[Leaf]]:
-    found: dict[str, list[Leaf]] = {}
+def _by_folder(leaves: Iterable[TreeLeaf]) -> dict[str, list[TreeLeaf]]:
+    found: dict[str, list[TreeLeaf]] = {}
     for leaf in leaves:
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 3:
@@ -236,13 +236,13 @@ def _by_folder(leaves: Iterable[Leaf]) -> dict[str, list[Leaf]]:
     return found
 
 
-def _identity(leaves: Iterable[Leaf], folder: str) -> frozenset[tuple[str, bytes, str]]:
+def _identity(leaves: Iterable[TreeLeaf], folder: str) -> frozenset[tuple[str, bytes, str]]:
     start = len(folder.encode()) + 1
     inside = ((leaf.mode, leaf.path[start:], leaf.oid) for leaf in leaves)
     return frozenset(item for item in inside if item[1] != MANIFEST_NAME.encode())
 
 
-def _digest(repository: Repository, commit: str, path: str, limits: SubmissionLimits) -> str | None:
+def _digest(repository: GitRepository, commit: str, path: str, limits: SubmissionLimits) -> str | None:
     try:
         return assemble(repository.blobs(commit, path), limits).digest
     except LoadError:

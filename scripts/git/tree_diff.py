@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.git_repository import GitError, GitLimitError, Leaf, Repository, checked
+from scripts.git.git_repository import GitError, GitLimitError, GitRepository, TreeLeaf, checked
 
 ROOT = "submissions"
 # What git may print of one list of a head's paths, and how long it may take.
@@ -40,7 +40,7 @@ class UnreadableError(CommandError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class TreeChange:
     """One path that differs between two commits; a rename is a deletion and an addition."""
 
     status: str
@@ -53,7 +53,7 @@ class Change:
     """As git has it, which need not be text; a folder that was not opened ends with a slash."""
 
 
-def changes(repository: Repository, base: str, head: str, login: str) -> list[Change]:
+def tree_changes(repository: GitRepository, base: str, head: str, login: str) -> list[TreeChange]:
     """What the head changes since it left the base, by objects; with several merge bases, since any of them.
 
     Every changed path in the folder of `login`, however that is spelled; of what lies outside, enough to say where.
@@ -63,14 +63,14 @@ def changes(repository: Repository, base: str, head: str, login: str) -> list[Ch
         GitError: one of the commits is not there.
     """
     reader = _Reader(repository=repository, owner=login.casefold())
-    changed: dict[bytes, Change] = {}
+    changed: dict[bytes, TreeChange] = {}
     for since in merge_bases(repository, base, head):
         for change in reader.compare(since, checked(head), b""):
             changed[change.path] = change
     return [changed[path] for path in sorted(changed)]
 
 
-def merge_bases(repository: Repository, base: str, head: str) -> list[str]:
+def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
     """The commits from which the head went its own way; none where the histories have nothing in common.
 
     Raises:
@@ -86,7 +86,7 @@ def merge_bases(repository: Repository, base: str, head: str) -> list[str]:
     return bases
 
 
-def fetch_head(repository: Repository, head: str) -> None:
+def fetch_head(repository: GitRepository, head: str) -> None:
     """Fetch a commit that a stranger made, as objects.
 
     Raises:
@@ -108,7 +108,7 @@ def fetch_head(repository: Repository, head: str) -> None:
             raise UnreadableError(f"the commit cannot be fetched ({again}); begin a new branch on main") from error
 
 
-def leaves(repository: Repository, head: str, folder: str) -> tuple[Leaf, ...]:
+def leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf, ...]:
     """Every path under a folder of a commit that a stranger made.
 
     Raises:
@@ -124,7 +124,7 @@ def leaves(repository: Repository, head: str, folder: str) -> tuple[Leaf, ...]:
 class _Reader:
     """Compares trees and remembers what it listed."""
 
-    repository: Repository
+    repository: GitRepository
     """Where they lie."""
     owner: str
     """Whose folder is unfolded: a login without capitals."""
@@ -135,7 +135,7 @@ class _Reader:
     listed: dict[tuple[str, bool], Listing] = field(default_factory=dict)
     """By object, and whether it was unfolded."""
 
-    def compare(self, old: str | None, new: str | None, prefix: bytes, *, unfolded: bool = False) -> Iterator[Change]:
+    def compare(self, old: str | None, new: str | None, prefix: bytes, *, unfolded: bool = False) -> Iterator[TreeChange]:
         """The differences of two trees; `prefix`: where they lie, with a slash at its end."""
         before, after = self._list(old, prefix, unfolded=unfolded), self._list(new, prefix, unfolded=unfolded)
         for name in sorted({*before, *after}):
@@ -143,7 +143,7 @@ class _Reader:
             if was != now:
                 yield from self._entry(prefix + name, was, now)
 
-    def _entry(self, path: bytes, was: tuple[str, str], now: tuple[str, str]) -> Iterator[Change]:
+    def _entry(self, path: bytes, was: tuple[str, str], now: tuple[str, str]) -> Iterator[TreeChange]:
         """One name that stands for something else now, or for nothing."""
         if TREE not in (was[0], now[0]):
             yield _change(path, was[0], now[0])
@@ -162,7 +162,7 @@ class _Reader:
         else:
             yield from self._outside(old, new, folder)
 
-    def _outside(self, old: str | None, new: str | None, folder: bytes) -> Iterator[Change]:
+    def _outside(self, old: str | None, new: str | None, folder: bytes) -> Iterator[TreeChange]:
         """Somebody else's folder: named by the files in it as long as that is cheap."""
         self.opened += 1
         if self.opened <= OPENED:
@@ -222,7 +222,7 @@ def _refuse_files_that_are_folders(listing: Listing, prefix: bytes) -> None:
             folder = folder.rpartition(b"/")[0]
 
 
-def _change(path: bytes, old: str, new: str) -> Change:
+def _change(path: bytes, old: str, new: str) -> TreeChange:
     if old == _NOTHING[0]:
         status = "A"
     elif new == _NOTHING[0]:
@@ -230,7 +230,7 @@ def _change(path: bytes, old: str, new: str) -> Change:
     else:
         # A mode begins with the kind: a file, a link, another repository.
         status = "M" if old[:3] == new[:3] else "T"
-    return Change(status=status, old_mode=old, new_mode=new, path=path)
+    return TreeChange(status=status, old_mode=old, new_mode=new, path=path)
 
 
 def _unreadable(where: str, error: GitError) -> UnreadableError:

@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 
 from leaderboard.planning.missing import TRIES
 from scripts.console import OK, CommandError, say
-from scripts.github.api.find_pull_request import Run
+from scripts.github.api.find_pull_request import WorkflowRun
 from scripts.github.official import shard_jobs
-from scripts.github.official.workload import Official
+from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
-from scripts.github.pull_request.bot_context import BASE, Desk
+from scripts.github.pull_request.bot_context import BASE, BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL
 from scripts.static_site.deployed_commit import built_now, read_note
 
@@ -24,7 +24,7 @@ LOOKED_AT = 2 * TRIES
 SLACK = timedelta(minutes=30)
 
 
-def run(desk: Desk, work: Official, address: str) -> int:
+def run(desk: BotContext, work: OfficialRun, address: str) -> int:
     """Begin an official run if it has something to do, and none is under way that would do it."""
     runs = desk.github.runs_of_workflow(OFFICIAL, BASE, LOOKED_AT)
     if any(one.conclusion is None for one in runs):
@@ -43,7 +43,7 @@ def run(desk: Desk, work: Official, address: str) -> int:
     return OK
 
 
-def is_site_due(desk: Desk, address: str) -> str:
+def is_site_due(desk: BotContext, address: str) -> str:
     """Why the site is to be built; empty where the deployed one was built from all that is there now."""
 
     def asked() -> str:
@@ -57,7 +57,7 @@ def is_site_due(desk: Desk, address: str) -> str:
     return _certainly(asked)
 
 
-def is_announcement_due(desk: Desk) -> str:
+def is_announcement_due(desk: BotContext) -> str:
     """Why announcements are to be made; empty where every merged pull request was told all there is to tell."""
 
     def asked() -> str:
@@ -67,7 +67,7 @@ def is_announcement_due(desk: Desk) -> str:
     return _certainly(asked)
 
 
-def _plays(work: Official) -> str:
+def _plays(work: OfficialRun) -> str:
     """Why something is to be evaluated or recorded.
 
     Who is in a team only the official run's own token can see, so that everybody is taken for a member here.
@@ -93,7 +93,7 @@ def _certainly(asked: Callable[[], str]) -> str:
         return f"it cannot be told whether something is ({type(error).__name__}, a defect of the bot; report it)"
 
 
-def patience(runs: Sequence[Run], now: datetime) -> timedelta:
+def patience(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
     """How long what keeps failing waits: an hour at first, after `TRIES` failures twice as long each time.
 
     Args:

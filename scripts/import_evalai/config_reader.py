@@ -8,7 +8,7 @@ from typing import Any
 
 
 @enum.unique
-class Fate(enum.StrEnum):
+class KeyFate(enum.StrEnum):
     """What became of a key."""
 
     CARRIED = "carried"
@@ -18,49 +18,49 @@ class Fate(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Note:
+class KeyNote:
     """One key, or one contradiction."""
 
     place: str
     """Where it stands in the original, such as `challenge_phases[0].codename`."""
-    fate: Fate
+    fate: KeyFate
     """What became of it."""
     words: str
     """Where it is now, or why it is not."""
 
 
 @dataclass(kw_only=True)
-class Ledger:
+class ConversionReport:
     """Notes in the order in which they were made; a key has one fate, warnings come on top."""
 
-    notes: list[Note] = field(default_factory=list)
+    notes: list[KeyNote] = field(default_factory=list)
 
     def carried(self, place: str, where: str) -> None:
         """The key is in challenge.yml or in a page."""
-        self._add(place, Fate.CARRIED, where)
+        self._add(place, KeyFate.CARRIED, where)
 
     def changed(self, place: str, how: str) -> None:
         """The key is there in another form."""
-        self._add(place, Fate.CHANGED, how)
+        self._add(place, KeyFate.CHANGED, how)
 
     def dropped(self, place: str, why: str) -> None:
         """The key has no place here."""
-        self._add(place, Fate.DROPPED, why)
+        self._add(place, KeyFate.DROPPED, why)
 
     def warn(self, place: str, what: str) -> None:
         """The original contradicts itself, or the host must decide."""
-        self._add(place, Fate.WARNING, what)
+        self._add(place, KeyFate.WARNING, what)
 
     def seen(self) -> set[str]:
         """Keys that have a fate."""
-        return {note.place for note in self.notes if note.fate is not Fate.WARNING}
+        return {note.place for note in self.notes if note.fate is not KeyFate.WARNING}
 
-    def of(self, fate: Fate) -> Iterator[Note]:
+    def of(self, fate: KeyFate) -> Iterator[KeyNote]:
         """The notes of one fate."""
         return (note for note in self.notes if note.fate is fate)
 
-    def _add(self, place: str, fate: Fate, words: str) -> None:
-        note = Note(place=place, fate=fate, words=words)
+    def _add(self, place: str, fate: KeyFate, words: str) -> None:
+        note = KeyNote(place=place, fate=fate, words=words)
         if note not in self.notes:
             self.notes.append(note)
 
@@ -69,10 +69,10 @@ class ImportFaultError(Exception):
     """The configuration cannot be used; one line says what is wrong, and where."""
 
 
-class Section:
+class ConfigSection:
     """One mapping of the original."""
 
-    def __init__(self, values: dict[str, Any], place: str, ledger: Ledger) -> None:
+    def __init__(self, values: dict[str, Any], place: str, ledger: ConversionReport) -> None:
         self.values = values
         self.place = place
         self.ledger = ledger
@@ -153,7 +153,7 @@ class Section:
         values = value if isinstance(value, list) else [] if value in (None, "") else [value]
         return [" ".join(str(each).split()) for each in values]
 
-    def inner(self, key: str) -> "Section":
+    def inner(self, key: str) -> "ConfigSection":
         """A mapping inside; empty where there is none.
 
         Raises:
@@ -162,9 +162,9 @@ class Section:
         value = self.values.get(key)
         if value is not None and not isinstance(value, dict):
             raise ImportFaultError(f"{self.at(key)}: must be a mapping of keys to values; correct it and import again")
-        return Section(value or {}, self.at(key), self.ledger)
+        return ConfigSection(value or {}, self.at(key), self.ledger)
 
-    def sections(self, key: str) -> list["Section"]:
+    def sections(self, key: str) -> list["ConfigSection"]:
         """A list of mappings inside.
 
         Raises:
@@ -175,7 +175,7 @@ class Section:
             return []
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
             raise ImportFaultError(f"{self.at(key)}: must be a list of mappings; correct it and import again")
-        return [Section(each, f"{self.at(key)}[{number}]", self.ledger) for number, each in enumerate(value)]
+        return [ConfigSection(each, f"{self.at(key)}[{number}]", self.ledger) for number, each in enumerate(value)]
 
     def unspoken(self) -> Iterator[str]:
         """Places of keys of this mapping that nothing was said of."""

@@ -8,9 +8,16 @@ from typing import Any
 from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
-from scripts.import_evalai.config_reader import ImportFaultError, Ledger, Section
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError
 from scripts.import_evalai.metric_labels import metrics_of, unused
-from scripts.import_evalai.phase_splits import Shown, fields, name_of, overlapping, phase_document, shown
+from scripts.import_evalai.phase_splits import (
+    LeaderboardSettings,
+    fields,
+    leaderboard_settings,
+    name_of,
+    overlapping,
+    phase_document,
+)
 
 Read = Callable[[str], bytes | None]
 """A file of the configuration's folder by its path; None where there is none."""
@@ -35,7 +42,7 @@ def markdown(html: bytes) -> str:
     return "\n".join(line for i, line in enumerate(lines) if line or (i and lines[i - 1])) + "\n"
 
 
-def page_of(section: Section, key: str, read: Read) -> str | None:
+def page_of(section: ConfigSection, key: str, read: Read) -> str | None:
     """A page that the configuration names by its path; text that is no path is taken as it is."""
     value = section.values.get(key)
     if not isinstance(value, str) or not value.strip():
@@ -95,7 +102,7 @@ _DROPPED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imported:
+class ImportedChallenge:
     """What a configuration became."""
 
     challenge: dict[str, Any]
@@ -104,11 +111,11 @@ class Imported:
     """File name to Markdown."""
     pictures: tuple[str, ...]
     """Files of the original that belong to site/assets/."""
-    ledger: Ledger
+    ledger: ConversionReport
     """What became of each key."""
 
 
-def convert(document: Any, read: Read, env: str | None = None) -> Imported:
+def convert(document: Any, read: Read, env: str | None = None) -> ImportedChallenge:
     """The configuration as ours.
 
     Args:
@@ -121,9 +128,9 @@ def convert(document: Any, read: Read, env: str | None = None) -> Imported:
     """
     if not isinstance(document, dict) or not any(key in document for key in _SIGNS):
         raise ImportFaultError(f"this is no configuration of EvalAI: it has none of the keys {', '.join(_SIGNS)}")
-    ledger = Ledger()
-    top = Section(document, "", ledger)
-    tasks = shown(top)
+    ledger = ConversionReport()
+    top = ConfigSection(document, "", ledger)
+    tasks = leaderboard_settings(top)
     pages = _pages(top, read)
     challenge = {
         **_head(top, pages),
@@ -140,10 +147,10 @@ def convert(document: Any, read: Read, env: str | None = None) -> Imported:
         ledger.warn(
             "challenge_phase_splits", f"EvalAI names no environment: replace '{UNNAMED}' in challenge.yml, or pass --env"
         )
-    return Imported(challenge=challenge, pages=pages, pictures=pictures, ledger=ledger)
+    return ImportedChallenge(challenge=challenge, pages=pages, pictures=pictures, ledger=ledger)
 
 
-def _head(top: Section, pages: dict[str, str]) -> dict[str, Any]:
+def _head(top: ConfigSection, pages: dict[str, str]) -> dict[str, Any]:
     start = top.moment("start_date")
     end = top.moment("end_date")
     if start and end and start >= end:
@@ -159,7 +166,7 @@ def _head(top: Section, pages: dict[str, str]) -> dict[str, Any]:
     return {"title": shortened(title, 60), "description": words[:2000], "season": (start or end or "1")[:4]}
 
 
-def _limits(top: Section) -> dict[str, Any]:
+def _limits(top: ConfigSection) -> dict[str, Any]:
     """What a sandbox may use, in our units and within our bounds."""
     limits: dict[str, Any] = {}
     memory, cores = top.text("job_memory"), top.text("job_cpu_cores")
@@ -183,13 +190,13 @@ def _limits(top: Section) -> dict[str, Any]:
     return limits
 
 
-def _submissions(top: Section) -> dict[str, Any]:
+def _submissions(top: ConfigSection) -> dict[str, Any]:
     size = top.whole("max_docker_image_size")
     top.carried("max_docker_image_size", "submissions: image_mib")
     return {} if size is None else {"image_mib": min(1 << 20, max(1, size >> 20))}
 
 
-def _task(task: Shown, env: str | None) -> dict[str, Any]:
+def _task(task: LeaderboardSettings, env: str | None) -> dict[str, Any]:
     document: dict[str, Any] = {"id": task.task_id, "env": env or UNNAMED, "title": task.title}
     document["metrics"] = metrics_of(task.board, task.split)
     split = task.split
@@ -202,7 +209,7 @@ def _task(task: Shown, env: str | None) -> dict[str, Any]:
     return document
 
 
-def _phases(top: Section, tasks: list[Shown], read: Read) -> list[dict[str, Any]]:
+def _phases(top: ConfigSection, tasks: list[LeaderboardSettings], read: Read) -> list[dict[str, Any]]:
     found = []
     for phase in top.sections("challenge_phases"):
         own = [task for task in tasks if task.phase.values is phase.values]
@@ -220,7 +227,7 @@ def _phases(top: Section, tasks: list[Shown], read: Read) -> list[dict[str, Any]
     return found
 
 
-def _bounded(phase: Section, top: Section) -> Section:
+def _bounded(phase: ConfigSection, top: ConfigSection) -> ConfigSection:
     """A phase without a date has the challenge's."""
     dates = {key: top.values.get(key) for key in ("start_date", "end_date") if not phase.has(key) and top.has(key)}
     start, end = phase.moment("start_date"), phase.moment("end_date")
@@ -228,10 +235,10 @@ def _bounded(phase: Section, top: Section) -> Section:
         raise ImportFaultError(
             f"{phase.at('end_date')}: the phase ends ({end}) before it starts ({start}); correct one of them"
         )
-    return Section({**phase.values, **dates}, phase.place, phase.ledger)
+    return ConfigSection({**phase.values, **dates}, phase.place, phase.ledger)
 
 
-def _people(top: Section, pages: dict[str, str]) -> dict[str, Any]:
+def _people(top: ConfigSection, pages: dict[str, str]) -> dict[str, Any]:
     people: dict[str, Any] = {}
     if size := top.whole("max_team_members"):
         people["team_size"] = min(100, max(1, size))
@@ -250,7 +257,7 @@ def _people(top: Section, pages: dict[str, str]) -> dict[str, Any]:
     return people
 
 
-def _winners(top: Section, key: str) -> list[dict[str, Any]]:
+def _winners(top: ConfigSection, key: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for each in top.sections(key):
         if key == "prizes":
@@ -264,7 +271,7 @@ def _winners(top: Section, key: str) -> list[dict[str, Any]]:
     return found
 
 
-def _pages(top: Section, read: Read) -> dict[str, str]:
+def _pages(top: ConfigSection, read: Read) -> dict[str, str]:
     pages = {}
     for key, (name, title) in _PAGES.items():
         text = page_of(top, key, read)
@@ -280,13 +287,13 @@ def _pages(top: Section, read: Read) -> dict[str, str]:
     return pages
 
 
-def _pictures(top: Section) -> tuple[str, ...]:
+def _pictures(top: ConfigSection) -> tuple[str, ...]:
     picture = top.text("image")
     top.changed("image", "copied to site/assets/")
     return (picture,) if picture.lower().endswith((".jpg", ".jpeg", ".png")) else ()
 
 
-def _rest(top: Section) -> None:
+def _rest(top: ConfigSection) -> None:
     """Keys that nothing was said of yet: known ones have a reason, unknown ones are told."""
     for key in ("leaderboard", "challenge_phases", "dataset_splits", "challenge_phase_splits"):
         top.carried(key, "tasks and phases")
@@ -310,4 +317,4 @@ def _rest(top: Section) -> None:
                 top.ledger.dropped(place, "is no key that this import knows")
 
 
-__all__ = ["UNNAMED", "ImportFaultError", "Imported", "convert", "name_of"]
+__all__ = ["UNNAMED", "ImportFaultError", "ImportedChallenge", "convert", "name_of"]

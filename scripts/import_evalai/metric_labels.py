@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from scripts.import_evalai.config_reader import ImportFaultError, Ledger, Section
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError
 
 # What a label's words say of the number behind it; EvalAI itself knows labels only. The first that fits counts.
 _KINDS = (
@@ -14,7 +14,7 @@ _KINDS = (
 )
 
 
-def metrics_of(board: Section, split: Section) -> list[dict[str, Any]]:
+def metrics_of(board: ConfigSection, split: ConfigSection) -> list[dict[str, Any]]:
     """The metrics of a leaderboard as one phase split shows it: the one that ranks first.
 
     Raises:
@@ -46,7 +46,7 @@ def metrics_of(board: Section, split: Section) -> list[dict[str, Any]]:
     return carried
 
 
-def _default(schema: Section, labels: list[str]) -> str:
+def _default(schema: ConfigSection, labels: list[str]) -> str:
     wanted = schema.text("default_order_by")
     schema.carried("labels", "metrics of each task")
     if wanted in labels:
@@ -58,7 +58,7 @@ def _default(schema: Section, labels: list[str]) -> str:
     return labels[0]
 
 
-def _kind(label: str, schema: Section, *, ranks: bool) -> str | None:
+def _kind(label: str, schema: ConfigSection, *, ranks: bool) -> str | None:
     found = next((kind for words, kind in _KINDS if words.search(label)), None)
     if found is None and ranks:
         schema.ledger.warn(
@@ -74,11 +74,11 @@ def _kind(label: str, schema: Section, *, ranks: bool) -> str | None:
     return found
 
 
-def _meta(schema: Section, label: str) -> Section:
+def _meta(schema: ConfigSection, label: str) -> ConfigSection:
     return schema.inner("metadata").inner(label)
 
 
-def _direction(label: str, schema: Section, split: Section, ranks: bool) -> str:
+def _direction(label: str, schema: ConfigSection, split: ConfigSection, ranks: bool) -> str:
     """EvalAI sorts by the metadata, where it is there, and ascending where that is silent; hosts mean the flag."""
     flag = split.truth("is_leaderboard_order_descending", True)
     split.carried("is_leaderboard_order_descending", "direction of the metric that ranks")
@@ -103,7 +103,7 @@ def _direction(label: str, schema: Section, split: Section, ranks: bool) -> str:
     return "higher" if flag else "lower"
 
 
-def unused(boards: list[Section], used: set[str], ledger: Ledger) -> None:
+def unused(boards: list[ConfigSection], used: set[str], ledger: ConversionReport) -> None:
     """Leaderboards that no phase split shows."""
     for board in boards:
         board.carried("id", "tells boards apart in the original only")

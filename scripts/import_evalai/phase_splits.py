@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.model.config.phase import moment
-from scripts.import_evalai.config_reader import ImportFaultError, Ledger, Section
+from evaluator.model.config.phase import to_utc
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError
 
 # EvalAI writes this where a host set no limit.
 UNLIMITED = 100_000
@@ -29,14 +29,14 @@ _DROPPED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class LeaderboardSettings:
     """One phase split: a task."""
 
-    phase: Section
+    phase: ConfigSection
     """Its phase."""
-    split: Section
+    split: ConfigSection
     """The phase split."""
-    board: Section
+    board: ConfigSection
     """Its leaderboard."""
     task_id: str
     """The task's id here."""
@@ -44,13 +44,13 @@ class Shown:
     """The task's name here."""
 
 
-def name_of(section: Section) -> str:
+def name_of(section: ConfigSection) -> str:
     """An id for addresses out of codename, name or number."""
     raw = section.text("codename") or section.text("name") or section.text("id")
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", raw).strip("-._")[:38] or f"n{section.text('id')}"
 
 
-def shown(top: Section) -> list[Shown]:
+def leaderboard_settings(top: ConfigSection) -> list[LeaderboardSettings]:
     """Every phase split with what it joins.
 
     Raises:
@@ -65,7 +65,7 @@ def shown(top: Section) -> list[Shown]:
         data = _named(each, "dataset_split_id", splits)
         task_id = f"{name_of(phase)}-{name_of(data)}"
         title = f"{phase.text('name')}: {data.text('name')}"[:60].strip()
-        found.append(Shown(phase=phase, split=each, board=board, task_id=task_id, title=title))
+        found.append(LeaderboardSettings(phase=phase, split=each, board=board, task_id=task_id, title=title))
     if not found:
         raise ImportFaultError("challenge_phase_splits: is missing or empty; it joins phases, splits and leaderboards")
     ids = [each.task_id for each in found]
@@ -74,11 +74,11 @@ def shown(top: Section) -> list[Shown]:
     return found
 
 
-def _by_id(top: Section, key: str) -> dict[str, Section]:
+def _by_id(top: ConfigSection, key: str) -> dict[str, ConfigSection]:
     return {section.text("id"): section for section in top.sections(key)}
 
 
-def _named(split: Section, key: str, known: dict[str, Section]) -> Section:
+def _named(split: ConfigSection, key: str, known: dict[str, ConfigSection]) -> ConfigSection:
     wanted = split.text(key)
     if wanted not in known:
         raise ImportFaultError(f"{split.at(key)}: there is none with id {wanted or '(nothing)'}; correct it")
@@ -86,7 +86,7 @@ def _named(split: Section, key: str, known: dict[str, Section]) -> Section:
     return known[wanted]
 
 
-def phase_document(phase: Section, tasks: list[Shown], words: str) -> dict[str, Any]:
+def phase_document(phase: ConfigSection, tasks: list[LeaderboardSettings], words: str) -> dict[str, Any]:
     """One phase as challenge.yml has it."""
     document: dict[str, Any] = {"id": name_of(phase), "name": (phase.text("name") or name_of(phase))[:60]}
     for key in ("id", "codename", "name"):
@@ -110,7 +110,7 @@ def phase_document(phase: Section, tasks: list[Shown], words: str) -> dict[str, 
     return document
 
 
-def _hidden(phase: Section, tasks: list[Shown]) -> str | None:
+def _hidden(phase: ConfigSection, tasks: list[LeaderboardSettings]) -> str | None:
     """A board that is not public stays hidden to the phase's end."""
     public = phase.truth("is_public", False) and phase.truth("leaderboard_public", False)
     seen = [task.split.whole("visibility") for task in tasks]
@@ -129,7 +129,7 @@ def _hidden(phase: Section, tasks: list[Shown]) -> str | None:
     return end
 
 
-def _quota(phase: Section) -> dict[str, Any]:
+def _quota(phase: ConfigSection) -> dict[str, Any]:
     limits: dict[str, Any] = {}
     for key, ours in _LIMITS:
         value = phase.whole(key)
@@ -148,14 +148,14 @@ def _quota(phase: Section) -> dict[str, Any]:
     return limits | ({"of": "team"} if limits else {})
 
 
-def overlapping(phases: list[dict[str, Any]], ledger: Ledger) -> None:
+def overlapping(phases: list[dict[str, Any]], ledger: ConversionReport) -> None:
     """Phases that are open at the same time: fine for some, an oversight for most."""
     for one, other in itertools.combinations([p for p in phases if "start" in p and "end" in p], 2):
-        if moment(one["start"]) < moment(other["end"]) and moment(other["start"]) < moment(one["end"]):
+        if to_utc(one["start"]) < to_utc(other["end"]) and to_utc(other["start"]) < to_utc(one["end"]):
             ledger.warn("challenge_phases", f"the phases '{one['id']}' and '{other['id']}' overlap in time; check the dates")
 
 
-def fields(phases: list[Section]) -> list[dict[str, Any]]:
+def fields(phases: list[ConfigSection]) -> list[dict[str, Any]]:
     """What submissions are asked, of all phases together."""
     found: dict[str, dict[str, Any]] = {}
     for phase in phases:
@@ -171,7 +171,7 @@ def fields(phases: list[Section]) -> list[dict[str, Any]]:
     return list(found.values())[:20]
 
 
-def _field(asked: Section) -> dict[str, Any]:
+def _field(asked: ConfigSection) -> dict[str, Any]:
     name = (asked.text("name") or "field")[:60]
     kind = _KINDS.get(asked.text("type"), "text")
     options = [option[:60] for option in asked.words("options")]

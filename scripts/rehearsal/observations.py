@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Class, Result
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.text.serialise import agent_file
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.github.api import posts
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import WORKFLOW, Pull, Run
+from scripts.github.api.find_pull_request import WORKFLOW, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BASE, CONTEXT
 from scripts.github.pull_request.outcome import OFFICIAL_LABEL
 from scripts.github.workflow.event import BOT
-from scripts.rehearsal.working_copy import Workplace
+from scripts.rehearsal.working_copy import WorkingCopy
 
 OFFICIAL = ".github/workflows/official.yml"
 RUNS = 50
@@ -29,7 +29,7 @@ Fetch = Callable[[str, int], tuple[int, bytes]]
 
 
 @enum.unique
-class State(enum.Enum):
+class ObservedState(enum.Enum):
     """How a look came out."""
 
     SEEN = enum.auto()
@@ -38,10 +38,10 @@ class State(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Look:
+class Observation:
     """What one look saw."""
 
-    state: State
+    state: ObservedState
     """Whether it is what was expected, may still become it, or will not."""
     words: str
     """What was seen, as one printable line."""
@@ -53,29 +53,29 @@ def printable(text: str, limit: int = SHOWN) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def _seen(words: str) -> Look:
-    return Look(State.SEEN, printable(words))
+def _seen(words: str) -> Observation:
+    return Observation(ObservedState.SEEN, printable(words))
 
 
-def _waiting(words: str) -> Look:
-    return Look(State.WAITING, printable(words))
+def _waiting(words: str) -> Observation:
+    return Observation(ObservedState.WAITING, printable(words))
 
 
-def _wrong(words: str) -> Look:
-    return Look(State.WRONG, printable(words))
+def _wrong(words: str) -> Observation:
+    return Observation(ObservedState.WRONG, printable(words))
 
 
 # Before the merge
 
 
-def _preview_of(github: GitHub, pull: Pull) -> Run | None:
+def _preview_of(github: GitHub, pull: PullRequest) -> WorkflowRun | None:
     """The newest preview of a pull request's commit: of that workflow file, from that repository."""
     runs = [run for run in github.runs_of(pull.head_sha) if run.path.partition("@")[0] == WORKFLOW]
     own = [run for run in runs if run.event == "pull_request" and run.head_repository_id == pull.head_repository_id]
     return max(own, key=lambda run: run.id, default=None)
 
 
-def preview_began(github: GitHub, pull: Pull) -> Look:
+def preview_began(github: GitHub, pull: PullRequest) -> Observation:
     """Whether a preview of the pull request began, and does not wait for a click."""
     run = _preview_of(github, pull)
     if run is None:
@@ -85,7 +85,7 @@ def preview_began(github: GitHub, pull: Pull) -> Look:
     return _seen(run.html_url)
 
 
-def preview_ended(github: GitHub, pull: Pull) -> Look:
+def preview_ended(github: GitHub, pull: PullRequest) -> Observation:
     """How the preview ended."""
     run = _preview_of(github, pull)
     if run is None or run.conclusion is None:
@@ -97,14 +97,14 @@ def preview_ended(github: GitHub, pull: Pull) -> Look:
 
 def _comment(github: GitHub, number: int) -> tuple[int, str, str]:
     """How many comments the bot keeps on a pull request, the headline of the only one, and its text."""
-    own = posts.ours(github.comments(number), BOT)
+    own = posts.our_comments(github.comments(number), BOT)
     if len(own) != 1:
         return len(own), "", ""
     lines = own[0].body.splitlines()
     return 1, next((line.removeprefix("### ") for line in lines if line.startswith("### ")), ""), own[0].body
 
 
-def previewed(github: GitHub, pull: Pull) -> Look:
+def previewed(github: GitHub, pull: PullRequest) -> Observation:
     """Whether the bot keeps one comment there, with a score and a place."""
     count, headline, text = _comment(github, pull.number)
     if count != 1:
@@ -115,20 +115,20 @@ def previewed(github: GitHub, pull: Pull) -> Look:
     return (_wrong if headline.startswith(("❌", "🚧", "🟡")) else _waiting)(headline)
 
 
-def status_set(github: GitHub, pull: Pull) -> Look:
+def status_set(github: GitHub, pull: PullRequest) -> Observation:
     """What the bot says on the commit; what others say under its name is nothing."""
     own = (one for one in github.statuses(pull.head_sha) if one.context == CONTEXT and one.creator == BOT)
     status = next(own, None)
     if status is None:
         return _waiting(f"no status {CONTEXT} of {BOT}")
-    state = {"success": State.SEEN, "failure": State.WRONG}.get(status.state, State.WAITING)
-    return Look(state, printable(f"{status.state}: {status.description}"))
+    state = {"success": ObservedState.SEEN, "failure": ObservedState.WRONG}.get(status.state, ObservedState.WAITING)
+    return Observation(state, printable(f"{status.state}: {status.description}"))
 
 
 # After a merge
 
 
-def _officials(github: GitHub, sha: str) -> list[Run]:
+def _officials(github: GitHub, sha: str) -> list[WorkflowRun]:
     """The official runs from a commit's own on, the oldest first: a newer one does what a replaced one was to do."""
     own = [run.id for run in github.runs_of(sha) if run.path.partition("@")[0] == OFFICIAL]
     if not own:
@@ -137,13 +137,13 @@ def _officials(github: GitHub, sha: str) -> list[Run]:
     return sorted((run for run in runs if run.id >= min(own)), key=lambda run: run.id)
 
 
-def official_began(github: GitHub, sha: str) -> Look:
+def official_began(github: GitHub, sha: str) -> Observation:
     """Whether the official run of a commit began."""
     runs = _officials(github, sha)
     return _seen(runs[0].html_url) if runs else _waiting("no run of the workflow official for the merge commit")
 
 
-def official_ended(github: GitHub, sha: str) -> Look:
+def official_ended(github: GitHub, sha: str) -> Observation:
     """Whether an official run from that commit's own on succeeded."""
     runs = _officials(github, sha)
     if good := next((run for run in runs if run.conclusion == "success"), None):
@@ -155,7 +155,7 @@ def official_ended(github: GitHub, sha: str) -> Look:
     return _wrong(f"{bad.conclusion}: {bad.html_url}") if bad else _waiting("no official run that went on to its end")
 
 
-def recorded(workplace: Workplace, task: str, name: tuple[str, str], digest: str, runs_page: str) -> Look:
+def recorded(workplace: WorkingCopy, task: str, name: tuple[str, str], digest: str, runs_page: str) -> Observation:
     """Whether the results branch holds what an official run of this repository measured of exactly this version."""
     tip, records = workplace.records(task, *name)
     own = [(one, verdict) for one in records if (verdict := _verdict(one, name, digest)) is not None]
@@ -172,7 +172,7 @@ def recorded(workplace: Workplace, task: str, name: tuple[str, str], digest: str
 
 def _verdict(record: Result | Duel, name: tuple[str, str], digest: str) -> Verdict | None:
     """How a version came out in an official record; None where the record is of something else."""
-    if record.klass is not Class.OFFICIAL:
+    if record.tier is not Tier.OFFICIAL:
         return None
     sides = (record,) if isinstance(record, Result) else record.players
     own = (one for one in sides if (one.login.casefold(), one.agent) == (name[0].casefold(), name[1]))
@@ -206,7 +206,7 @@ def _document(fetch: Fetch, site: str, name: tuple[str, str], asked: str) -> tup
     return (address, document) if isinstance(document, dict) else (f"{address} answers {status}", {})
 
 
-def shown(fetch: Fetch, site: str, name: tuple[str, str], digest: str, task: str, asked: str) -> Look:
+def shown(fetch: Fetch, site: str, name: tuple[str, str], digest: str, task: str, asked: str) -> Observation:
     """Whether the deployed site ranks exactly this version."""
     words, document = _document(fetch, site, name, asked)
     tasks = document.get("tasks")
@@ -221,7 +221,7 @@ def shown(fetch: Fetch, site: str, name: tuple[str, str], digest: str, task: str
     return (_seen if own["state"] == "ranked" else _wrong)(words)
 
 
-def gone(fetch: Fetch, site: str, name: tuple[str, str], asked: str, *, is_game: bool) -> Look:
+def gone(fetch: Fetch, site: str, name: tuple[str, str], asked: str, *, is_game: bool) -> Observation:
     """Whether the deployed site has it no more, and calls what was recorded a rehearsal."""
     words, document = _document(fetch, site, name, asked)
     if document.get("state") == "withdrawn" and document.get("rehearsal") is True:
@@ -230,7 +230,7 @@ def gone(fetch: Fetch, site: str, name: tuple[str, str], asked: str, *, is_game:
     return (_seen if is_game and words.endswith("answers 404") else _waiting)(words if not document else f"{words}: not yet")
 
 
-def announced(github: GitHub, number: int, beginning: str) -> Look:
+def announced(github: GitHub, number: int, beginning: str) -> Observation:
     """Whether the bot's one comment is the last one: its headline holds this word, and the label says that it is done."""
     count, headline, _ = _comment(github, number)
     if count != 1:

@@ -6,9 +6,9 @@ from typing import Any
 
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import Pull
-from scripts.github.api.responses import Account
-from scripts.github.doctor.checks import State
+from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.responses import GitHubAccount
+from scripts.github.doctor.checks import SettingState
 from scripts.github.doctor.repository_settings import access, actions, default_branch, identity, inactive
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.working_copy import BRANCH
@@ -21,7 +21,7 @@ ReachFork = Callable[[str], GitHub]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class RehearsalPlace:
     """A repository that commits are pushed to."""
 
     name: str
@@ -43,7 +43,7 @@ def checked_repository(github: GitHub, named: str) -> dict[str, Any]:
     about = github.setting("")
     for check in (access, identity(named), default_branch, actions):
         finding = check(github)
-        if finding.state is not State.GOOD:
+        if finding.state is not SettingState.GOOD:
             page = finding.page if finding.page.startswith("https://") else f"https://github.com/{named}/{finding.page}"
             raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.said} {page} {finding.click}")
     if off := inactive(github, NEEDED):
@@ -54,15 +54,15 @@ def checked_repository(github: GitHub, named: str) -> dict[str, Any]:
     return dict(about)
 
 
-def place(about: dict[str, Any]) -> Place:
+def place(about: dict[str, Any]) -> RehearsalPlace:
     """Where a repository lies, from GitHub's answer."""
-    return Place(
+    return RehearsalPlace(
         name=str(about["full_name"]), id=int(about["id"]), url=str(about["clone_url"]),
         branch=str(about["default_branch"]),
     )  # fmt: skip
 
 
-def fork(reach: ReachFork, wanted: str, ours: Place) -> Place:
+def fork(reach: ReachFork, wanted: str, ours: RehearsalPlace) -> RehearsalPlace:
     """The fork that the pull request is to come from. `wanted`: LOGIN or LOGIN/NAME.
 
     Raises:
@@ -84,18 +84,18 @@ def fork(reach: ReachFork, wanted: str, ours: Place) -> Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Begun:
+class UnfinishedRehearsal:
     """What an earlier call left unfinished."""
 
-    pull: Pull
+    pull: PullRequest
     """The pull request that enters the agent: open or merged."""
     agent: str
     """The agent's folder."""
-    withdrawal: Pull | None
+    withdrawal: PullRequest | None
     """The pull request that withdraws it, open or merged."""
 
 
-def unfinished(github: GitHub, account: Account, pulls: list[Pull]) -> Begun | None:
+def unfinished(github: GitHub, account: GitHubAccount, pulls: list[PullRequest]) -> UnfinishedRehearsal | None:
     """The latest rehearsal of this account, unless it came to its end or was closed. Nobody else's pull request counts."""
     own = [(pull, match) for pull in pulls if pull.author_id == account.id and (match := BRANCH.fullmatch(pull.head_branch))]
     entering = [(pull, match) for pull, match in own if not match[3]]
@@ -109,10 +109,10 @@ def unfinished(github: GitHub, account: Account, pulls: list[Pull]) -> Begun | N
     ):
         return None
     back = [one for one, _ in own if one.head_branch == f"{match[0]}-withdraw" and (one.merged or one.state == "open")]
-    return Begun(pull=pull, agent=match[1], withdrawal=max(back, key=lambda one: one.number, default=None))
+    return UnfinishedRehearsal(pull=pull, agent=match[1], withdrawal=max(back, key=lambda one: one.number, default=None))
 
 
-def account_of(github: GitHub) -> Account:
+def account_of(github: GitHub) -> GitHubAccount:
     """Whose token it is.
 
     Raises:

@@ -14,19 +14,27 @@ from evaluator.model.config.challenge import Challenge
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.tree_diff import ROOT
 from scripts.github.api.client import GitHub, GitHubError
-from scripts.github.api.find_pull_request import Pull
-from scripts.github.api.responses import Account
+from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.responses import GitHubAccount
 from scripts.rehearsal import observations
 from scripts.rehearsal.observations import Fetch, printable
-from scripts.rehearsal.prerequisites import FINISHED, LOOKED_AT, Begun, Place, ReachFork, fork, unfinished
-from scripts.rehearsal.steps import BEGIN, OFFICIAL, PREVIEW, SOON, Steps
+from scripts.rehearsal.prerequisites import (
+    FINISHED,
+    LOOKED_AT,
+    ReachFork,
+    RehearsalPlace,
+    UnfinishedRehearsal,
+    fork,
+    unfinished,
+)
+from scripts.rehearsal.steps import BEGIN, OFFICIAL, PREVIEW, SOON, StepRunner
 from scripts.rehearsal.working_copy import (
     BRANCH,
     MAIN,
     MODERATION,
     PREFIX,
     Signature,
-    Workplace,
+    WorkingCopy,
     agent_files,
     chosen_task,
     marked,
@@ -39,7 +47,7 @@ AGAIN = "Then run the same command again: it goes on from there; with --withdraw
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RehearsalRequest:
     """What the host asked for."""
 
     agent: str
@@ -51,10 +59,10 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entered:
+class EnteredAgent:
     """The agent of this rehearsal."""
 
-    pull: Pull
+    pull: PullRequest
     """The pull request that brings it."""
     login: str
     """Its owner, as the folder is spelled."""
@@ -86,15 +94,15 @@ class Rehearsal:
     """GitHub, for another repository."""
     about: dict[str, Any]
     """What GitHub says of the repository."""
-    home: Place
+    home: RehearsalPlace
     """The same, as a place to push to."""
-    account: Account
+    account: GitHubAccount
     """Whose token it is."""
-    workplace: Workplace
+    workplace: WorkingCopy
     """Where commits are made."""
-    steps: Steps
+    steps: StepRunner
     """What was done in this call."""
-    asked: Asked
+    asked: RehearsalRequest
     """What the host wants."""
     confirm: Callable[[str], bool]
     """Asks the host."""
@@ -141,13 +149,13 @@ class Rehearsal:
 
     # What was there before
 
-    def _begun(self) -> Begun | None:
+    def _begun(self) -> UnfinishedRehearsal | None:
         return unfinished(self.github, self.account, self._pulls())
 
-    def _pulls(self) -> list[Pull]:
+    def _pulls(self) -> list[PullRequest]:
         return self.github.newest_pulls(LOOKED_AT)
 
-    def _page(self, pull: Pull) -> str:
+    def _page(self, pull: PullRequest) -> str:
         return f"{self.about['html_url']}/pull/{pull.number}"
 
     @cached_property
@@ -162,7 +170,7 @@ class Rehearsal:
 
     # Entering
 
-    def _entered(self, begun: Begun | None) -> Entered:
+    def _entered(self, begun: UnfinishedRehearsal | None) -> EnteredAgent:
         if begun is None:
             return self._enter()
         entered = self._read(begun.pull, begun.agent)
@@ -170,7 +178,7 @@ class Rehearsal:
         self.steps.note("pull request", "the unfinished rehearsal is gone on with", f"{self._page(begun.pull)}, {state}")
         return entered
 
-    def _read(self, pull: Pull, agent: str) -> Entered:
+    def _read(self, pull: PullRequest, agent: str) -> EnteredAgent:
         """What a pull request of an earlier call brings."""
         main = self.workplace.fetched_main()
         self.workplace.repository.fetch(pull.head_sha)
@@ -178,9 +186,9 @@ class Rehearsal:
         login = self.workplace.owner_folder(pull.head_sha, self.account.login)
         folder = self.workplace.agent(pull.head_sha, f"{ROOT}/{login}/{agent}", challenge.submissions)
         task = chosen_task(challenge, next(iter(folder.submission.tasks), None))
-        return Entered(pull=pull, login=login, agent=agent, digest=folder.digest, task=task.id)
+        return EnteredAgent(pull=pull, login=login, agent=agent, digest=folder.digest, task=task.id)
 
-    def _enter(self) -> Entered:
+    def _enter(self) -> EnteredAgent:
         main = self.workplace.fetched_main()
         head = fork(self.reach, self.asked.fork, self.home) if self.asked.fork else self.home
         login = self.workplace.owner_folder(main, self.account.login)
@@ -194,7 +202,7 @@ class Rehearsal:
         self.steps.note("pull request", "it is open, with one agent and nothing else", f"{self._page(pull)} {kind}")
         return self._read(pull, self.asked.agent)
 
-    def _left_branch(self, head: Place, folder: str) -> str | None:
+    def _left_branch(self, head: RehearsalPlace, folder: str) -> str | None:
         """A branch that an earlier call pushed before it was stopped."""
         used = {pull.head_branch for pull in self._pulls()}
         for name, sha in sorted(self.workplace.rehearsals(head.url).items()):
@@ -205,7 +213,7 @@ class Rehearsal:
                     return name
         return None
 
-    def _new_branch(self, main: str, head: Place, folder: str) -> str:
+    def _new_branch(self, main: str, head: RehearsalPlace, folder: str) -> str:
         base = main if head == self.home else self._fork_base(main, head, folder)
         challenge = self._challenge(main)
         task = chosen_task(challenge, self.asked.task)
@@ -216,7 +224,7 @@ class Rehearsal:
         pushed(self.workplace, commit, branch, head.url, head.name)
         return branch
 
-    def _fork_base(self, main: str, head: Place, folder: str) -> str:
+    def _fork_base(self, main: str, head: RehearsalPlace, folder: str) -> str:
         """The fork's own newest commit: so nothing is pushed there but the agent."""
         base = self.workplace.tip(head.branch, head.url)
         if base is not None:
@@ -226,7 +234,7 @@ class Rehearsal:
         line = f"the fork's branch {printable(head.branch)} is not an earlier state of main; press 'Sync fork' on its page"
         raise CommandError(SUBMISSION_AT_FAULT, f"{line} https://github.com/{head.name}. {AGAIN}")
 
-    def _opened(self, head: Place, branch: str, title: str, body: str) -> Pull:
+    def _opened(self, head: RehearsalPlace, branch: str, title: str, body: str) -> PullRequest:
         name = branch if head == self.home else f"{head.name.partition('/')[0]}:{branch}"
         try:
             return self.github.open_pull(name, MAIN, title, body)
@@ -239,7 +247,7 @@ class Rehearsal:
 
     # Before the merge
 
-    def _before_merge(self, entered: Entered) -> None:
+    def _before_merge(self, entered: EnteredAgent) -> None:
         pull, github = entered.pull, self.github
         runs = f"{self.about['html_url']}/actions/workflows"
         checks = f"Look at {self._page(pull)} and {runs}/preview.yml. {AGAIN}"
@@ -256,7 +264,7 @@ class Rehearsal:
         wait("comment", "one, with score and place", partial(observations.previewed, github, pull), SOON, report)
         wait("status", "success on the commit", partial(observations.status_set, github, pull), SOON, report)
 
-    def _may_merge(self, pull: Pull) -> bool:
+    def _may_merge(self, pull: PullRequest) -> bool:
         question = (
             f"Merge {self._page(pull)}? Until it is withdrawn, which this command does next, the agent is on the board "
             "and may take a place from others"
@@ -266,7 +274,7 @@ class Rehearsal:
         self.steps.say(f"Not merged. {AGAIN}")
         return False
 
-    def _merged(self, pull: Pull, step: str) -> str:
+    def _merged(self, pull: PullRequest, step: str) -> str:
         """Main's commit of a merge, merged now where it is not yet."""
         now = self._looked_through(pull)
         sha = now.merge_commit_sha if now.merged else self._merge(pull, step)
@@ -275,7 +283,7 @@ class Rehearsal:
         self.steps.note(step, "a commit on main", f"{self.about['html_url']}/commit/{sha}")
         return sha
 
-    def _looked_through(self, pull: Pull) -> Pull:
+    def _looked_through(self, pull: PullRequest) -> PullRequest:
         """The pull request once GitHub knows whether it can be merged, which takes it some seconds after a push."""
         for _ in range(MERGEABLE_TRIES):
             now = self.github.pull(pull.number)
@@ -284,7 +292,7 @@ class Rehearsal:
             self.steps.clock.pause(MERGEABLE_PAUSE)
         return now
 
-    def _merge(self, pull: Pull, step: str) -> str | None:
+    def _merge(self, pull: PullRequest, step: str) -> str | None:
         method = "merge" if self.about.get("allow_merge_commit", True) else "squash"
         try:
             return self.github.merge_pull(pull.number, pull.head_sha, method)
@@ -304,7 +312,7 @@ class Rehearsal:
         ends = partial(observations.official_ended, self.github, sha)
         self.steps.wait(f"{what} ends", "it succeeds", ends, OFFICIAL, advice)
 
-    def _after_merge(self, entered: Entered, sha: str, *, is_leaving: bool) -> None:
+    def _after_merge(self, entered: EnteredAgent, sha: str, *, is_leaving: bool) -> None:
         self._officials(sha, "official run")
         self._recorded(entered, "results branch")
         if not is_leaving:
@@ -313,14 +321,14 @@ class Rehearsal:
         last = partial(observations.announced, self.github, entered.pull.number, "Official:")
         self.steps.wait("final comment", "one, with the official score", last, SOON, advice)
 
-    def _recorded(self, entered: Entered, step: str) -> None:
+    def _recorded(self, entered: EnteredAgent, step: str) -> None:
         runs = f"{self.about['html_url']}/actions/runs"
         look = partial(observations.recorded, self.workplace, entered.task, entered.name, entered.digest, runs)
         advice = f"Look at the official run's job publish, and whether a phase or a quota holds the agent back. {AGAIN}"
         self.steps.wait(step, "the record of exactly this version", look, SOON, advice)
 
-    def _shown(self, entered: Entered) -> None:
-        def look() -> observations.Look:
+    def _shown(self, entered: EnteredAgent) -> None:
+        def look() -> observations.Observation:
             token = secrets.token_hex(4)
             return observations.shown(self.fetch, self.site, entered.name, entered.digest, entered.task, token)
 
@@ -329,7 +337,7 @@ class Rehearsal:
 
     # Withdrawing
 
-    def _withdrawal(self, entered: Entered, there: Pull | None) -> Pull:
+    def _withdrawal(self, entered: EnteredAgent, there: PullRequest | None) -> PullRequest:
         """The pull request that removes the folder and marks what was recorded; from a branch, for only a host may mark."""
         if there is None:
             branch = f"{entered.pull.head_branch}-withdraw"
@@ -340,7 +348,7 @@ class Rehearsal:
         self.steps.note("withdrawal", "a pull request that removes the agent and marks its record", self._page(there))
         return there
 
-    def _removal(self, main: str, entered: Entered) -> str:
+    def _removal(self, main: str, entered: EnteredAgent) -> str:
         leaves = self.workplace.repository.leaves(main, entered.folder)
         changes: dict[str, bytes | None] = {leaf.path.decode(): None for leaf in leaves}
         before = self.workplace.text(main, MODERATION) or b""
@@ -349,14 +357,14 @@ class Rehearsal:
         message = f"Rehearse: withdraw the agent of #{entered.pull.number}"
         return self.workplace.commit(main, changes, message, self._signature, day)
 
-    def _withdrawn(self, entered: Entered, pull: Pull) -> None:
+    def _withdrawn(self, entered: EnteredAgent, pull: PullRequest) -> None:
         self._officials(self._merged(pull, "merge the withdrawal"), "last official run")
         main = self.workplace.fetched_main()
         if self.workplace.stands(main, entered.folder):
             raise CommandError(SUBMISSION_AT_FAULT, f"{entered.folder} still stands on main; remove it. {AGAIN}")
         game = next((one.game is not None for one in self._challenge(main).tasks if one.id == entered.task), False)
 
-        def look() -> observations.Look:
+        def look() -> observations.Observation:
             return observations.gone(self.fetch, self.site, entered.name, secrets.token_hex(4), is_game=game)
 
         advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {AGAIN}"
@@ -368,7 +376,7 @@ class Rehearsal:
 
     # The end
 
-    def _finish(self, entered: Entered) -> None:
+    def _finish(self, entered: EnteredAgent) -> None:
         self._clean(entered.pull)
         from_fork = entered.pull.head_repository_id != self.home.id
         unproven = "" if from_fork else " The fork's path stays unproven: it came from a branch; --fork LOGIN rehearses it."
@@ -376,7 +384,7 @@ class Rehearsal:
         self._report(entered.pull, words)
         self.steps.say(words)
 
-    def _clean(self, pull: Pull) -> None:
+    def _clean(self, pull: PullRequest) -> None:
         """Delete both branches; what somebody deleted before is no fault."""
         done = [f"{pull.head_branch}-withdraw"] if self.workplace.delete(f"{pull.head_branch}-withdraw") else []
         if pull.head_repository:
@@ -387,7 +395,7 @@ class Rehearsal:
                 done.append(pull.head_branch)
         self.steps.note("branches", "the rehearsal's are gone", f"deleted {', '.join(done)}" if done else "none is left")
 
-    def _report(self, pull: Pull, words: str) -> None:
+    def _report(self, pull: PullRequest, words: str) -> None:
         """The last word on the pull request, by which a later call knows that this rehearsal is over."""
         self.github.create_comment(pull.number, f"{FINISHED}\n### Rehearsal\n\n{words}\n\n{self.steps.table()}\n")
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from leaderboard.text.escape_markdown import cell
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.rehearsal.observations import Look, State
+from scripts.rehearsal.observations import Observation, ObservedState
 
 PAUSE = 10.0
 BEGIN, PREVIEW, SOON, OFFICIAL = 10.0, 75.0, 15.0, 180.0
@@ -15,7 +15,7 @@ BEGIN, PREVIEW, SOON, OFFICIAL = 10.0, 75.0, 15.0, 180.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clock:
+class StepClock:
     """What time it is, and how to let it pass."""
 
     now: Callable[[], float] = time.monotonic
@@ -27,7 +27,7 @@ class Clock:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class StepLine:
     """A step that was done."""
 
     at: str
@@ -48,19 +48,19 @@ class Line:
 
 
 @dataclass(kw_only=True)
-class Steps:
+class StepRunner:
     """The steps of one call of the command."""
 
-    clock: Clock
+    clock: StepClock
     """Time."""
     say: Callable[[str], None]
     """Prints a line."""
     minutes: float | None = None
     """The longest wait of every step, instead of each step's own."""
-    lines: list[Line] = field(default_factory=list)
+    lines: list[StepLine] = field(default_factory=list)
     """What was done so far."""
 
-    def wait(self, name: str, expected: str, look: Callable[[], Look], minutes: float, advice: str) -> str:
+    def wait(self, name: str, expected: str, look: Callable[[], Observation], minutes: float, advice: str) -> str:
         """Look until it is there; returns what was seen.
 
         Raises:
@@ -71,10 +71,10 @@ class Steps:
         while True:
             seen = look()
             waited = self.clock.now() - begun
-            if seen.state is State.SEEN:
+            if seen.state is ObservedState.SEEN:
                 self.note(name, expected, seen.words, waited)
                 return seen.words
-            if seen.state is State.WRONG:
+            if seen.state is ObservedState.WRONG:
                 raise CommandError(SUBMISSION_AT_FAULT, f"{name}: expected {expected}; seen: {seen.words}. {advice}")
             if waited >= limit * 60:
                 line = f"{name}: expected {expected}, within {limit:g} minutes; last seen: {seen.words}. {advice}"
@@ -84,7 +84,7 @@ class Steps:
     def note(self, name: str, expected: str, seen: str, seconds: float = 0.0) -> None:
         """A step that needs no waiting is done."""
         at = self.clock.day().strftime("%H:%M:%S")
-        self.lines.append(Line(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
+        self.lines.append(StepLine(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
         self.say(self.lines[-1].text)
 
     def table(self) -> str:

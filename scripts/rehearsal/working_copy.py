@@ -9,22 +9,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from evaluator.host.loading.submission_folder import Folder, assemble
+from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
 from evaluator.model.config.challenge import Challenge, SubmissionLimits, Task
-from evaluator.model.config.moderation import Rehearsal
+from evaluator.model.config.moderation import RehearsalEntry
 from evaluator.model.config.participants import CustomField, People
-from evaluator.model.config.submission import MANIFEST_NAME, Kind
+from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 from evaluator.model.identifiers import AGENT, safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import RESULTS, parse_record
-from scripts.git.git_repository import SHA, Credentials, GitError, Repository, checked
+from scripts.git.git_repository import SHA, Credentials, GitError, GitRepository, checked
 from scripts.git.path_guard import owners_on
 from scripts.git.tree_diff import ROOT
-from scripts.runs.new_agent import Start, beginning, quoted
+from scripts.runs.new_agent import NewAgent, quoted, template_for
 
 MODERATION = "moderation.yml"
 NAME = "Rehearsal"
@@ -57,11 +57,11 @@ def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> di
         folder: `submissions/<login>/<agent>`.
         token: what makes this version another one than those before.
     """
-    template = beginning(Kind.POLICY if task.script is None else Kind.SCRIPT, None)
+    template = template_for(SubmissionKind.POLICY if task.script is None else SubmissionKind.SCRIPT, None)
     assert template is not None, "every kind has a template"
     with TemporaryDirectory(prefix="pullrank-rehearsal-") as place:
         root = Path(place)
-        start = Start(
+        start = NewAgent(
             template=template, folder=root / folder, name=NAME, tasks=(task,), all_tasks=False, root=root,
             people=challenge.people,
         )  # fmt: skip
@@ -98,7 +98,7 @@ def marked(content: bytes, login: str, agent: str, digest: str, day: date) -> by
     Raises:
         CommandError: the file is faulty, or written in a way that a line cannot be added to.
     """
-    mark = Rehearsal(login=login, agent=agent, digest=digest, since=day.isoformat())
+    mark = RehearsalEntry(login=login, agent=agent, digest=digest, since=day.isoformat())
     try:
         if content.strip() and digest in parse_moderation(content).rehearsed(login, agent):
             return content
@@ -110,7 +110,7 @@ def marked(content: bytes, login: str, agent: str, digest: str, day: date) -> by
     raise CommandError(USAGE, f"{MODERATION} on main: its list 'rehearsals' is written in a way that cannot be added to")
 
 
-def _with_item(text: str, mark: Rehearsal) -> str:
+def _with_item(text: str, mark: RehearsalEntry) -> str:
     place = _LIST.search(text)
     indent = "  "
     if place is not None:
@@ -149,10 +149,10 @@ class Signature:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workplace:
+class WorkingCopy:
     """A bare repository, with the board's as its origin."""
 
-    repository: Repository
+    repository: GitRepository
     """Holds main's whole history."""
     url: str
     """Where the board's repository is cloned from."""
@@ -196,7 +196,7 @@ class Workplace:
         """Whether a folder is there."""
         return bool(self.repository.leaves(commit, folder))
 
-    def agent(self, commit: str, folder: str, limits: SubmissionLimits) -> Folder:
+    def agent(self, commit: str, folder: str, limits: SubmissionLimits) -> SubmissionFolder:
         """An agent's folder, read as the referee reads it.
 
         Raises:
@@ -278,7 +278,7 @@ def _is_of(path: str, agent: str) -> bool:
 
 
 @contextmanager
-def open_workplace(url: str, token: str) -> Iterator[Workplace]:
+def open_working_copy(url: str, token: str) -> Iterator[WorkingCopy]:
     """A repository for a rehearsal, gone afterwards whatever happens. The token goes to the server of `url` only.
 
     Raises:
@@ -289,13 +289,13 @@ def open_workplace(url: str, token: str) -> Iterator[Workplace]:
         raise CommandError(OUR_FAULT, f"GitHub names {parts.scheme or 'no'} address to clone from; https is needed")
     credentials = Credentials(server_url=f"{parts.scheme}://{parts.netloc}", token=token) if parts.netloc else None
     with TemporaryDirectory(prefix="pullrank-rehearsal-") as place:
-        repository = Repository(Path(place), credentials)
+        repository = GitRepository(Path(place), credentials)
         repository.run("init", "--quiet", "--bare", ".")
         repository.run("config", "remote.origin.url", url)
-        yield Workplace(repository=repository, url=url)
+        yield WorkingCopy(repository=repository, url=url)
 
 
-def pushed(workplace: Workplace, commit: str, branch: str, url: str | None, where: str) -> None:
+def pushed(workplace: WorkingCopy, commit: str, branch: str, url: str | None, where: str) -> None:
     """Push, and say in one line what a refusal means.
 
     Raises:

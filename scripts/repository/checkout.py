@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evaluator.host.digests.image_files import default_base
-from evaluator.host.loading.submission_folder import Folder, read_folder
+from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation, read_challenge
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Moderation
@@ -19,14 +19,14 @@ from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.eligibility import Name
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import Damaged, Lean, Store
+from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError
 from scripts.repository.season_file import Seasons, opened, read_seasons
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SubmissionEntry:
     """An agent's folder, read."""
 
     login: str
@@ -35,7 +35,7 @@ class Found:
     """Its folder's name."""
     path: Path
     """Where it lies."""
-    folder: Folder
+    folder: SubmissionFolder
     """What is in it."""
     baseline: bool = False
     """Whether the challenge names it for comparison."""
@@ -59,7 +59,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Board:
+class Checkout:
     """A clone of a board's repository."""
 
     root: Path
@@ -87,17 +87,17 @@ class Board:
             raise CommandError(USAGE, f"{path.name}: cannot be read ({error.strerror}); make it a file") from error
 
     @cached_property
-    def store(self) -> Store:
+    def store(self) -> ResultStore:
         """Results and traces."""
         return self.store_at(self.root / "results")
 
     @cached_property
-    def recorded(self) -> tuple[list[Result], list[Damaged]]:
+    def recorded(self) -> tuple[list[Result], list[DamagedFile]]:
         """What the store held when this was first asked."""
         if not self.is_lean:
             found, damaged = self.store.read()
             return opened(found, self.seasons), damaged
-        lean = Lean()
+        lean = CompactResults()
         with self.store.reading(lean) as read:
             self.read_all()
             found, damaged = read()
@@ -109,15 +109,15 @@ class Board:
         return read_seasons(self.store.results)
 
     @cached_property
-    def recorded_duels(self) -> tuple[list[Duel], list[Damaged]]:
+    def recorded_duels(self) -> tuple[list[Duel], list[DamagedFile]]:
         """The duels that the store held when this was first asked."""
         return self.store.read_duels()
 
-    def store_at(self, results: Path) -> Store:
+    def store_at(self, results: Path) -> ResultStore:
         """Results in another place, their traces beside them."""
-        return Store(results=results, traces=results.parent / "traces")
+        return ResultStore(results=results, traces=results.parent / "traces")
 
-    def find(self, path: Path) -> Found:
+    def find(self, path: Path) -> SubmissionEntry:
         """The agent in a folder.
 
         Raises:
@@ -135,7 +135,7 @@ class Board:
             shown = os.path.relpath(path, Path.cwd())
             raise LoadError(*(_under(shown, line.replace(str(path), shown)) for line in error.lines)) from error
         baseline = self.challenge.is_baseline(login, path.name, example=login == LOCAL)
-        return Found(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
+        return SubmissionEntry(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
 
     @cached_property
     def folders(self) -> list[Path]:
@@ -144,13 +144,13 @@ class Board:
         examples = sorted(p for p in self.root.glob("example_agents/*") if (p / "submission.yml").exists())
         return [*submitted, *examples]
 
-    def read_all(self) -> tuple[list[Found], list[str]]:
+    def read_all(self) -> tuple[list[SubmissionEntry], list[str]]:
         """Every agent, and a line for every fault that kept one out; read once."""
         return self._all[:2]
 
     @cached_property
-    def _all(self) -> tuple[list[Found], list[str], frozenset[Name]]:
-        found: list[Found] = []
+    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[Name]]:
+        found: list[SubmissionEntry] = []
         faults: list[str] = []
         for path in self.folders:
             try:
@@ -163,7 +163,7 @@ class Board:
         names = frozenset(one.name for one, _ in twins)
         return [one for one in found if one.name not in names], faults, names
 
-    def _kept(self, found: Found) -> Found:
+    def _kept(self, found: SubmissionEntry) -> SubmissionEntry:
         """Of an agent that is only shown, its files are not: ten thousand with weights would fill the memory."""
         return replace(found, folder=replace(found.folder, blobs=())) if self.is_lean else found
 
@@ -200,7 +200,7 @@ def _under(folder: str, line: str) -> str:
     return line if line.startswith(folder) else f"{folder}/{line}"
 
 
-def open_board(start: Path, challenge: Path | None = None, *, is_lean: bool = False) -> Board:
+def open_checkout(start: Path, challenge: Path | None = None, *, is_lean: bool = False) -> Checkout:
     """The board whose clone holds the folder.
 
     Raises:
@@ -211,7 +211,7 @@ def open_board(start: Path, challenge: Path | None = None, *, is_lean: bool = Fa
             # A host's own modules, environments and metrics, may lie beside challenge.yml; ours are found before them.
             if str(place) not in sys.path:
                 sys.path.append(str(place))
-            return Board(place, challenge, is_lean)
+            return Checkout(place, challenge, is_lean)
     raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a board's clone")
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from evaluator.host.seeds.encryption import open_result, seal
-from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.seeds.encryption import decrypt_result, encrypt_result
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
@@ -52,9 +52,9 @@ class Revealed(Frozen):
     """When, in UTC."""
 
     @property
-    def key(self) -> Secret:
+    def key(self) -> SeasonSecret:
         """What opens results and gives seeds."""
-        return Secret(bytes.fromhex(self.secret))
+        return SeasonSecret(bytes.fromhex(self.secret))
 
 
 class Season(Frozen):
@@ -103,7 +103,7 @@ class Seasons(Frozen):
             return f"season {season} was revealed at {found.revealed.at}, so its episodes are known"
         return None
 
-    def secret_of(self, season: str, beacon: str) -> Secret | None:
+    def secret_of(self, season: str, beacon: str) -> SeasonSecret | None:
         """The published secret that a result's episodes come from, if it is published and the right one."""
         revealed = self.of(season).revealed
         if revealed is None or revealed.key.sha256 != secret_hash(beacon):
@@ -154,7 +154,9 @@ def rounded(challenge: Challenge, result: Result) -> float | None:
     return None if is_missing(score) else round(score, rules.decimals) + 0.0
 
 
-def sealed_with(challenge: Challenge, secret: Secret, result: Result, trace: bytes | None) -> tuple[Result, bytes | None]:
+def sealed_with(
+    challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None
+) -> tuple[Result, bytes | None]:
     """A result and its trace as they may leave a machine that knows the secret.
 
     Raises:
@@ -163,10 +165,10 @@ def sealed_with(challenge: Challenge, secret: Secret, result: Result, trace: byt
     score = rounded(challenge, result)
     if score is None and result.verdict is Verdict.OK:
         raise CommandError(OUR_FAULT, "a metric has no value to rank by; a sealed season needs one that always has")
-    return seal(result, trace, score, secret)
+    return encrypt_result(result, trace, score, secret)
 
 
-def is_score_right(challenge: Challenge, content: bytes, secret: Secret) -> bool:
+def is_score_right(challenge: Challenge, content: bytes, secret: SeasonSecret) -> bool:
     """Whether the score that a sealed result shows is that of its episodes; one that is not sealed shows none."""
     result = parse_result(content)
     if result.sealed is None:
@@ -175,7 +177,7 @@ def is_score_right(challenge: Challenge, content: bytes, secret: Secret) -> bool
     # Of an earlier season the rounding is not known any more.
     if rules is None or rules.secret_sha256 != secret.sha256:
         return True
-    return rounded(challenge, open_result(result, secret)) == result.sealed.score
+    return rounded(challenge, decrypt_result(result, secret)) == result.sealed.score
 
 
 def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
@@ -190,8 +192,8 @@ def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
     return found
 
 
-def _opened(result: Result, secret: Secret) -> Result:
+def _opened(result: Result, secret: SeasonSecret) -> Result:
     # Cryptography is imported only where a season was revealed.
-    from evaluator.host.seeds.encryption import open_result
+    from evaluator.host.seeds.encryption import decrypt_result
 
-    return open_result(result, secret)
+    return decrypt_result(result, secret)

@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from evaluator.host.errors import FaultError
+from evaluator.host.errors import AgentFault
 from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
-from evaluator.host.sandboxes.channel import clean
+from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.submission import MANIFEST_NAME, MOVES, parse_tagged
 from evaluator.model.records.verdict import Verdict
 from scripts.console import say
-from scripts.repository.checkout import Found
+from scripts.repository.checkout import SubmissionEntry
 
 # What runs official evaluations unless a host says otherwise.
 PLATFORM = "linux/amd64"
 SECONDS = 20
 
 
-def check_image(found: Found) -> None:
+def check_image(found: SubmissionEntry) -> None:
     """Ask the registry for the image that the manifest names, if it names one; no answer is told and is no fault.
 
     Raises:
@@ -25,12 +25,12 @@ def check_image(found: Found) -> None:
     if image is None:
         return
     # What speaks with registries is imported only where an agent brings an image.
-    from evaluator.host.docker.agent_image import look
+    from evaluator.host.docker.agent_image import inspect_image
 
     try:
-        look(image.reference, PLATFORM, image.image_mib, SECONDS)
-    except FaultError as fault:
-        line = f"{found.shown}/{MANIFEST_NAME}: {clean(str(fault))}"
+        inspect_image(image.reference, PLATFORM, image.image_mib, SECONDS)
+    except AgentFault as fault:
+        line = f"{found.shown}/{MANIFEST_NAME}: {clean_text(str(fault))}"
         if fault.verdict is Verdict.INVALID:
             raise LoadError(line) from fault
         say(f"{line}; so it was not looked at")
@@ -48,6 +48,6 @@ def digest_advice(folder: Path, lines: tuple[str, ...]) -> list[str]:
         if tagged is None:
             return []
         digest = Registry(tagged, SECONDS).digest_of(tagged.tag)
-    except (FaultError, LoadError, OSError, KeyError, TypeError):
+    except (AgentFault, LoadError, OSError, KeyError, TypeError):
         return []
     return [f"{folder}/{MANIFEST_NAME}: today that is {tagged.host}/{tagged.name}@sha256:{digest}; write it after 'entry:'"]

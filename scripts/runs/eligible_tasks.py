@@ -7,19 +7,19 @@ from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import Entry
-from leaderboard.core.owners import faults
-from leaderboard.planning.admission import Gate, phase_refusal
+from leaderboard.core.owners import participant_faults
+from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from scripts.console import CommandError
 from scripts.git.beacon import EXAMPLES, arrived
-from scripts.git.git_repository import Repository
-from scripts.github.workflow.run_context import arrivals
-from scripts.repository.checkout import LOCAL, Board, Found
+from scripts.git.git_repository import GitRepository
+from scripts.github.workflow.run_context import merge_times
+from scripts.repository.checkout import LOCAL, Checkout, SubmissionEntry
 
 _NO_SCRIPTS = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
 _FOR_SCRIPTS = "the task {task} is for scripts; write 'kind: script', or name another task"
 
 
-def entered(found: Found, tasks: list[Task]) -> list[Task]:
+def entered(found: SubmissionEntry, tasks: list[Task]) -> list[Task]:
     """The tasks that the agent enters. An example need not enter any: a board has other tasks than the one it came with.
 
     Raises:
@@ -43,38 +43,38 @@ def entered(found: Found, tasks: list[Task]) -> list[Task]:
     return [task for task in tasks if submission.plays(task)]
 
 
-def is_example(found: Found) -> bool:
+def is_example(found: SubmissionEntry) -> bool:
     """Whether the agent came with the repository."""
     return found.login == LOCAL and EXAMPLES in found.path.parts
 
 
-def gate_of(board: Board, entries: Sequence[Entry], now: datetime) -> Gate:
+def gate_of(board: Checkout, entries: Sequence[Entry], now: datetime) -> AdmissionContext:
     """A moment here: git is asked when versions came to main, GitHub is not asked who is a member of what."""
     challenge = board.challenge
     if not (challenge.phases or challenge.quota or challenge.people.one_team_each):
-        return Gate(now=now)
-    clone = Repository(board.root)
+        return AdmissionContext(now=now)
+    clone = GitRepository(board.root)
     try:
         main = clone.resolve("HEAD")
         found = arrived(clone, main, {(entry.login, entry.agent): entry.digest for entry in entries}) if main else {}
     except CommandError:  # No clone: whatever is here comes now.
         found = {}
-    return Gate(now=now, arrived=arrivals(entries, found))
+    return AdmissionContext(now=now, arrived=merge_times(entries, found))
 
 
-def people_faults(challenge: Challenge, found: Found, folder: str) -> Iterator[str]:
+def people_faults(challenge: Challenge, found: SubmissionEntry, folder: str) -> Iterator[str]:
     """What an agent's manifest says of its people that the challenge does not take, each with its line."""
     if found.baseline or challenge.people.is_host(found.login):
         return
     manifest = next(blob.content for blob in found.folder.blobs if blob.path == MANIFEST_NAME)
     _, where = parse_yaml(manifest, MANIFEST_NAME, MAX_BYTES)
-    for place, text in faults(challenge.people, found.login, found.folder.submission):
+    for place, text in participant_faults(challenge.people, found.login, found.folder.submission):
         while place and place not in where:
             place = place[:-1]
         yield f"{folder}/{MANIFEST_NAME}:{where.get(place, 1)}: {text}"
 
 
-def refuse_people(board: Board, found: Found) -> None:
+def refuse_people(board: Checkout, found: SubmissionEntry) -> None:
     """Whether the people of an agent are taken; the examples of the repository have none.
 
     Raises:
@@ -86,7 +86,7 @@ def refuse_people(board: Board, found: Found) -> None:
             raise LoadError(*lines)
 
 
-def closed(challenge: Challenge, found: Found, at: datetime) -> Iterator[tuple[Task, str]]:
+def closed(challenge: Challenge, found: SubmissionEntry, at: datetime) -> Iterator[tuple[Task, str]]:
     """Each task on which a version that came to main at that moment would not count, and why."""
     if found.path.parent.name == EXAMPLES or found.baseline or challenge.people.is_host(found.login):
         return
@@ -98,7 +98,7 @@ def closed(challenge: Challenge, found: Found, at: datetime) -> Iterator[tuple[T
             yield task, why
 
 
-def closed_lines(board: Board, found: Found, now: datetime | None = None) -> list[str]:
+def closed_lines(board: Checkout, found: SubmissionEntry, now: datetime | None = None) -> list[str]:
     """The same of a folder on this disk, in words; a version that stands on main came when that says."""
     if not board.challenge.phases:
         return []

@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.envs.gym_task import WorldError, open_world
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.host.solo.evaluate_agent import Order, evaluate
+from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
 from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.result import Class, Result, result_path
+from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.store import RESULT, Store
+from leaderboard.core.store import RESULT, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
-from scripts.repository.checkout import PREVIEW_BEACON, Board, Found, base_image
+from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, base_image
 
 
-def choose_sandbox(sandbox: str) -> Chosen:
+def choose_sandbox(sandbox: str) -> SelectedSandbox:
     """Choose the sandbox, building its image if need be, and say what a person should know of it.
 
     Raises:
@@ -29,7 +29,9 @@ def choose_sandbox(sandbox: str) -> Chosen:
         raise CommandError(USAGE, f"--sandbox {sandbox!r} is unknown; it is auto, docker, gvisor or process")
     with people().status("Preparing the sandbox …") as status:
         try:
-            chosen = choose(sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}"))
+            chosen = select_sandbox(
+                sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}")
+            )
         except EngineError as error:
             raise CommandError(OUR_FAULT, str(error)) from error
     if chosen.notice:
@@ -38,47 +40,47 @@ def choose_sandbox(sandbox: str) -> Chosen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class Evaluator:
     """What evaluates: a sandbox and what its runtime is called."""
 
-    board: Board
+    board: Checkout
     """The board."""
-    chosen: Chosen
+    chosen: SelectedSandbox
     """The sandbox."""
     runtime_digest: str
     """Part of every key."""
 
-    def order(self, found: Found, task: Task, beacon: str = PREVIEW_BEACON) -> Order:
+    def order(self, found: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> EvaluationRequest:
         """An agent on a task; without a beacon with the preview's public seeds."""
         try:
-            world = open_world(task)
-        except WorldError as error:
+            world = load_gym_task(task)
+        except EnvironmentFault as error:
             raise CommandError(OUR_FAULT, str(error)) from error
-        return Order(
+        return EvaluationRequest(
             login=found.login, login_id=None, agent=found.agent, folder=found.folder, world=world,
             limits=self.board.challenge.limits, season=self.board.challenge.season, beacon=beacon,
-            beacon_verified=False, klass=Class.LOCAL, runtime_digest=self.runtime_digest,
+            beacon_verified=False, tier=Tier.LOCAL, runtime_digest=self.runtime_digest,
         )  # fmt: skip
 
-    def run(self, order: Order, *, quiet: bool) -> tuple[Result, bytes | None]:
+    def run(self, order: EvaluationRequest, *, quiet: bool) -> tuple[Result, bytes | None]:
         """Evaluate, with a bar."""
         title = f"{order.agent} on {order.world.task.id}"
         with bar(title, order.extent, quiet=quiet) as done:
-            outcome = evaluate(order, self.chosen.kind, self.chosen.opener, lambda: datetime.now(UTC), done)
+            outcome = evaluate_agent(order, self.chosen.kind, self.chosen.opener, lambda: datetime.now(UTC), done)
         return outcome.result, outcome.trace
 
 
-def open_bench(board: Board, sandbox: str) -> Bench:
+def open_evaluator(board: Checkout, sandbox: str) -> Evaluator:
     """The bench with the sandbox that is asked for."""
     chosen = choose_sandbox(sandbox)
-    return Bench(board=board, chosen=chosen, runtime_digest=runtime_digest(chosen.base))
+    return Evaluator(board=board, chosen=chosen, runtime_digest=runtime_digest(chosen.base))
 
 
 def evaluate_or_recall(
-    bench: Bench,
-    found: Found,
+    bench: Evaluator,
+    found: SubmissionEntry,
     tasks: list[Task],
-    store: Store,
+    store: ResultStore,
     tell: Callable[[Result, bool], None],
     *,
     quiet: bool,
@@ -98,7 +100,7 @@ def evaluate_or_recall(
     return results
 
 
-def recall(store: Store, order: Order) -> Result | None:
+def recall(store: ResultStore, order: EvaluationRequest) -> Result | None:
     """The recorded result of an order, unless it was a failure of ours."""
     key = order.wanted().key()
     path = store.results / (result_path(order.world.task.id, order.login, order.agent, key) + RESULT)

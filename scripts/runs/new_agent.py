@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.participants import CustomField, People
-from evaluator.model.config.submission import MANIFEST_NAME, Kind
+from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 # What stands in the templates where the new agent's own words go.
@@ -29,7 +29,7 @@ _ENVIRONMENT = 'ENVIRONMENT = "CartPole-v1"\n'
 class Template:
     """One way to begin."""
 
-    kind: Kind
+    kind: SubmissionKind
     """How the agent is brought."""
     adapter: str | None = None
     """What runs it, where it was written for another system."""
@@ -43,8 +43,8 @@ class Template:
         if self.adapter in _MODELS:
             return [task for task in tasks if _of_cartpole(task)] or tasks[:1]
         if self.adapter in _CONSTANT:
-            first = nothing_done(tasks[0])
-            return [task for task in tasks if nothing_done(task) == first]
+            first = zero_action(tasks[0])
+            return [task for task in tasks if zero_action(task) == first]
         return tasks
 
 
@@ -57,7 +57,7 @@ def _of_cartpole(task: Task) -> bool:
     return task.env_id == "CartPole-v1"
 
 
-def nothing_done(task: Task) -> str:
+def zero_action(task: Task) -> str:
     """The action of all zeros, as Python has it.
 
     Raises:
@@ -67,39 +67,42 @@ def nothing_done(task: Task) -> str:
     import numpy as np
     from gymnasium.spaces import Discrete
 
-    from evaluator.host.envs.gym_task import open_world
+    from evaluator.host.envs.gym_task import load_gym_task
 
-    space = open_world(task).action_space
+    space = load_gym_task(task).action_space
     return str(int(space.start)) if isinstance(space, Discrete) else str(np.zeros(space.shape or ()).tolist())
 
 
-BEGINNINGS = (
-    Template(kind=Kind.POLICY, fits=lambda task: task.script is None, where="tasks and games that measure no scripts"),
-    Template(kind=Kind.SCRIPT, fits=lambda task: task.script is not None, where="tasks that have 'script' rules"),
-    Template(kind=Kind.IMAGE, fits=lambda task: task.script is None, where="tasks and games that measure no scripts"),
+TEMPLATES_OF_KINDS = (
+    Template(kind=SubmissionKind.POLICY, fits=lambda task: task.script is None,
+    where="tasks and games that measure no scripts"),
+    Template(kind=SubmissionKind.SCRIPT, fits=lambda task: task.script is not None, where="tasks that have 'script' rules"),
+    Template(kind=SubmissionKind.IMAGE, fits=lambda task: task.script is None,
+    where="tasks and games that measure no scripts"),
     Template(
-        kind=Kind.POLICY, adapter="rl-arena", fits=lambda task: task.game in _ARENA,
+        kind=SubmissionKind.POLICY, adapter="rl-arena", fits=lambda task: task.game in _ARENA,
         where="tic-tac-toe, Connect Four and Quarto",
     ),
     Template(
-        kind=Kind.POLICY, adapter="kaggle-connectx", fits=lambda task: task.game == _CONNECT_FOUR, where="Connect Four",
+        kind=SubmissionKind.POLICY, adapter="kaggle-connectx", fits=lambda task: task.game == _CONNECT_FOUR,
+        where="Connect Four",
     ),
-    Template(kind=Kind.POLICY, adapter="predict", fits=_solo, where=_ALONE),
-    Template(kind=Kind.POLICY, adapter="function", fits=_solo, where=_ALONE),
-    Template(kind=Kind.POLICY, adapter="gym-policy", fits=_solo, where=_ALONE),
-    Template(kind=Kind.POLICY, adapter="evalai-grpc", fits=_solo, where=_ALONE),
-    Template(kind=Kind.POLICY, adapter="sb3", fits=_solo, where=_ALONE),
-    Template(kind=Kind.POLICY, adapter="onnx", fits=_solo, where=_ALONE),
+    Template(kind=SubmissionKind.POLICY, adapter="predict", fits=_solo, where=_ALONE),
+    Template(kind=SubmissionKind.POLICY, adapter="function", fits=_solo, where=_ALONE),
+    Template(kind=SubmissionKind.POLICY, adapter="gym-policy", fits=_solo, where=_ALONE),
+    Template(kind=SubmissionKind.POLICY, adapter="evalai-grpc", fits=_solo, where=_ALONE),
+    Template(kind=SubmissionKind.POLICY, adapter="sb3", fits=_solo, where=_ALONE),
+    Template(kind=SubmissionKind.POLICY, adapter="onnx", fits=_solo, where=_ALONE),
 )  # fmt: skip
 
 
-def beginning(kind: Kind, adapter: str | None) -> Template | None:
+def template_for(kind: SubmissionKind, adapter: str | None) -> Template | None:
     """The template of a kind and adapter, if there is one."""
-    return next((one for one in BEGINNINGS if (one.kind, one.adapter) == (kind, adapter)), None)
+    return next((one for one in TEMPLATES_OF_KINDS if (one.kind, one.adapter) == (kind, adapter)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
+class NewAgent:
     """What is written, and where."""
 
     template: Template
@@ -120,7 +123,7 @@ class Start:
     @property
     def to_do(self) -> str:
         """What comes next."""
-        if self.template.kind is Kind.IMAGE:
+        if self.template.kind is SubmissionKind.IMAGE:
             return f"build and push the image as {self.folder}/README.md says"
         play = f"pullrank evaluate {self.folder}"
         if self._asked():
@@ -163,7 +166,7 @@ class Start:
         yield from sorted(wanted, key=lambda path: path.name != MANIFEST_NAME)
 
     def _place(self) -> str:
-        if self.template.adapter or self.template.kind is not Kind.POLICY:
+        if self.template.adapter or self.template.kind is not SubmissionKind.POLICY:
             return self.template.adapter or str(self.template.kind)
         games = [task.game is not None for task in self.tasks]
         return "policy-game" if all(games) else "policy-any" if any(games) else "policy"
@@ -175,7 +178,7 @@ class Start:
         if self.template.adapter in _MODELS:
             words[_ENVIRONMENT] = f"ENVIRONMENT = {json.dumps(self.tasks[0].env_id)}\n"
         if self.template.adapter in _CONSTANT:
-            words[_ACTION] = f"ACTION = {nothing_done(self.tasks[0])}\n"
+            words[_ACTION] = f"ACTION = {zero_action(self.tasks[0])}\n"
         for old, new in words.items():
             text = text.replace(old, new)
         return text

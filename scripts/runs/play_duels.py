@@ -6,66 +6,66 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
-from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.duels.verify_duel import parse_duel
-from evaluator.host.envs.gym_task import WorldError
-from evaluator.host.envs.pettingzoo_game import Game, open_game
+from evaluator.host.envs.gym_task import EnvironmentFault
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel, duel_path
-from evaluator.model.records.result import Class
+from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.store import RESULT, Store
-from leaderboard.planning.missing import DuelItem, Where, plan
+from leaderboard.core.store import RESULT, ResultStore
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.duel_results import refusal, validation_fault
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, bar, say, titled_bar
-from scripts.repository.checkout import PREVIEW_BEACON, Board, Found
+from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry
 from scripts.runs.eligible_tasks import entered
-from scripts.runs.evaluate_missing import Bench
+from scripts.runs.evaluate_missing import Evaluator
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hall:
+class DuelRunner:
     """Where duels are held: a bench, and the games that were opened on it."""
 
-    bench: Bench
+    bench: Evaluator
     """The sandbox."""
-    opened: dict[str, Game] = field(default_factory=dict)
+    opened: dict[str, PettingZooGame] = field(default_factory=dict)
     """Games by the digest of their settings."""
 
-    def game(self, task: Task) -> Game:
+    def game(self, task: Task) -> PettingZooGame:
         """The game of a task, opened once."""
         name = f"{task.id} {task.digest()}"
         if name not in self.opened:
             try:
                 self.opened[name] = open_game(task)
-            except WorldError as error:
+            except EnvironmentFault as error:
                 raise CommandError(OUR_FAULT, str(error)) from error
         return self.opened[name]
 
-    def order(self, one: Found, other: Found, task: Task, beacon: str = PREVIEW_BEACON) -> DuelOrder:
+    def order(self, one: SubmissionEntry, other: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
         """Two agents in a game; without a beacon with the preview's public seeds."""
         challenge = self.bench.board.challenge
-        return DuelOrder(
+        return DuelRequest(
             contenders=order_sides(_contender(one), _contender(other)), game=self.game(task), limits=challenge.limits,
-            season=challenge.season, beacon=beacon, beacon_verified=False, klass=Class.LOCAL,
+            season=challenge.season, beacon=beacon, beacon_verified=False, tier=Tier.LOCAL,
             runtime_digest=self.bench.runtime_digest,
         )  # fmt: skip
 
-    def hold(self, order: DuelOrder, done: Callable[[int], None]) -> Duel:
+    def hold(self, order: DuelRequest, done: Callable[[int], None]) -> Duel:
         """Hold a duel; `done` hears of each match that ended."""
-        return hold(order, self.bench.chosen.kind, self.bench.chosen.opener, lambda: datetime.now(UTC), done)
+        return evaluate_duel(order, self.bench.chosen.kind, self.bench.chosen.opener, lambda: datetime.now(UTC), done)
 
 
-def _contender(found: Found) -> Contender:
-    return Contender(login=found.login, login_id=None, agent=found.agent, folder=found.folder)
+def _contender(found: SubmissionEntry) -> DuelPlayer:
+    return DuelPlayer(login=found.login, login_id=None, agent=found.agent, folder=found.folder)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class DuelRunOptions:
     """How duels are held."""
 
-    store: Store | None
+    store: ResultStore | None
     """Where they are recorded; nowhere if None."""
     quiet: bool
     """Without a bar."""
@@ -73,7 +73,7 @@ class Terms:
     """Even what is recorded."""
 
 
-def hold_or_recall(hall: Hall, order: DuelOrder, terms: Terms) -> tuple[Duel, bool]:
+def play_or_recall(hall: DuelRunner, order: DuelRequest, terms: DuelRunOptions) -> tuple[Duel, bool]:
     """A duel, and whether it was held just now: a recorded one is read."""
     recorded = None if terms.again or terms.store is None else recall(terms.store, order)
     if recorded is not None:
@@ -85,14 +85,14 @@ def hold_or_recall(hall: Hall, order: DuelOrder, terms: Terms) -> tuple[Duel, bo
     return duel, True
 
 
-def title(order: DuelOrder) -> str:
+def title(order: DuelRequest) -> str:
     """What a bar says of a duel."""
     one, other = order.contenders
     sides = f"{one.agent} with itself" if one == other else f"{one.agent} – {other.agent}"
     return f"{order.game.task.id}: {sides}"
 
 
-def recall(store: Store, order: DuelOrder) -> Duel | None:
+def recall(store: ResultStore, order: DuelRequest) -> Duel | None:
     """The recorded duel of an order, unless it was a failure of ours."""
     key = order.wanted().key()
     one, other = (f"{contender.login}+{contender.agent}" for contender in order.contenders)
@@ -107,7 +107,7 @@ def recall(store: Store, order: DuelOrder) -> Duel | None:
     return duel if duel.key == key and duel.verdict is Verdict.OK else None
 
 
-def find_player(board: Board, folder: Path, task: Task) -> Found:
+def find_player(board: Checkout, folder: Path, task: Task) -> SubmissionEntry:
     """The agent in a folder, which enters the game.
 
     Raises:
@@ -124,21 +124,21 @@ def find_player(board: Board, folder: Path, task: Task) -> Found:
     return found
 
 
-def meet_baselines(hall: Hall, found: Found, task: Task, terms: Terms) -> list[tuple[Duel, bool]]:
+def meet_baselines(hall: DuelRunner, found: SubmissionEntry, task: Task, terms: DuelRunOptions) -> list[tuple[Duel, bool]]:
     """An agent's validation and, if it passes, its duels with the baselines; whether each was held just now."""
-    validation = hold_or_recall(hall, hall.order(found, found, task), terms)
+    validation = play_or_recall(hall, hall.order(found, found, task), terms)
     if refusal(validation[0]) is not None:
         return [validation]
     others = [other for other in hall.bench.board.read_all()[0] if other.baseline and other.name != found.name]
     met = [
-        hold_or_recall(hall, hall.order(found, other, task), terms)
+        play_or_recall(hall, hall.order(found, other, task), terms)
         for other in others
         if other.folder.submission.plays(task)
     ]
     return [validation, *met]
 
 
-def code_of(duels: Sequence[Duel], of: Found | None = None) -> int:
+def code_of(duels: Sequence[Duel], of: SubmissionEntry | None = None) -> int:
     """The exit code that duels mean: a refused validation and a player that could not go on are the submission's fault.
 
     Args:
@@ -154,7 +154,7 @@ def code_of(duels: Sequence[Duel], of: Found | None = None) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tour:
+class TournamentSummary:
     """What a tournament came to."""
 
     recorded: int
@@ -163,7 +163,7 @@ class Tour:
     """Those held just now, in order; with the failures of ours."""
 
 
-def players(board: Board, tell: Callable[[str], None]) -> list[Found]:
+def players(board: Checkout, tell: Callable[[str], None]) -> list[SubmissionEntry]:
     """Everybody who may play; `tell` hears of those that name a task there is not. Ranking names unreadable folders."""
     able = []
     for agent in board.read_all()[0]:
@@ -177,7 +177,9 @@ def players(board: Board, tell: Callable[[str], None]) -> list[Found]:
     return able
 
 
-def tour(hall: Hall, found: Sequence[Found], games: Sequence[Task], *, quiet: bool) -> Tour:
+def play_tournament(
+    hall: DuelRunner, found: Sequence[SubmissionEntry], games: Sequence[Task], *, quiet: bool
+) -> TournamentSummary:
     """Hold every duel that is wanted of these games, each recorded as it ends: validations first, then pairs.
 
     Who is to meet whom is asked anew after each round, since a round changes the ratings. A failure of ours stays wanted,
@@ -193,25 +195,27 @@ def tour(hall: Hall, found: Sequence[Found], games: Sequence[Task], *, quiet: bo
     held: list[Duel] = []
     while items := _round(hall, challenge, found, known, held):
         held.extend(_held(hall, challenge, found, items, quiet=quiet))
-    return Tour(recorded=before, held=tuple(held))
+    return TournamentSummary(recorded=before, held=tuple(held))
 
 
 def _round(
-    hall: Hall, challenge: Challenge, found: Sequence[Found], known: Sequence[Duel], held: Sequence[Duel]
-) -> list[DuelItem]:
+    hall: DuelRunner, challenge: Challenge, found: Sequence[SubmissionEntry], known: Sequence[Duel], held: Sequence[Duel]
+) -> list[DuelWorkItem]:
     """What is to be held next; validations alone while there are any, so that ratings know of every player."""
-    where = Where(runtime_digest=hall.bench.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
+    where = MeasurementContext(runtime_digest=hall.bench.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
     failed = {(duel.players[0].name, duel.players[1].name, duel.key) for duel in held if duel.verdict is not Verdict.OK}
-    wanted = plan(challenge, [agent.entry() for agent in found], [], where, [*known, *held])
+    wanted = missing_work(challenge, [agent.entry() for agent in found], [], where, [*known, *held])
     items = [
         item
         for item in wanted
-        if isinstance(item, DuelItem) and (item.entries[0].name, item.entries[1].name, item.wanted.key()) not in failed
+        if isinstance(item, DuelWorkItem) and (item.entries[0].name, item.entries[1].name, item.wanted.key()) not in failed
     ]
     return [item for item in items if item.is_validation] or items
 
 
-def _held(hall: Hall, challenge: Challenge, found: Sequence[Found], items: Sequence[DuelItem], *, quiet: bool) -> list[Duel]:
+def _held(
+    hall: DuelRunner, challenge: Challenge, found: Sequence[SubmissionEntry], items: Sequence[DuelWorkItem], *, quiet: bool
+) -> list[Duel]:
     by_name = {agent.name: agent for agent in found}
     tasks = {task.id: task for task in challenge.tasks}
     total = sum(tasks[item.task_id].matches for item in items)

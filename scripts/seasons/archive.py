@@ -17,7 +17,7 @@ MANIFEST = "MANIFEST.sha256"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Archive:
+class SeasonArchive:
     """An archive that was written."""
 
     path: Path
@@ -39,7 +39,7 @@ def files_under(folder: Path, name: str, leave_out: Iterable[str] = ()) -> Itera
             yield f"{name}/{inside.as_posix()}", path
 
 
-def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], moment: int) -> Archive:
+def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], moment: int) -> SeasonArchive:
     """Pack files below one folder of the archive; owners, rights, order and times are always the same.
 
     Args:
@@ -60,7 +60,7 @@ def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], mo
             _add(tar, f"{root}/{name}", path.read_bytes(), moment)
         _add(tar, f"{root}/{MANIFEST}", manifest, moment)
     write_atomically(target, raw.getvalue())
-    return Archive(
+    return SeasonArchive(
         path=target, sha256=hashlib.sha256(raw.getvalue()).hexdigest(),
         manifest_sha256=hashlib.sha256(manifest).hexdigest(), files=len(found),
     )  # fmt: skip

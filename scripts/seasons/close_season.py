@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.solo.verify_result import Finding, Standing
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.page_renderer import Freeze, season_page
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
-from scripts.repository.checkout import Board
-from scripts.repository.recorded_standings import compute
+from scripts.repository.checkout import Checkout
+from scripts.repository.recorded_standings import recorded_standings
 from scripts.repository.season_file import NAME, Closing
-from scripts.seasons.archive import Archive, Citation, files_under, write_archive
+from scripts.seasons.archive import Citation, SeasonArchive, files_under, write_archive
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
@@ -26,18 +26,18 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Closed:
+class ClosedSeason:
     """What closing a season made."""
 
     closing: Closing
     """What season.json says of it."""
-    archive: Archive
+    archive: SeasonArchive
     """The archive."""
     written: tuple[Path, ...]
     """What is to be committed."""
 
 
-def close(board: Board, by: str, now: datetime, *, quiet: bool) -> Closed:
+def close_season(board: Checkout, by: str, now: datetime, *, quiet: bool) -> ClosedSeason:
     """Verify, freeze, cite and pack a season; season.json is the caller's to write.
 
     Raises:
@@ -62,7 +62,7 @@ def close(board: Board, by: str, now: datetime, *, quiet: bool) -> Closed:
     for path, text in cited:
         write_atomically(path, text.encode())
     archive = _packed(board, files, folder, int(now.timestamp()))
-    verified = sum(finding.standing is Standing.VERIFIED for finding in findings)
+    verified = sum(finding.standing is VerificationStatus.VERIFIED for finding in findings)
     closing = Closing(
         at=at, by=by, results=verified, steps=sum(finding.steps for finding in findings),
         files_sha256=archive.manifest_sha256, archive_sha256=archive.sha256,
@@ -72,11 +72,11 @@ def close(board: Board, by: str, now: datetime, *, quiet: bool) -> Closed:
         manifest_sha256=archive.manifest_sha256, archive=archive.path.name, archive_sha256=archive.sha256,
         bibtex=citation.bibtex(), revealed=known.revealed.secret if known.revealed else None,
     )  # fmt: skip
-    write_atomically(folder / "summary.md", season_page(compute(board, official=True), freeze).encode())
-    return Closed(closing=closing, archive=archive, written=(folder, board.root / "CITATION.cff"))
+    write_atomically(folder / "summary.md", season_page(recorded_standings(board, official=True), freeze).encode())
+    return ClosedSeason(closing=closing, archive=archive, written=(folder, board.root / "CITATION.cff"))
 
 
-def _of_season(board: Board) -> list[Path]:
+def _of_season(board: Checkout) -> list[Path]:
     """The files of what counts in the season, results and duels."""
     results, damaged = board.recorded
     duels, damaged_duels = board.recorded_duels
@@ -95,7 +95,7 @@ def _is_try(path: Path, paths: set[Path]) -> bool:
 
 
 def _all_verified(findings: Sequence[Finding], season: str) -> None:
-    wrong = [f for f in findings if f.standing in (Standing.REFUTED, Standing.SEALED)]
+    wrong = [f for f in findings if f.standing in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
     if not wrong:
         return
     lines = [f"{finding.path}: {finding.standing}: {finding.faults[0]}" for finding in wrong[:SHOWN]]
@@ -105,7 +105,7 @@ def _all_verified(findings: Sequence[Finding], season: str) -> None:
     raise CommandError(SUBMISSION_AT_FAULT, f"{len(wrong)} results do not verify; nothing was closed", *lines, *more, *hint)
 
 
-def _packed(board: Board, files: Sequence[Path], folder: Path, moment: int) -> Archive:
+def _packed(board: Checkout, files: Sequence[Path], folder: Path, moment: int) -> SeasonArchive:
     """Results, traces, site and rules in one file."""
     store, season = board.store, safe_path_segment(board.challenge.season)
     packed = [(f"results/{path.relative_to(store.results).as_posix()}", path) for path in files]

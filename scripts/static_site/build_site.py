@@ -12,54 +12,54 @@ from pathlib import Path
 from urllib.parse import quote
 
 from leaderboard.api import files as documents
-from leaderboard.charts.social_cards import cards, draw_card
-from leaderboard.core.former_entries import departed
-from leaderboard.core.parallel import Share, beside
+from leaderboard.charts.social_cards import draw_card, social_cards
+from leaderboard.core.former_entries import former_entries
+from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
-from leaderboard.history import History
+from leaderboard.history import BoardHistory
 from leaderboard.pages import html_frame
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_context import PageContext, reproduced
-from leaderboard.pages.page_renderer import render
+from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text.escape_markdown import escape
-from leaderboard.visibility import Shown, as_shown, hidden
+from leaderboard.visibility import VisibleBoard, as_shown, hidden
 from scripts.console import OUR_FAULT, CommandError, people
-from scripts.git.merged_pulls import pulls
-from scripts.repository.checkout import Board
-from scripts.repository.recorded_standings import compute
+from scripts.git.merged_pulls import merged_pulls
+from scripts.repository.checkout import Checkout
+from scripts.repository.recorded_standings import recorded_standings
 from scripts.static_site.game_frames import frames
-from scripts.static_site.render_episodes import drawn, pictures
+from scripts.static_site.render_episodes import pictures, rendered_replays
 
 PAGE = "index.html"
 
 
-def build(board: Board, *, official: bool) -> Path:
+def build(board: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is whole."""
     table, context = gather(board, official=official)
     with people().status("Building the site …"):
         return make(table, context, board.root)
 
 
-def gather(board: Board, *, official: bool) -> tuple[Standings, PageContext]:
+def gather(board: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
     """All that pages, feeds and documents are made of."""
     now = datetime.now(UTC)
     found, _ = board.read_all()
-    whole = Shown(
+    whole = VisibleBoard(
         challenge=board.challenge, entries=tuple(f.entry() for f in found), moderation=board.moderation, duels=(),
         results=tuple(board.results),
     )  # fmt: skip
     seen = as_shown(whole, now) if official else whole
-    table = compute(board, official=official, now=now)
+    table = recorded_standings(board, official=official, now=now)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
     return table, PageContext(
         repository=board.challenge.repository,
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         results=seen.results,
         generated_at=now.strftime("%Y-%m-%d %H:%M UTC"),
-        departed=departed(seen.entries, seen.results, seen.moderation, board.challenge.season),
+        departed=former_entries(seen.entries, seen.results, seen.moderation, board.challenge.season),
         frames=frames(table, board.root / "build" / "frames"),
-        episodes=drawn(board, table),
-        pulls=pulls(board.root),
+        episodes=rendered_replays(board, table),
+        pulls=merged_pulls(board.root),
         reproduced=reproduced(whole.results),
         now=now,
         hidden=hidden(board.challenge, now) if official else (),
@@ -78,22 +78,25 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
     fresh.mkdir(parents=True)
 
     def boards() -> list[str]:
-        made = chain(card_pictures(table), documents.of_boards(table, context))
-        return _write(fresh, chain(made, documents.of_agents(table, context, Share(1, 2))))
+        made = chain(card_pictures(table), documents.leaderboard_files(table, context))
+        return _write(fresh, chain(made, documents.agent_document_files(table, context, Partition(1, 2))))
 
-    past = History(table, context.results)
-    with beside(boards) as written:
+    past = BoardHistory(table, context.results)
+    with run_in_background(boards) as written:
         write_pages(table, context, past, root)
         with _mkdocs(table, context, root, framed):
-            made = chain(documents.of_events(table, context, past), documents.of_agents(table, context, Share(0, 2)))
+            made = chain(
+                documents.feed_and_status_files(table, context, past),
+                documents.agent_document_files(table, context, Partition(0, 2)),
+            )
             pages = _write(fresh, chain(made, pictures(context.episodes, root / "build")))
         pages += [*_folders_with_pages(framed, ""), *written()]
     _move(framed, fresh)
-    frame = html_frame.cut((fresh / html_frame.ADDRESS / PAGE).read_text("utf-8"))
+    frame = html_frame.parse_frame((fresh / html_frame.ADDRESS / PAGE).read_text("utf-8"))
     shutil.rmtree(fresh / html_frame.ADDRESS.split("/_/")[0])
     pages.remove(html_frame.ADDRESS)
-    with beside(lambda: _write_agents(frame, table, context, fresh, Share(1, 2))) as written:
-        pages += _write_agents(frame, table, context, fresh, Share(0, 2)) + written()
+    with run_in_background(lambda: _write_agents(frame, table, context, fresh, Partition(1, 2))) as written:
+        pages += _write_agents(frame, table, context, fresh, Partition(0, 2)) + written()
     for name in ("sitemap.xml", "sitemap.xml.gz"):
         (fresh / name).unlink(missing_ok=True)
     addresses = sorted(map(quote, pages))  # in one order on every machine
@@ -102,9 +105,11 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
     return fresh.rename(site)
 
 
-def _write_agents(frame: html_frame.Shell, table: Standings, context: PageContext, fresh: Path, share: Share) -> list[str]:
+def _write_agents(
+    frame: html_frame.PageFrame, table: Standings, context: PageContext, fresh: Path, share: Partition
+) -> list[str]:
     """The pages of the agents of a share; returns their addresses."""
-    pages = agent_page.render(table, context, share)
+    pages = agent_page.render_agent_pages(table, context, share)
     return _write(fresh, ((path, frame.page(page).encode()) for path, page in pages))
 
 
@@ -118,13 +123,13 @@ def _move(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-def write_pages(table: Standings, context: PageContext, past: History, root: Path) -> None:
+def write_pages(table: Standings, context: PageContext, past: BoardHistory, root: Path) -> None:
     """Everything that MkDocs reads."""
     pages = root / "build" / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(root / "site" / "pages", pages)
     shutil.copytree(root / "site" / "assets", pages / "assets", dirs_exist_ok=True)
-    _write(pages, ((name, text.encode()) for name, text in render(table, context, past).items()))
+    _write(pages, ((name, text.encode()) for name, text in render_pages(table, context, past).items()))
 
 
 def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
@@ -197,7 +202,7 @@ def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> 
 
 def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:
     """Every card: its file below the site's root, and the PNG. Drawn one after the other, as they are asked for."""
-    return ((card.file, draw_card(card)) for card in cards(standings))
+    return ((card.file, draw_card(card)) for card in social_cards(standings))
 
 
 # The protocol's own bound of one file (sitemaps.org, "Sitemap file requirements").

@@ -10,18 +10,18 @@ from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Sha
 from leaderboard.pages.home_page import season_end
-from leaderboard.text.format import shown
+from leaderboard.text.format import shown_phases
 from leaderboard.visibility import hidden, is_anonymous
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import Commit, newest_results, open_branches, tip_of
-from scripts.git.git_repository import Repository
+from scripts.git.data_branches import BranchCommit, newest_results, open_branches, tip_of
+from scripts.git.git_repository import GitRepository
 
 BRANCH = "deployed"
 FILE = "deployed.json"
 MESSAGE = "deploy: what the site was built from"
 
 
-class Built(Frozen):
+class BuiltSite(Frozen):
     """All that a site is made of: where nothing of it changes, another one would be the same."""
 
     form: int = Field(default=1, ge=1, le=1)
@@ -40,7 +40,7 @@ class Built(Frozen):
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":"))
 
 
-def built_now(clone: Repository, challenge: Challenge, address: str, now: datetime) -> Built:
+def built_now(clone: GitRepository, challenge: Challenge, address: str, now: datetime) -> BuiltSite:
     """What a site would be made of now. Ask before anything of it is read: what comes later is then found to be new.
 
     Raises:
@@ -49,23 +49,23 @@ def built_now(clone: Repository, challenge: Challenge, address: str, now: dateti
     main = clone.resolve("HEAD")
     if main is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
-    return Built(main=main, results=newest_results(clone) or None, address=address, dated=dated(challenge, now))
+    return BuiltSite(main=main, results=newest_results(clone) or None, address=address, dated=dated(challenge, now))
 
 
-def parse_built(text: str) -> Built:
+def parse_built(text: str) -> BuiltSite:
     """What the job that built the site hands on.
 
     Raises:
         CommandError: it is not that.
     """
     try:
-        return Built.model_validate(canonical_json.parse_strict(text.encode()))
+        return BuiltSite.model_validate(canonical_json.parse_strict(text.encode()))
     except ValueError as error:
         reason = " ".join(str(error).split())[:200]
         raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason})") from error
 
 
-def read_note(clone: Repository) -> Built | None:
+def read_note(clone: GitRepository) -> BuiltSite | None:
     """What the deployed site was built from; None where nothing was deployed or the note cannot be read."""
     tip = tip_of(clone, BRANCH)
     if not tip:
@@ -75,13 +75,13 @@ def read_note(clone: Repository) -> Built | None:
         name = branches.objects(tip).get(FILE)
         content = branches.repository.read([name])[0] if name else b""
     try:
-        return Built.model_validate(canonical_json.parse_strict(content))
+        return BuiltSite.model_validate(canonical_json.parse_strict(content))
     except ValueError:
         say(f"The note on the branch {BRANCH} cannot be read; the site is built anew.")
         return None
 
 
-def write_note(clone: Repository, built: Built, now: datetime) -> None:
+def write_note(clone: GitRepository, built: BuiltSite, now: datetime) -> None:
     """Put the note in the branch's place.
 
     Raises:
@@ -89,7 +89,7 @@ def write_note(clone: Repository, built: Built, now: datetime) -> None:
     """
     with open_branches(clone, "") as branches:
         files = ((FILE, built.serialised().encode() + b"\n"),)
-        commit = branches.build(None, [Commit(message=MESSAGE, files=files)], now)
+        commit = branches.build(None, [BranchCommit(message=MESSAGE, files=files)], now)
         branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{BRANCH}")
 
 
@@ -98,6 +98,6 @@ def dated(challenge: Challenge, now: datetime) -> tuple[str, ...]:
 
     When a page was made is not among it.
     """
-    states = (f"{one.phase.id}: {one.state}, hidden until {one.hidden_until}" for one in shown(challenge, now))
+    states = (f"{one.phase.id}: {one.state}, hidden until {one.hidden_until}" for one in shown_phases(challenge, now))
     left_out = (f"hidden: {task.id}" for task in hidden(challenge, now))
     return (season_end(challenge, now), *states, *left_out, f"anonymous: {is_anonymous(challenge, now)}")

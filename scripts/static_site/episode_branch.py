@@ -11,9 +11,9 @@ from pathlib import Path
 
 from leaderboard.core.store import TRACE, write_atomically
 from scripts.console import say
-from scripts.git.data_branches import Branches, Commit, object_name, open_branches, tip_of
-from scripts.git.git_repository import GitError, Repository
-from scripts.static_site.render_episodes import Wanted, files, missing, put, render
+from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
+from scripts.git.git_repository import GitError, GitRepository
+from scripts.static_site.render_episodes import WantedEpisode, files, missing, put, render
 
 BRANCH = "episodes"
 MESSAGE = "render: the best entries' episodes"
@@ -21,14 +21,14 @@ MESSAGE = "render: the best entries' episodes"
 _PART = 200
 
 
-def fetch(clone: Repository, season: str, folder: Path) -> int:
+def fetch(clone: GitRepository, season: str, folder: Path) -> int:
     """Take what is on the branch; returns of how many results. Before the first there are none, which is no fault."""
     with open_branches(clone, season) as branches:
         _take(branches, tip_of(branches.repository, BRANCH), folder)
     return len(list(folder.glob("*.json")))
 
 
-def update(clone: Repository, season: str, every: Sequence[Wanted], folder: Path, now: datetime) -> bool:
+def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], folder: Path, now: datetime) -> bool:
     """Take what is on the branch, render what it lacks, and put there what is shown and nothing else.
 
     Returns whether the branch was changed.
@@ -47,7 +47,7 @@ def update(clone: Repository, season: str, every: Sequence[Wanted], folder: Path
         return _replace(branches, tip, kept, now)
 
 
-def _take(branches: Branches, tip: str, folder: Path) -> dict[str, str]:
+def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
     """Write the branch's files to the folder; returns them with the names of their objects."""
     if not tip:
         return {}
@@ -58,7 +58,7 @@ def _take(branches: Branches, tip: str, folder: Path) -> dict[str, str]:
     return there
 
 
-def _fetch_traces(branches: Branches, lacking: Sequence[Wanted], place: Path) -> dict[str, Path]:
+def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], place: Path) -> dict[str, Path]:
     """The traces of what is not rendered yet and no others, by key: a season's are many, and some are large."""
     absent = [one for one in lacking if not one.trace.exists()]
     tip = tip_of(branches.repository, branches.traces) if absent else ""
@@ -75,9 +75,9 @@ def _fetch_traces(branches: Branches, lacking: Sequence[Wanted], place: Path) ->
     return {one.key: place / one.key for one, _ in found}
 
 
-def _replace(branches: Branches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:
+def _replace(branches: DataBranches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:
     """Put one commit in the branch's place, unless somebody else did so meanwhile."""
-    built = branches.build(None, [Commit(message=MESSAGE, files=tuple(sorted(kept.items())))], now)
+    built = branches.build(None, [BranchCommit(message=MESSAGE, files=tuple(sorted(kept.items())))], now)
     lease = f"--force-with-lease=refs/heads/{BRANCH}:{tip}"
     try:
         branches.repository.run("push", "--porcelain", "--no-verify", lease, "origin", f"+{built}:refs/heads/{BRANCH}")

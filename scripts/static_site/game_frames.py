@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.host.envs.gym_task import WorldError, foreign
-from evaluator.host.envs.pettingzoo_game import Game, open_game
+from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.duel_record import Duel, MatchEnd
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.game_boards.board_registry import kind_of
-from leaderboard.game_boards.match_replay import AllFrames, Frames
-from leaderboard.pages.game_page import duels
+from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
+from leaderboard.pages.game_page import duel_rows
 from scripts.console import bar, say
 
 # Of each duel: its first opening from both sides, and the first broken rules.
@@ -34,11 +34,11 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 def frames(standings: Standings, cache: Path) -> AllFrames:
     """The frames of every duel with a page, a few matches each; rendered once, then kept in `cache` by the duel's key."""
-    found: dict[tuple[str, int], Frames] = {}
+    found: dict[tuple[str, int], ReplayFrames] = {}
     for board in standings.games:
         if kind_of(board.task) is not None:
             continue
-        shown = list(duels(board))
+        shown = list(duel_rows(board))
         artist: _Artist | None = None
         with bar(f"Rendering {board.task.id}", len(shown)) as done:
             for number, duel in enumerate(shown, 1):
@@ -47,7 +47,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
                     if not path.exists():
                         artist = artist or _Artist(board.task)
                         write_atomically(path, canonical_json.canonical(artist.draw(duel)))
-                except WorldError as error:
+                except EnvironmentFault as error:
                     say(f"{error}; its matches are shown without frames")
                     break
                 found |= {(duel.key, index): match for index, match in _read(path)}
@@ -55,10 +55,10 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
     return found
 
 
-def _read(path: Path) -> Iterator[tuple[int, Frames]]:
+def _read(path: Path) -> Iterator[tuple[int, ReplayFrames]]:
     for match in canonical_json.parse_strict(path.read_bytes()):
         texts, images, movers = (tuple(match[name]) for name in ("texts", "images", "movers"))
-        yield match["index"], Frames(texts=texts, images=images, movers=movers)
+        yield match["index"], ReplayFrames(texts=texts, images=images, movers=movers)
 
 
 class _Artist:
@@ -66,11 +66,11 @@ class _Artist:
 
     def __init__(self, task: Task) -> None:
         game = open_game(task)
-        with foreign(f"the game {task.game} cannot be rendered"):
+        with import_entry_point(f"the game {task.game} cannot be rendered"):
             modes = game.make().metadata.get("render_modes") or ()
         self._mode = next((mode for mode in ("ansi", "rgb_array") if mode in modes), None)
         if self._mode is None:
-            raise WorldError(f"the game {task.game} renders neither text (ansi) nor pictures (rgb_array)")
+            raise EnvironmentFault(f"the game {task.game} renders neither text (ansi) nor pictures (rgb_array)")
         self._game = open_game(task.model_copy(update={"kwargs": {**task.kwargs, "render_mode": self._mode}}))
 
     def draw(self, duel: Duel) -> list[dict[str, Any]]:
@@ -81,7 +81,7 @@ class _Artist:
             moves = every[index]
             side = next((side for plies, side in SIDES if len(moves) <= plies), 0)
             if len(moves) <= TEXT_PLIES if self._mode == "ansi" else side:
-                with foreign(f"the game {self._game.task.game} cannot be rendered"):
+                with import_entry_point(f"the game {self._game.task.game} cannot be rendered"):
                     drawn.append({"index": index, **self._match(duel.seeds[index // 2], moves, index % 2, side)})
         return drawn
 
@@ -101,13 +101,13 @@ class _Artist:
         return {"texts": [], "images": [address(shrunk(np.asarray(p), side)) for p in positions], "movers": movers}
 
 
-def _legal(game: Game, observation: Any, move: int) -> bool:
+def _legal(game: PettingZooGame, observation: Any, move: int) -> bool:
     return move in game.legal(observation)
 
 
 def watched(duel: Duel) -> list[int]:
     """The matches that are rendered."""
-    broken = [i for i, match in enumerate(duel.matches) if match.offenders and match.end is not End.FORFEIT]
+    broken = [i for i, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     return sorted({*range(min(WATCHED, len(duel.matches))), *broken[:BROKEN]})
 
 

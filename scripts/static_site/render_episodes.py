@@ -19,10 +19,10 @@ from PIL import Image, ImageDraw, ImageFont
 from pydantic import Field, StringConstraints
 
 from evaluator import signals
-from evaluator.host.envs.gym_task import World, WorldError, open_world
-from evaluator.host.envs.render import Bounds, Picture, Recorded, watch, with_rendering
-from evaluator.host.seeds.encryption import open_result, open_trace
-from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
+from evaluator.host.envs.render import Bounds, Picture, RecordedActions, render_episode, with_rendering
+from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import checked_actions, first_line, parse_trace
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
@@ -31,9 +31,9 @@ from evaluator.model.identifiers import Digest
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.pages.episode_replays import FOLDER, Episode, Episodes, chosen, shown
+from leaderboard.pages.episode_replays import FOLDER, EpisodeReplay, Episodes, chosen_results, shown_replays
 from scripts.console import bar, say
-from scripts.repository.checkout import Board
+from scripts.repository.checkout import Checkout
 
 SIDE = 240
 # What a picture of all frames should weigh at most, and what is tried until it does: quality of the packing, and whether
@@ -50,7 +50,7 @@ _CHARACTERS, _LINES = 80, 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sheet:
+class SpriteSheet:
     """All frames of an episode in one picture."""
 
     content: bytes
@@ -65,7 +65,7 @@ class Sheet:
     """Which of the frames are in it."""
 
 
-def small(shown: Picture | str) -> Image.Image:
+def shrink_frame(shown: Picture | str) -> Image.Image:
     """A frame of at most so many pixels a side."""
     picture = written(shown) if isinstance(shown, str) else Image.fromarray(shown)
     scale = min(1.0, SIDE / max(picture.size))
@@ -85,7 +85,7 @@ def written(text: str) -> Image.Image:
     return picture
 
 
-def sheet(frames: Sequence[Image.Image]) -> Sheet | None:
+def sprite_sheet(frames: Sequence[Image.Image]) -> SpriteSheet | None:
     """The frames, packed the first way that is within the limit; None where none is. Of unlike sizes the first counts."""
     found: tuple[bytes, tuple[int, ...]] | None = None
     for quality, every in TRIES:
@@ -97,7 +97,7 @@ def sheet(frames: Sequence[Image.Image]) -> Sheet | None:
     if found is None or len(found[0]) > MOST:
         return None
     width, height = frames[0].size
-    return Sheet(content=found[0], columns=_columns(len(found[1])), width=width, height=height, kept=found[1])
+    return SpriteSheet(content=found[0], columns=_columns(len(found[1])), width=width, height=height, kept=found[1])
 
 
 def _columns(count: int) -> int:
@@ -137,7 +137,7 @@ _KEPT = re.compile(rf"[0-9a-f]{{{DIGITS}}}(?:\.json|-(?:best|median|worst)\.webp
 _WEBP = (b"RIFF", b"WEBP")
 
 
-class Kept(Frozen):
+class RenderedEpisode(Frozen):
     """One rendered episode."""
 
     which: Annotated[str, StringConstraints(pattern=r"^(best|median|worst)$")]
@@ -160,7 +160,7 @@ class Kept(Frozen):
     """Of the picture's file."""
 
 
-class Reel(Frozen):
+class RenderedResult(Frozen):
     """What is kept of one result."""
 
     form: Literal[1] = 1
@@ -169,12 +169,12 @@ class Reel(Frozen):
     """The result's."""
     reason: str = ""
     """Why nothing is rendered, where nothing is."""
-    episodes: tuple[Kept, ...] = ()
+    episodes: tuple[RenderedEpisode, ...] = ()
     """What was rendered."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedEpisode:
     """A result whose episodes are to be shown; small, since it travels to another process."""
 
     task: Task
@@ -189,23 +189,23 @@ class Wanted:
     """Both files' path below their roots, without endings."""
     chosen: tuple[tuple[str, int], ...]
     """Which of its episodes."""
-    secret: Secret | None = None
+    secret: SeasonSecret | None = None
     """Of its season, if that was sealed and is revealed."""
 
 
-def wanted(board: Board, standings: Standings) -> list[Wanted]:
+def wanted(board: Checkout, standings: Standings) -> list[WantedEpisode]:
     """Every result whose episodes are to be shown.
 
     Where names are hidden none of them is: what would be read lies under the name.
     """
-    found: dict[str, Wanted] = {}
-    for table, row in shown(standings):
+    found: dict[str, WantedEpisode] = {}
+    for table, row in shown_replays(standings):
         result = row.result
         path = board.store.result_path(result)
         if not row.entry.anonymous and path.exists():
-            found[result.key] = Wanted(
+            found[result.key] = WantedEpisode(
                 task=table.task, key=result.key, result=path, trace=board.store.trace_of(path), path=result.path(),
-                chosen=chosen(result, table.task), secret=board.seasons.secret_of(result.season, result.beacon),
+                chosen=chosen_results(result, table.task), secret=board.seasons.secret_of(result.season, result.beacon),
             )  # fmt: skip
     return list(found.values())
 
@@ -215,7 +215,7 @@ def place(root: Path) -> Path:
     return root / "build" / FOLDER
 
 
-def drawn(board: Board, standings: Standings) -> Episodes:
+def rendered_replays(board: Checkout, standings: Standings) -> Episodes:
     """The rendered episodes of a board; those that are not rendered yet are, where their traces are here."""
     every = wanted(board, standings)
     render(every, place(board.root))
@@ -228,15 +228,15 @@ def pictures(found: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
     return ((name, (built / name).read_bytes()) for name in names if (built / name).is_file())
 
 
-def episodes(every: Iterable[Wanted], cache_folder: Path) -> Episodes:
+def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
     """What of it is rendered, for pages."""
     read = ((one.key, reel(cache_folder, one.key)) for one in every)
     return {key: tuple(_episode(key, kept) for kept in found.episodes) for key, found in read if found}
 
 
-def _episode(key: str, kept: Kept) -> Episode:
+def _episode(key: str, kept: RenderedEpisode) -> EpisodeReplay:
     fields = kept.model_dump(exclude={"sha256"})
-    return Episode(**{**fields, "steps": kept.steps}, file=f"{FOLDER}/{_file(key, kept.which)}")
+    return EpisodeReplay(**{**fields, "steps": kept.steps}, file=f"{FOLDER}/{_file(key, kept.which)}")
 
 
 def _file(key: str, which: str) -> str:
@@ -247,10 +247,10 @@ def _list(key: str) -> str:
     return f"{key[:DIGITS]}.json"
 
 
-def reel(folder: Path, key: str) -> Reel | None:
+def reel(folder: Path, key: str) -> RenderedResult | None:
     """What is kept of a result; None where that is nothing, or damaged."""
     try:
-        found = Reel.model_validate(canonical_json.parse_strict((folder / _list(key)).read_bytes()))
+        found = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list(key)).read_bytes()))
         pictures = [(kept, (folder / _file(key, kept.which)).read_bytes()) for kept in found.episodes]
     except (OSError, ValueError):
         return None
@@ -258,7 +258,7 @@ def reel(folder: Path, key: str) -> Reel | None:
     return found if whole and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
 
 
-def files(every: Iterable[Wanted], cache_folder: Path) -> Iterator[Path]:
+def files(every: Iterable[WantedEpisode], cache_folder: Path) -> Iterator[Path]:
     """The files that are kept of what is to be shown, and no other."""
     for one in every:
         if found := reel(cache_folder, one.key):
@@ -274,12 +274,12 @@ def put(folder: Path, name: str, content: bytes) -> bool:
     return True
 
 
-def missing(every: Iterable[Wanted], cache_folder: Path) -> list[Wanted]:
+def missing(every: Iterable[WantedEpisode], cache_folder: Path) -> list[WantedEpisode]:
     """What is not rendered yet."""
     return [one for one in every if reel(cache_folder, one.key) is None]
 
 
-def render(every: Sequence[Wanted], cache_folder: Path, *, quiet: bool = False, patience: float = PATIENCE) -> int:
+def render(every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = False, patience: float = PATIENCE) -> int:
     """Render what is missing and whose trace is here; returns how many. Nothing that fails here ends anything else."""
     todo = [one for one in missing(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
@@ -294,11 +294,11 @@ def render(every: Sequence[Wanted], cache_folder: Path, *, quiet: bool = False, 
     return len(todo)
 
 
-def _rendered_all(part: Sequence[Wanted], folder: Path, patience: float) -> list[str]:
+def _rendered_all(part: Sequence[WantedEpisode], folder: Path, patience: float) -> list[str]:
     """Render the results of one task; returns why not, for each. An environment that hangs or dies takes these along."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     reasons = []
-    with signals.put_off():
+    with signals.signals_deferred():
         pool = get_context("fork").Pool(max(1, min(len(part), cores)), _alone)
     with pool:
         running = pool.imap_unordered(_rendered, [(one, folder) for one in part])
@@ -311,43 +311,43 @@ def _rendered_all(part: Sequence[Wanted], folder: Path, patience: float) -> list
 
 def _alone() -> None:
     """Without a screen, which nobody then looks for; and ended by a signal at once, even inside a library that hangs."""
-    signals.by_default()
+    signals.restore_default_handlers()
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 
-def _rendered(given: tuple[Wanted, Path]) -> str:
+def _rendered(given: tuple[WantedEpisode, Path]) -> str:
     """Render a result's episodes and keep them; returns why there is none."""
     one, folder = given
     try:
         found = _reel(one, folder, time.monotonic)
-    except (WorldError, ValueError, OSError) as error:
-        found = Reel(key=one.key, reason=first_line(error))
+    except (EnvironmentFault, ValueError, OSError) as error:
+        found = RenderedResult(key=one.key, reason=first_line(error))
     write_atomically(folder / _list(one.key), canonical_json.canonical(found.model_dump(mode="json")))
     return found.reason
 
 
-def _reel(one: Wanted, folder: Path, clock: Callable[[], float]) -> Reel:
+def _reel(one: WantedEpisode, folder: Path, clock: Callable[[], float]) -> RenderedResult:
     rendering = _rendering(one.task.model_dump_json())
     if rendering is None:
-        return Reel(key=one.key, reason="its environment renders nothing")
+        return RenderedResult(key=one.key, reason="its environment renders nothing")
     result, recorded = _read(one, rendering)
     kept = []
     for (which, index), played in zip(one.chosen, recorded, strict=True):
-        watched = [(step, small(picture)) for step, picture in watch(rendering, played, BOUNDS, clock)]
-        made = sheet([picture for _, picture in watched])
+        watched = [(step, shrink_frame(picture)) for step, picture in render_episode(rendering, played, BOUNDS, clock)]
+        made = sprite_sheet([picture for _, picture in watched])
         if made is None:
-            return Reel(key=one.key, reason="its pictures are too large")
+            return RenderedResult(key=one.key, reason="its pictures are too large")
         write_atomically(folder / _file(one.key, which), made.content)
-        kept_one = Kept(
+        kept_one = RenderedEpisode(
             which=which, number=index, total=result.returns[index], length=played.length, columns=made.columns,
             width=made.width, height=made.height, steps=tuple(watched[i][0] for i in made.kept),
             sha256=hashlib.sha256(made.content).hexdigest(),
         )  # fmt: skip
         kept.append(kept_one)
-    return Reel(key=one.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
+    return RenderedResult(key=one.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
 
 
-def _read(one: Wanted, world: World) -> tuple[Result, list[Recorded]]:
+def _read(one: WantedEpisode, world: GymTask) -> tuple[Result, list[RecordedActions]]:
     """The result as it was measured, and the episodes that are to be shown.
 
     Raises:
@@ -362,7 +362,7 @@ def _read(one: Wanted, world: World) -> tuple[Result, list[Recorded]]:
     if result.sealed is not None:
         if one.secret is None:
             raise ValueError("its episodes are secret until the reveal")
-        result, content = open_result(result, one.secret), open_trace(content, result, one.secret)
+        result, content = decrypt_result(result, one.secret), decrypt_trace(content, result, one.secret)
     trace = parse_trace(content)
     actions = checked_actions(trace, world)
     first = result.script.first(len(result.seeds)) if result.script else 0
@@ -371,11 +371,11 @@ def _read(one: Wanted, world: World) -> tuple[Result, list[Recorded]]:
     for _, index in one.chosen:
         begin, end = begins[first + index], begins[first + index + 1]
         part = [array[begin:end] for array in actions]
-        found.append(Recorded(seed=result.seeds[index], actions=part, total=result.returns[index]))
+        found.append(RecordedActions(seed=result.seeds[index], actions=part, total=result.returns[index]))
     return result, found
 
 
 @cache
-def _rendering(task: str) -> World | None:
+def _rendering(task: str) -> GymTask | None:
     """The task's world, such that it renders; opened once in each process."""
-    return with_rendering(open_world(Task.model_validate_json(task)))
+    return with_rendering(load_gym_task(Task.model_validate_json(task)))

@@ -8,13 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import Duel, End, Player
+from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.core.game_standings import Count, GameBoard
+from leaderboard.core.game_standings import GameStandings, WinCount
 from leaderboard.game_boards.board_registry import moves_of, position_text
-from leaderboard.game_boards.match_replay import side_names, why
-from leaderboard.ratings.duel_results import refusal, tally
-from scripts.repository.checkout import Found
+from leaderboard.game_boards.match_replay import end_reason, side_names
+from leaderboard.ratings.duel_results import duel_totals, refusal
+from scripts.repository.checkout import SubmissionEntry
 
 # Wider tables are for the site.
 CROSSTABLE = 12
@@ -43,7 +43,7 @@ def _table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> T
 def duel_table(duel: Duel, task: Task, first: int) -> None:
     """One duel: what each side did, and what rules were broken. `first` is the side that was named first."""
     out = console()
-    names, counts = side_names(duel), tally(duel).counts
+    names, counts = side_names(duel), duel_totals(duel).counts
     numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
     table = _table(None, ("player", "verdict"), numbers)
     for side in (first, 1 - first):
@@ -51,7 +51,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
         table.add_row(Text(names[side]), player.verdict, *_count(counts[side]), *_cost(player))
     out.print(table)
     ends = Counter(match.end for match in duel.matches)
-    said = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in End if ends[end])
+    said = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
     out.print(Text(f"\n{len(duel.matches)} matches: {said}." if duel.matches else f"No match: {duel.message}"))
     _explain(out, duel, task)
     if duel.is_validation and duel.verdict is Verdict.OK:
@@ -60,21 +60,21 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
 
 
 _END_WORDS = {
-    End.PLAYED: "played to their end",
-    End.TOO_LONG: "stopped for their length",
-    End.ILLEGAL: "ended by an illegal move",
-    End.MALFORMED: "ended by an answer that is no move",
-    End.LATE: "ended by the clock",
-    End.FORFEIT: "forfeited",
+    MatchEnd.PLAYED: "played to their end",
+    MatchEnd.TOO_LONG: "stopped for their length",
+    MatchEnd.ILLEGAL: "ended by an illegal move",
+    MatchEnd.MALFORMED: "ended by an answer that is no move",
+    MatchEnd.LATE: "ended by the clock",
+    MatchEnd.FORFEIT: "forfeited",
 }
 
 
-def _count(count: Count) -> list[str]:
+def _count(count: WinCount) -> list[str]:
     plain = (count.wins, count.draws, count.losses, count.points, count.errors)
     return [*(str(number) for number in plain), f"{count.score:g}"]
 
 
-def _cost(player: Player) -> list[str]:
+def _cost(player: PlayerRecord) -> list[str]:
     cpu, memory = player.cost.cpu_seconds, player.cost.peak_memory_bytes
     return [
         f"{player.cost.wall_seconds:.1f}",
@@ -85,10 +85,10 @@ def _cost(player: Player) -> list[str]:
 
 def _explain(out: Console, duel: Duel, task: Task) -> None:
     """The first broken rules, the position of the very first, and the log of whoever could not go on."""
-    broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not End.FORFEIT]
+    broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     for index in broken[:SHOWN_FAULTS]:
         match = duel.matches[index]
-        out.print(Text(f"match {index + 1}, after {match.plies} moves: {why(match, duel, task)}"))
+        out.print(Text(f"match {index + 1}, after {match.plies} moves: {end_reason(match, duel, task)}"))
     if len(broken) > SHOWN_FAULTS:
         out.print(Text(f"… and {len(broken) - SHOWN_FAULTS} more"))
     position = position_text(task, moves_of(duel)[broken[0]]) if broken else None
@@ -100,7 +100,7 @@ def _explain(out: Console, duel: Duel, task: Task) -> None:
             _fault(out, player)
 
 
-def _fault(out: Console, player: Player) -> None:
+def _fault(out: Console, player: PlayerRecord) -> None:
     words = in_plain_words(player.verdict)
     out.print(Text(f"\n{player.login}/{player.agent}: {player.verdict}. {words}\n  {player.message}"))
     if player.log_tail.strip():
@@ -109,7 +109,7 @@ def _fault(out: Console, player: Player) -> None:
             out.print(Text(f"  | {line}"))
 
 
-def meetings_table(found: Found, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
+def meetings_table(found: SubmissionEntry, duels: Sequence[Duel], tasks: Sequence[Task]) -> None:
     """An agent's duels, one row each, from its side."""
     out = console()
     numbers = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
@@ -118,7 +118,7 @@ def meetings_table(found: Found, duels: Sequence[Duel], tasks: Sequence[Task]) -
         side = 0 if duel.players[0].name == found.name else 1
         other, own = duel.players[1 - side], duel.players[side]
         opponent = "itself" if duel.is_validation else f"{other.login}/{other.agent}"
-        table.add_row(duel.task, Text(opponent), own.verdict, *_count(tally(duel).counts[side]), *_cost(own))
+        table.add_row(duel.task, Text(opponent), own.verdict, *_count(duel_totals(duel).counts[side]), *_cost(own))
     out.print(table)
     known = {task.id: task for task in tasks}
     for duel in duels:
@@ -127,7 +127,7 @@ def meetings_table(found: Found, duels: Sequence[Duel], tasks: Sequence[Task]) -
             _explain(out, duel, known[duel.task])
 
 
-def game_tables(board: GameBoard) -> None:
+def game_tables(board: GameStandings) -> None:
     """A game's board: ratings and points, who met whom, and what else is to be said."""
     out = console()
     if board.rows or board.failures or board.excluded:
@@ -140,7 +140,7 @@ def game_tables(board: GameBoard) -> None:
         out.print(_crosstable(board))
 
 
-def _ratings(board: GameBoard) -> Table:
+def _ratings(board: GameStandings) -> Table:
     words = ("place", "rank", "agent", "author")
     numbers = ("Elo", "95 % interval", "won", "drawn", "lost", "rules broken", "points", "by points", "opponents")
     table = _table(f"\n{board.task.title or board.task.id}", words, numbers)
@@ -160,7 +160,7 @@ def _ratings(board: GameBoard) -> Table:
     return table
 
 
-def _remarks(board: GameBoard) -> list[str]:
+def _remarks(board: GameStandings) -> list[str]:
     lines = [f"The Elo scale is anchored at {board.anchor} = 0."] if board.anchor else []
     if board.prior:
         lines.append(f"Rated with a prior, having won or lost against all the others: {', '.join(board.prior)}.")
@@ -174,7 +174,7 @@ def _remarks(board: GameBoard) -> list[str]:
     return lines
 
 
-def _crosstable(board: GameBoard) -> Table:
+def _crosstable(board: GameStandings) -> Table:
     """Won, drawn and lost of each row against each column."""
     table = _table("\nwon–drawn–lost", ("", "agent"), [str(number) for number in range(1, len(board.rows) + 1)])
     for number, row in enumerate(board.rows, 1):

@@ -10,9 +10,9 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.charts.interval_chart import is_other_claim
-from leaderboard.core.standings import OverallRow, Row, Standings, TaskBoard
-from leaderboard.scoring.intervals import measured, values
-from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, others, ranking
+from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
+from leaderboard.scoring.intervals import measured_estimate, values
+from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
 from leaderboard.text.format import NONE
 from scripts.tables.game_tables import game_tables
 
@@ -68,7 +68,7 @@ def _numbers(challenge: Challenge, result: Result) -> list[str]:
     ]
     if result.verdict is not Verdict.OK or task is None:
         return ["", "", "", "", *cost]
-    found = measured([result], task)
+    found = measured_estimate([result], task)
     score, low, high = (_number(float(value[0]), digits(task)) for value in (found.score, found.low, found.high))
     return [
         score,
@@ -138,7 +138,7 @@ def _overall_table(standings: Standings) -> Table:
     return table
 
 
-def task_table(board: TaskBoard) -> Table:
+def task_table(board: TaskStandings) -> Table:
     """One task's board."""
     task = board.task
     table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")
@@ -151,7 +151,7 @@ def task_table(board: TaskBoard) -> Table:
         table.caption, table.caption_justify = Text(f"{words}; {ranking(task).name} ranks"), "left"
     for row in board.rows:
         table.add_row(*_row(task, row))
-    gap = [""] * len(others(task))
+    gap = [""] * len(other_metrics(task))
     for failure in board.failures:
         who = failure.entry
         table.add_row("", "", Text(who.submission.name), Text(who.login), "", "", *gap, failure.result.verdict)
@@ -166,7 +166,7 @@ def task_table(board: TaskBoard) -> Table:
 def _row(task: Task, row: Row) -> list[str | Text]:
     found = row.estimate
     score, low, high = (_number(value, digits(task)) for value in (found.score, found.low, found.high))
-    beside = [_number(value, metric.decimals) for metric, value in zip(others(task), row.others, strict=True)]
+    beside = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if found.is_missing else _place(row)
     who = [Text(row.entry.submission.name), Text(row.entry.login)]
     return [*place, *who, score, _span(low, high), *beside, "ok"]

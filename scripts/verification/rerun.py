@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from evaluator.host.duels.verify_duel import parse_duel
-from evaluator.host.seeds.encryption import open_result, open_trace
-from evaluator.host.solo.verify_result import Finding, Standing, parse_result, parse_trace
-from evaluator.model.records.duel_record import Duel, End, Player
+from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, parse_result, parse_trace
+from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.versions import homes
+from leaderboard.core.versions import version_folders
 from scripts.console import bar, say
-from scripts.repository.checkout import Found
-from scripts.runs.evaluate_missing import Bench
-from scripts.runs.play_duels import Hall, title
+from scripts.repository.checkout import SubmissionEntry
+from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.play_duels import DuelRunner, title
 
-Who = Callable[[Result | Player], Found | None]
+Who = Callable[[Result | PlayerRecord], SubmissionEntry | None]
 """The agent here that is the version which was recorded, in whichever folder of its login."""
-Course = tuple[End, int | None, list[int]]
+Course = tuple[MatchEnd, int | None, list[int]]
 """One match."""
 Played = tuple[Result, bytes | None]
 """A result and its trace, neither of them sealed."""
@@ -45,7 +45,7 @@ class _NotPlayedError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Again(Generic[Record]):
+class _RerunSummary(Generic[Record]):
     """How a record's agents are played again."""
 
     play: Callable[[], Record]
@@ -62,7 +62,7 @@ class _Again(Generic[Record]):
     """What an agent's choices may rest on: runtime digest and platform."""
 
 
-def judged(recorded: Record, again: _Again[Record]) -> tuple[Standing, list[str]]:
+def judged(recorded: Record, again: _RerunSummary[Record]) -> tuple[VerificationStatus, list[str]]:
     """What playing again says of a record whose replay fits.
 
     Only agents that repeat themselves can refute: where the second performance differs from the record, a third must be like
@@ -71,36 +71,36 @@ def judged(recorded: Record, again: _Again[Record]) -> tuple[Standing, list[str]
     second = again.play()
     found: list[str] = again.differences(recorded, second)
     if not found:
-        return Standing.VERIFIED, []
+        return VerificationStatus.VERIFIED, []
     if again.ground(recorded) != again.ground(second):
-        return Standing.NOT_REPEATABLE, [ELSEWHERE, *found]
+        return VerificationStatus.NOT_REPEATABLE, [ELSEWHERE, *found]
     if again.at_a_limit(recorded) or again.at_a_limit(second):
-        return Standing.NOT_REPEATABLE, [AT_A_LIMIT, *found]
+        return VerificationStatus.NOT_REPEATABLE, [AT_A_LIMIT, *found]
     if again.differences(second, again.play()):
-        return Standing.NOT_REPEATABLE, [UNSTEADY, *found]
-    return Standing.REFUTED, [TWICE, *found]
+        return VerificationStatus.NOT_REPEATABLE, [UNSTEADY, *found]
+    return VerificationStatus.REFUTED, [TWICE, *found]
 
 
-def rerun(bench: Bench, findings: list[Finding], *, quiet: bool) -> list[Finding]:
+def rerun(bench: Evaluator, findings: list[Finding], *, quiet: bool) -> list[Finding]:
     """Play whoever made each verified record again, where the folders still hold those versions."""
     found, _ = bench.board.read_all()
     agents = {(*agent.name, agent.folder.digest): agent for agent in found}
-    at = homes(agent.entry() for agent in found)
+    at = version_folders(agent.entry() for agent in found)
 
-    def who(side: Result | Player) -> Found | None:
+    def who(side: Result | PlayerRecord) -> SubmissionEntry | None:
         return agents.get((*at.of(side), side.submission_digest))
 
-    hall = Hall(bench=bench)
+    hall = DuelRunner(bench=bench)
     duels = {str(path) for path in bench.board.store.duel_files()}
     return [
         _renewed(finding, hall, who, is_duel=finding.path in duels, quiet=quiet)
-        if finding.standing is Standing.VERIFIED
+        if finding.standing is VerificationStatus.VERIFIED
         else finding
         for finding in findings
     ]
 
 
-def _renewed(finding: Finding, hall: Hall, who: Who, *, is_duel: bool, quiet: bool) -> Finding:
+def _renewed(finding: Finding, hall: DuelRunner, who: Who, *, is_duel: bool, quiet: bool) -> Finding:
     path = Path(finding.path)
     try:
         found = _duel(hall, path, who, quiet=quiet) if is_duel else _result(hall.bench, path, who, quiet=quiet)
@@ -114,7 +114,7 @@ def _renewed(finding: Finding, hall: Hall, who: Who, *, is_duel: bool, quiet: bo
     return dataclasses.replace(finding, standing=standing, faults=(*finding.faults, *faults))
 
 
-def _result(bench: Bench, path: Path, who: Who, *, quiet: bool) -> tuple[Standing, list[str]] | None:
+def _result(bench: Evaluator, path: Path, who: Who, *, quiet: bool) -> tuple[VerificationStatus, list[str]] | None:
     """What evaluating an agent again says; None where it cannot be."""
     recorded = parse_result(path.read_bytes())
     agent = who(recorded)
@@ -122,15 +122,15 @@ def _result(bench: Bench, path: Path, who: Who, *, quiet: bool) -> tuple[Standin
     if agent is None or task is None:
         return None
     if recorded.verdict is Verdict.INTERNAL_ERROR:
-        return Standing.VERIFIED, []
+        return VerificationStatus.VERIFIED, []
     # Of a sealed season only what was revealed comes this far: the rest is not verified, and nothing else is played again.
     secret = bench.board.seasons.secret_of(recorded.season, recorded.beacon)
     order = dataclasses.replace(bench.order(agent, task, recorded.beacon), secret=secret)
     place = bench.board.store.trace_of(path)
     trace = place.read_bytes() if recorded.verdict is Verdict.OK else None
     if secret:
-        trace = trace and open_trace(trace, recorded, secret)
-        recorded = open_result(recorded, secret)
+        trace = trace and decrypt_trace(trace, recorded, secret)
+        recorded = decrypt_result(recorded, secret)
 
     def play() -> Played:
         result, trace = bench.run(order, quiet=quiet)
@@ -138,7 +138,7 @@ def _result(bench: Bench, path: Path, who: Who, *, quiet: bool) -> tuple[Standin
             raise _NotPlayedError(result.message)
         return result, trace
 
-    again = _Again[Played](
+    again = _RerunSummary[Played](
         play=play,
         differences=lambda one, other: list(_differences(one, other)),
         at_a_limit=lambda played: played[0].verdict in LIMITS,
@@ -158,7 +158,7 @@ def _differences(before: Played, now: Played) -> Iterator[str]:
         yield "played again, it chooses other actions with the same returns"
 
 
-def _duel(hall: Hall, path: Path, who: Who, *, quiet: bool) -> tuple[Standing, list[str]] | None:
+def _duel(hall: DuelRunner, path: Path, who: Who, *, quiet: bool) -> tuple[VerificationStatus, list[str]] | None:
     """What holding a duel again says; None where it cannot be."""
     recorded = parse_duel(path.read_bytes())
     one, other = map(who, recorded.players)
@@ -166,7 +166,7 @@ def _duel(hall: Hall, path: Path, who: Who, *, quiet: bool) -> tuple[Standing, l
     if one is None or other is None or task is None:
         return None
     if recorded.verdict is not Verdict.OK:
-        return Standing.VERIFIED, []
+        return VerificationStatus.VERIFIED, []
 
     def hold() -> Duel:
         order = hall.order(one, other, task, recorded.beacon)
@@ -176,7 +176,7 @@ def _duel(hall: Hall, path: Path, who: Who, *, quiet: bool) -> tuple[Standing, l
     return judged_duel(recorded, hold)
 
 
-def judged_duel(recorded: Duel, hold: Callable[[], Duel]) -> tuple[Standing, list[str]]:
+def judged_duel(recorded: Duel, hold: Callable[[], Duel]) -> tuple[VerificationStatus, list[str]]:
     """What holding a duel again says of it."""
 
     def play() -> Duel:
@@ -187,7 +187,7 @@ def judged_duel(recorded: Duel, hold: Callable[[], Duel]) -> tuple[Standing, lis
 
     return judged(
         recorded,
-        _Again[Duel](
+        _RerunSummary[Duel](
             play=play,
             differences=_other_matches,
             at_a_limit=_at_a_limit,
@@ -203,7 +203,7 @@ def _other_matches(before: Duel, now: Duel) -> list[str]:
 
 
 def _at_a_limit(duel: Duel) -> bool:
-    is_late = any(match.end is End.LATE for match in duel.matches)
+    is_late = any(match.end is MatchEnd.LATE for match in duel.matches)
     return is_late or any(player.verdict in LIMITS for player in duel.players)
 
 

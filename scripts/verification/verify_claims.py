@@ -10,12 +10,12 @@ from pathlib import Path
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge, Limits, Task
 from evaluator.model.config.submission import EXTRAS, memory_mib
-from evaluator.model.records.duel_record import Duel, Player
-from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Class, Result, is_place
+from evaluator.model.records.duel_record import Duel, PlayerRecord
+from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier, is_place
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from scripts.git.folder_history import History, State, folder_of
-from scripts.git.git_repository import GitError, Repository
+from scripts.git.folder_history import FolderHistory, FolderState, folder_of
+from scripts.git.git_repository import GitError, GitRepository
 
 Record = Result | Duel
 # A machine's clock may be so far ahead of this one's.
@@ -26,7 +26,7 @@ CLIPPED = "clipped_actions"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class RecordPlace:
     """Where and when a record is looked at."""
 
     path: str
@@ -35,7 +35,7 @@ class Place:
     """The moment."""
 
 
-def label_faults(record: Record, challenge: Challenge, place: Place) -> Iterator[str]:
+def label_faults(record: Record, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
     """What a record says of itself that cannot be so."""
     if not is_place(place.path, record.path(), record.verdict):
         yield f"it lies at {place.path}, and what it says belongs at {record.path()}"
@@ -64,9 +64,9 @@ def limit_fault(record: Record, challenge: Challenge) -> str | None:
 
 def _worth(record: Record, challenge: Challenge) -> Iterator[str]:
     """What an official record needs, and what no other one has."""
-    if record.klass is Class.PREVIEW:
+    if record.tier is Tier.PREVIEW:
         yield "it is a preview, and none is ever recorded"
-    if record.klass is not Class.OFFICIAL:
+    if record.tier is not Tier.OFFICIAL:
         yield from _unofficial(record)
         return
     is_public = bool(_COMMIT.fullmatch(record.beacon))
@@ -82,13 +82,13 @@ def _worth(record: Record, challenge: Challenge) -> Iterator[str]:
 
 def _unofficial(record: Record) -> Iterator[str]:
     if record.beacon != PREVIEW_BEACON:
-        yield f"it is {record.klass}, and its seeds come from '{record.beacon}' instead of '{PREVIEW_BEACON}'"
+        yield f"it is {record.tier}, and its seeds come from '{record.beacon}' instead of '{PREVIEW_BEACON}'"
     numbers = [side.login_id for side in (record.players if isinstance(record, Duel) else (record,))]
-    if record.klass is Class.LOCAL and any(number is not None for number in numbers):
+    if record.tier is Tier.LOCAL and any(number is not None for number in numbers):
         yield "it is local, and names the number of an account"
     if record.beacon_verified is not False:
-        yield f"it is {record.klass}, and says that GitHub signed its beacon"
-    if record.klass is Class.LOCAL and (record.provenance.commit or record.provenance.run_url):
+        yield f"it is {record.tier}, and says that GitHub signed its beacon"
+    if record.tier is Tier.LOCAL and (record.provenance.commit or record.provenance.run_url):
         yield "it is local, and names a commit or a workflow run"
 
 
@@ -119,7 +119,7 @@ _MAIN = ("refs/remotes/origin/main", "refs/heads/main")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Derived:
+class DerivedClaims:
     """What history says of a record."""
 
     faults: tuple[str, ...] = ()
@@ -128,16 +128,16 @@ class Derived:
     """Why there is nothing to compare with, though nothing is wrong."""
 
 
-class Past:
+class MainHistory:
     """The history of a board's main branch."""
 
-    def __init__(self, clone: Repository, main: str) -> None:
+    def __init__(self, clone: GitRepository, main: str) -> None:
         self._clone, self._main = clone, main
         self._rules: dict[str, Challenge | None] = {}
 
     @cached_property
-    def _history(self) -> History:
-        return History(self._clone, self._main)
+    def _history(self) -> FolderHistory:
+        return FolderHistory(self._clone, self._main)
 
     @cached_property
     def _commits(self) -> dict[str, tuple[int, datetime]]:
@@ -146,37 +146,37 @@ class Past:
         rows = (line.split() for line in printed.splitlines())
         return {sha: (place, datetime.fromtimestamp(int(at), UTC)) for place, (sha, at) in enumerate(rows)}
 
-    def derived(self, record: Record) -> Derived:
+    def derived(self, record: Record) -> DerivedClaims:
         """What history says of a record; of one that is not official nothing."""
-        if record.klass is not Class.OFFICIAL:
-            return Derived()
-        sides: Sequence[Result | Player] = record.players if isinstance(record, Duel) else (record,)
+        if record.tier is not Tier.OFFICIAL:
+            return DerivedClaims()
+        sides: Sequence[Result | PlayerRecord] = record.players if isinstance(record, Duel) else (record,)
         states = [self._states(side) for side in sides]
         faults = [fault for side, held in zip(sides, states, strict=True) for fault in _missing(side, held)]
         if faults:
-            return Derived(faults=tuple(dict.fromkeys(faults)))
+            return DerivedClaims(faults=tuple(dict.fromkeys(faults)))
         entered = [[state for state in held if self._history.enters(state, record.task)] for held in states]
         if not all(entered):
             words = f"no folder on main ever entered that version for {record.task}"
-            return Derived(faults=(words,))
+            return DerivedClaims(faults=(words,))
         beacon = self._latest([held[0] for held in entered])
         faults += self._of_commit(record, beacon)
         if faults or secret_hash(record.beacon) is not None or record.beacon == beacon:
-            return Derived(faults=tuple(faults))
+            return DerivedClaims(faults=tuple(faults))
         if record.beacon == self._latest([held[0] for held in states]):
             words = f"its seeds come from the commit that brought the version; the task was entered with {beacon[:12]}"
-            return Derived(stale=words)
+            return DerivedClaims(stale=words)
         in_folder = (next(state for state in held if _is_of(side, state)) for side, held in zip(sides, states, strict=True))
         if record.beacon == self._latest(list(in_folder)):
             words = f"its seeds come from the commit that brought the folder; the version was there since {beacon[:12]}"
-            return Derived(stale=words)
+            return DerivedClaims(stale=words)
         told = f"its seeds come from {record.beacon[:12]}, and the version came to main with {beacon[:12]}"
-        return Derived(faults=(told,))
+        return DerivedClaims(faults=(told,))
 
-    def _states(self, side: Result | Player) -> list[State]:
+    def _states(self, side: Result | PlayerRecord) -> list[FolderState]:
         return list(self._history.holding(side.login, side.submission_digest))
 
-    def _latest(self, states: Sequence[State]) -> str:
+    def _latest(self, states: Sequence[FolderState]) -> str:
         """Of two players' beacons the later one counts."""
         return max((state.sha for state in states), key=lambda sha: self._commits[sha][0])
 
@@ -216,7 +216,7 @@ class Past:
 
     def gave(self, record: Record) -> bool:
         """Whether the rules at the commit of a record are known, so that its limits were compared with those."""
-        return record.klass is Class.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
+        return record.tier is Tier.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
 
 
 def _hidden(record: Record) -> bool:
@@ -224,20 +224,20 @@ def _hidden(record: Record) -> bool:
     return isinstance(record, Result) and record.sealed is not None
 
 
-def _is_of(side: Result | Player, state: State) -> bool:
+def _is_of(side: Result | PlayerRecord, state: FolderState) -> bool:
     return (state.name[0].casefold(), state.name[1]) == (side.login.casefold(), side.agent)
 
 
-def _missing(side: Result | Player, held: Sequence[State]) -> Iterator[str]:
+def _missing(side: Result | PlayerRecord, held: Sequence[FolderState]) -> Iterator[str]:
     if not held:
         yield f"no folder of {side.login} on main ever held version {side.submission_digest[:12]}"
     elif not any(_is_of(side, state) for state in held):
         yield f"{folder_of((side.login, side.agent))} never held version {side.submission_digest[:12]}"
 
 
-def past_of(root: Path) -> Past | None:
+def main_history(root: Path) -> MainHistory | None:
     """The history of the board in a folder; None where there is none, or only a part of it."""
-    clone = Repository(root)
+    clone = GitRepository(root)
     try:
         if Path(clone.run("rev-parse", "--show-toplevel").decode().rstrip("\n")).resolve() != root.resolve():
             return None
@@ -245,6 +245,6 @@ def past_of(root: Path) -> Past | None:
         main = mains[0] if mains else clone.resolve("HEAD")
         if len(mains) == 2 and clone.merge_bases(mains[0], mains[1]) == [mains[0]]:
             main = mains[1]
-        return None if main is None or clone.is_shallow() else Past(clone, main)
+        return None if main is None or clone.is_shallow() else MainHistory(clone, main)
     except GitError:
         return None

@@ -17,29 +17,36 @@ from typing import Any
 from evaluator import signals
 from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.duels.verify_duel import parse_duel, verify_duel
-from evaluator.host.envs.gym_task import World, WorldError, open_world
-from evaluator.host.envs.pettingzoo_game import Game, open_game
-from evaluator.host.seeds.season_secret import Secret
-from evaluator.host.solo.verify_result import Finding, Standing, first_line, parse_result, verify
+from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.seeds.season_secret import SeasonSecret
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, parse_result, verify_result
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Class, Result
-from leaderboard.core.store import RESULT, Store, write_atomically
+from evaluator.model.records.result import Result, Tier
+from leaderboard.core.store import RESULT, ResultStore, write_atomically
 from scripts.console import bar, say
 from scripts.repository.season_file import Seasons, is_score_right, read_seasons
-from scripts.verification.verify_claims import Derived, Past, Place, label_faults, limit_fault, past_of
+from scripts.verification.verify_claims import (
+    DerivedClaims,
+    MainHistory,
+    RecordPlace,
+    label_faults,
+    limit_fault,
+    main_history,
+)
 
 
-class Seen:
+class SeenRecords:
     """Results that this machine has verified before, by the hash of all that verification reads."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._marks = set(path.read_text().split()) if path.exists() else set()
 
-    def mark(self, challenge: Challenge, store: Store, path: Path) -> str:
+    def mark(self, challenge: Challenge, store: ResultStore, path: Path) -> str:
         """What a result's verification is a function of."""
         trace = store.trace_of(path)
         rules = [PROTOCOL, sorted(versions().items()), [task.digest() for task in challenge.tasks]]
@@ -49,7 +56,7 @@ class Seen:
             hasher.update(b"\0" + (hashlib.sha256(file.read_bytes()).digest() if file.exists() else b"none"))
         return hasher.hexdigest()
 
-    def split(self, challenge: Challenge, store: Store, files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    def split(self, challenge: Challenge, store: ResultStore, files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
         """The files that were verified before, and those that were not."""
         before: list[Path] = []
         new: list[Path] = []
@@ -57,15 +64,15 @@ class Seen:
             (before if self.mark(challenge, store, path) in self._marks else new).append(path)
         return before, new
 
-    def remember(self, challenge: Challenge, store: Store, findings: Iterable[Finding]) -> None:
+    def remember(self, challenge: Challenge, store: ResultStore, findings: Iterable[Finding]) -> None:
         """Keep what was verified just now."""
-        verified = (Path(finding.path) for finding in findings if finding.standing is Standing.VERIFIED)
+        verified = (Path(finding.path) for finding in findings if finding.standing is VerificationStatus.VERIFIED)
         self._marks |= {self.mark(challenge, store, path) for path in verified}
         write_atomically(self._path, "\n".join(sorted(self._marks)).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class VerificationJob:
     """One file to verify; small, since it travels to another process."""
 
     challenge: Challenge
@@ -74,37 +81,39 @@ class Job:
     """The result's or the duel's file."""
     trace: Path
     """Where its trace lies; a duel has none beside it."""
-    secret: Secret | None = None
+    secret: SeasonSecret | None = None
     """Of a sealed season, for the one who plays it."""
     seasons: Seasons = field(default_factory=Seasons)
     """The secrets that are public."""
-    place: Place | None = None
+    place: RecordPlace | None = None
     """Where it is recorded; None for what was only handed in, whose labels are compared with what was asked."""
 
 
-def verify_files(challenge: Challenge, store: Store, files: Iterable[Path], *, quiet: bool) -> list[Finding]:
+def verify_files(challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool) -> list[Finding]:
     """Every file's finding, in order of the paths; official records are compared with main's history where that is here."""
     known, now = read_seasons(store.results), datetime.now(UTC)
     jobs = [
-        Job(challenge=challenge, result=path, trace=store.trace_of(path), seasons=known, place=_place(store, path, now))
+        VerificationJob(
+            challenge=challenge, result=path, trace=store.trace_of(path), seasons=known, place=_place(store, path, now)
+        )
         for path in files
     ]
     return compared(verify_jobs(jobs, quiet=quiet), challenge, store.results.parent)
 
 
-def _place(store: Store, path: Path, now: datetime) -> Place:
-    return Place(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
+def _place(store: ResultStore, path: Path, now: datetime) -> RecordPlace:
+    return RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
 
 
 def compared(findings: Iterable[Finding], challenge: Challenge, root: Path) -> list[Finding]:
     """The findings with what main's history says of official records, as far as nothing refutes them yet."""
     found, past, is_sought, left = [], None, False, 0
     for finding in findings:
-        record = None if finding.standing is Standing.REFUTED else read_record(Path(finding.path))
-        if record is not None and record.klass is Class.OFFICIAL and not is_sought:
-            past, is_sought = past_of(root), True
+        record = None if finding.standing is VerificationStatus.REFUTED else read_record(Path(finding.path))
+        if record is not None and record.tier is Tier.OFFICIAL and not is_sought:
+            past, is_sought = main_history(root), True
         if record is not None:
-            left += past is None and record.klass is Class.OFFICIAL
+            left += past is None and record.tier is Tier.OFFICIAL
             finding = _with_history(finding, record, challenge, past)
         found.append(finding)
     if left:
@@ -115,15 +124,15 @@ def compared(findings: Iterable[Finding], challenge: Challenge, root: Path) -> l
     return found
 
 
-def _with_history(finding: Finding, record: Result | Duel, challenge: Challenge, past: Past | None) -> Finding:
-    derived = past.derived(record) if past else Derived()
+def _with_history(finding: Finding, record: Result | Duel, challenge: Challenge, past: MainHistory | None) -> Finding:
+    derived = past.derived(record) if past else DerivedClaims()
     if derived.faults:
-        return replace(finding, standing=Standing.REFUTED, faults=derived.faults)
-    is_verified = finding.standing is Standing.VERIFIED
+        return replace(finding, standing=VerificationStatus.REFUTED, faults=derived.faults)
+    is_verified = finding.standing is VerificationStatus.VERIFIED
     stale = derived.stale
     if not (past and past.gave(record)) and (fault := limit_fault(record, challenge)):
         stale = stale or f"{fault} now"
-    return replace(finding, standing=Standing.STALE, faults=(stale,)) if stale and is_verified else finding
+    return replace(finding, standing=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else finding
 
 
 def read_record(path: Path) -> Result | Duel:
@@ -132,7 +141,7 @@ def read_record(path: Path) -> Result | Duel:
     return parse_duel(content) if _fields(content).get("kind") == "duel" else parse_result(content)
 
 
-def verify_jobs(jobs: list[Job], *, quiet: bool, seconds: float | None = None) -> list[Finding]:
+def verify_jobs(jobs: list[VerificationJob], *, quiet: bool, seconds: float | None = None) -> list[Finding]:
     """Every job's finding, in order of the paths. The largest go first, so that no core waits for the last.
 
     A replay that brings its process to an end, as one does that takes all memory, costs no other's finding.
@@ -157,19 +166,21 @@ def verify_jobs(jobs: list[Job], *, quiet: bool, seconds: float | None = None) -
             for job in _replay(waiting, cores, keep, end):
                 if _replay(deque([job]), 1, keep):
                     fault = "its replay was killed: it takes more memory than there is, or the environment crashes"
-                    keep(Finding(path=str(job.result), standing=Standing.REFUTED, faults=(fault,)))
+                    keep(Finding(path=str(job.result), standing=VerificationStatus.REFUTED, faults=(fault,)))
     return sorted(findings, key=lambda finding: finding.path)
 
 
-def _replay(waiting: deque[Job], cores: int, keep: Callable[[Finding], None], end: float | None = None) -> list[Job]:
+def _replay(
+    waiting: deque[VerificationJob], cores: int, keep: Callable[[Finding], None], end: float | None = None
+) -> list[VerificationJob]:
     """Verify what is waiting on so many cores. Where a process is killed it ends with what was going on at that moment."""
-    running: dict[Future[Finding], Job] = {}
-    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork"), signals.by_default) as pool:
+    running: dict[Future[Finding], VerificationJob] = {}
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork"), signals.restore_default_handlers) as pool:
         try:
             while running or (waiting and not _is_over(end)):
                 # Few at a time, so that of a killed process it is known which few it may have been at.
                 while waiting and len(running) < 2 * cores and not _is_over(end):
-                    with signals.put_off():
+                    with signals.signals_deferred():
                         running[pool.submit(verify_file, waiting[0])] = waiting[0]
                         waiting.popleft()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -187,30 +198,32 @@ def _is_over(end: float | None) -> bool:
     return end is not None and time.monotonic() >= end
 
 
-def _size(job: Job) -> int:
+def _size(job: VerificationJob) -> int:
     """Bytes that are to be replayed: of the trace, or of the file itself where the moves are in it."""
     return next((path.stat().st_size for path in (job.trace, job.result) if path.exists()), 0)
 
 
-def verify_file(job: Job) -> Finding:
+def verify_file(job: VerificationJob) -> Finding:
     """One file's finding, whatever is in the file: what it makes an environment or a parser raise refutes it."""
     try:
         finding = _verified(job)
-        if job.place is None or finding.standing is Standing.REFUTED:
+        if job.place is None or finding.standing is VerificationStatus.REFUTED:
             return finding
         faults = tuple(label_faults(read_record(job.result), job.challenge, job.place))
-        return replace(finding, standing=Standing.REFUTED, faults=faults) if faults else finding
+        return replace(finding, standing=VerificationStatus.REFUTED, faults=faults) if faults else finding
     except Exception as error:  # noqa: BLE001  (environments raise anything on actions that no agent of ours could send)
         fault = f"replaying it ends with {type(error).__name__}: {first_line(error)}"
-        return Finding(path=str(job.result), standing=Standing.REFUTED, faults=(fault,))
+        return Finding(path=str(job.result), standing=VerificationStatus.REFUTED, faults=(fault,))
 
 
-def _verified(job: Job) -> Finding:
+def _verified(job: VerificationJob) -> Finding:
     try:
         content = job.result.read_bytes()
         trace = job.trace.read_bytes() if job.trace.exists() else None
     except OSError as error:
-        return Finding(path=str(job.result), standing=Standing.REFUTED, faults=(f"cannot be read: {error.strerror}",))
+        return Finding(
+            path=str(job.result), standing=VerificationStatus.REFUTED, faults=(f"cannot be read: {error.strerror}",)
+        )
     found = _fields(content)
     named = found.get("task")
     task = job.challenge.task(named) if isinstance(named, str) else None
@@ -219,10 +232,16 @@ def _verified(job: Job) -> Finding:
         return verify_duel(str(job.result), content, game)
     world = _world(task.model_dump_json(), task.code) if task and not task.game else None
     secret = job.secret or job.seasons.secret_of(str(found.get("season")), str(found.get("beacon")))
-    finding = verify(str(job.result), content, trace, world, secret)
-    if secret is None or finding.standing is not Standing.VERIFIED or is_score_right(job.challenge, content, secret):
+    finding = verify_result(str(job.result), content, trace, world, secret)
+    if (
+        secret is None
+        or finding.standing is not VerificationStatus.VERIFIED
+        or is_score_right(job.challenge, content, secret)
+    ):
         return finding
-    return replace(finding, standing=Standing.REFUTED, faults=("the score that was public is not that of its episodes",))
+    return replace(
+        finding, standing=VerificationStatus.REFUTED, faults=("the score that was public is not that of its episodes",)
+    )
 
 
 def _fields(content: bytes) -> dict[str, Any]:
@@ -235,16 +254,16 @@ def _fields(content: bytes) -> dict[str, Any]:
 
 
 @cache
-def _world(task: str, code: str | None) -> World | None:
+def _world(task: str, code: str | None) -> GymTask | None:
     try:
-        return open_world(Task.model_validate_json(task).with_code(code))
-    except WorldError:
+        return load_gym_task(Task.model_validate_json(task).with_code(code))
+    except EnvironmentFault:
         return None
 
 
 @cache
-def _game(task: str, code: str | None) -> Game | None:
+def _game(task: str, code: str | None) -> PettingZooGame | None:
     try:
         return open_game(Task.model_validate_json(task).with_code(code))
-    except WorldError:
+    except EnvironmentFault:
         return None

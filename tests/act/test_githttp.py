@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scripts.git.data_branches import export_results, newest_results
-from scripts.git.git_repository import Credentials, GitError, Repository
+from scripts.git.git_repository import Credentials, GitError, GitRepository
 from tests.act.githttp import GitServer
 from tests.github.world import NAME, OWNER
 from tests.workflows.remote import Remote, git
@@ -40,11 +40,11 @@ def serve(remote: Remote, tmp_path: Path) -> Iterator[Served]:
         server.stop()
 
 
-def clone_of(server: GitServer, place: Path, token: str = "") -> Repository:
+def clone_of(server: GitServer, place: Path, token: str = "") -> GitRepository:
     place.mkdir()
     git(place, "init", "--quiet")
     git(place, "remote", "add", "origin", f"{server.address}/{OWNER}/{NAME}")
-    return Repository(place, Credentials(server_url=server.address, token=token) if token else None)
+    return GitRepository(place, Credentials(server_url=server.address, token=token) if token else None)
 
 
 def test_a_private_repository_is_read_with_its_token(serve: Served, remote: Remote, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.git.git_repository import Repository
+from scripts.git.git_repository import GitRepository
 
 CHALLENGE = b"""title: Test
 season: "1"
@@ -33,8 +33,8 @@ class Clone:
     path: Path
 
     @property
-    def repository(self) -> Repository:
-        return Repository(self.path)
+    def repository(self) -> GitRepository:
+        return GitRepository(self.path)
 
     @property
     def head(self) -> str:

@@ -13,10 +13,10 @@ from evaluator.model.records.result import sealed
 from leaderboard.core.store import RESULT
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.commit_facts import Ask, CommitFacts
-from scripts.github.official.shard_jobs import Assignment, Planned
-from scripts.github.official.workload import Official, open_official
-from scripts.repository.checkout import Board
-from scripts.runs.evaluate_missing import Bench, open_bench
+from scripts.github.official.shard_jobs import PlannedShards, ShardAssignment
+from scripts.github.official.workload import OfficialRun, open_official
+from scripts.repository.checkout import Checkout
+from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 from tests.bot.repos import Clone, git
 
 RUN = "https://github.example/o/b/actions/runs/7"
@@ -27,7 +27,7 @@ def no_pause(attempt: int) -> None:
     raise AssertionError(f"others were first, attempt {attempt}")
 
 
-def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> Official:
+def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> OfficialRun:
     """An official run that trusts the process sandbox."""
     return open_official(clone.repository, ("process", ""), answers(signed), RUN)
 
@@ -37,13 +37,13 @@ def answers(signed: Callable[[str], bool] = lambda sha: True) -> Ask:
     return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11) for sha in shas}
 
 
-ALONE = publish.Patience(tries=1, pause=no_pause)
+ALONE = publish.PushPatience(tries=1, pause=no_pause)
 
 
 @functools.cache
-def bench(root: Path) -> Bench:
+def bench(root: Path) -> Evaluator:
     """The process sandbox on a clone whose challenge.yml is checked out."""
-    return open_bench(Board(root), "process")
+    return open_evaluator(Checkout(root), "process")
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Round:
     """One round and where its files lie."""
 
     clone: Clone
-    run: Official
-    planned: Planned
+    run: OfficialRun
+    planned: PlannedShards
     place: Path
 
-    def assignment(self, shard: int = 0) -> Assignment:
+    def assignment(self, shard: int = 0) -> ShardAssignment:
         planned = self.planned
-        return Assignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=shard)
+        return ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=shard)
 
     def folder(self, shard: int = 0) -> Path:
         return self.place / f"shard-{shard}"
@@ -66,12 +66,12 @@ class Round:
         shard_jobs.evaluate(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
-    def check(self, *folders: Path, run: Official | None = None) -> publish.Checked:
+    def check(self, *folders: Path, run: OfficialRun | None = None) -> publish.CheckedRecord:
         shutil.rmtree(self.place / "accepted", ignore_errors=True)
         now = datetime.now(UTC)
         return publish.check(run or self.run, self.assignment(), folders or [self.place], self.place / "accepted", now)
 
-    def record(self) -> publish.Published:
+    def record(self) -> publish.PublishedRound:
         return publish.record(self.run, "1", self.place / "accepted", datetime.now(UTC), ALONE)
 
 
@@ -82,7 +82,7 @@ def plan_round(clone: Clone, place: Path) -> Round:
     return Round(clone, run, shard_jobs.plan(run), place)
 
 
-def whole_round(clone: Clone, place: Path) -> publish.Published:
+def whole_round(clone: Clone, place: Path) -> publish.PublishedRound:
     """Plan, evaluate every shard, publish."""
     begun = plan_round(clone, place)
     for shard in begun.planned.shards:

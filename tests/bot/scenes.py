@@ -11,17 +11,17 @@ from typing import Any
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.config.challenge import SubmissionLimits, Task
-from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
-from leaderboard.core.store import Store
+from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
-from scripts.git.git_repository import Repository
+from scripts.git.git_repository import GitRepository
 from scripts.github.api.client import GitHub
-from scripts.github.pull_request.bot_context import Desk
-from scripts.github.workflow.event import read_surroundings
-from scripts.repository.checkout import Board
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.workflow.event import read_workflow_environment
+from scripts.repository.checkout import Checkout
 from tests.bot.repos import CHALLENGE, Clone, agent_files, git, make_board
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World
@@ -64,12 +64,12 @@ class Scene:
             "GITHUB_STEP_SUMMARY": str(self.place / "summary.md"), "GITHUB_WORKSPACE": str(self.clone.path),
         }  # fmt: skip
 
-    def desk(self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW) -> Desk:
+    def desk(self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW) -> BotContext:
         """What a privileged step has at hand."""
-        surroundings = read_surroundings(self.environment(event, payload, run_id))
+        surroundings = read_workflow_environment(self.environment(event, payload, run_id))
         git(self.clone.path, "checkout-index", "-f", "challenge.yml")
-        clone = Repository(self.clone.path)
-        return Desk(surroundings=surroundings, github=self.github, board=Board(self.clone.path), clone=clone)
+        clone = GitRepository(self.clone.path)
+        return BotContext(surroundings=surroundings, github=self.github, board=Checkout(self.clone.path), clone=clone)
 
     def push(self, files: Mapping[str, bytes | None], number: int = 7, author: str = "alice") -> str:
         """Somebody pushes a commit on main's tip to his fork; his pull request then stands there."""
@@ -114,7 +114,9 @@ class Scene:
         """An agent as a commit of any clone has it."""
         for clone in [self.clone, *(Clone(path) for path in sorted(self.place.glob("fork-*")))]:
             try:
-                folder = assemble(Repository(clone.path).blobs(commit, f"submissions/{login}/{agent}"), SubmissionLimits())
+                folder = assemble(
+                    GitRepository(clone.path).blobs(commit, f"submissions/{login}/{agent}"), SubmissionLimits()
+                )
             except CommandError:
                 continue
             return Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest)
@@ -122,7 +124,7 @@ class Scene:
 
     def record(self, *results: Result) -> None:
         """Put results where the checkout of the results branch lies."""
-        store = Store(results=self.clone.path / "results", traces=self.clone.path / "traces")
+        store = ResultStore(results=self.clone.path / "results", traces=self.clone.path / "traces")
         for index, result in enumerate(results):
             path = store.write(result, None)
             if result.verdict is Verdict.INTERNAL_ERROR:
@@ -146,7 +148,7 @@ def previewed(scene: Scene, sha: str, returns: tuple[float, ...] = (9.0, 10.0, 1
     """The artifact of a preview of alice/a on CartPole."""
     entry = scene.entry(sha)
     result = make.result(entry, returns, on=POLE, **{"class": "preview", "beacon": "preview", **fields})
-    agent = Agent(login="alice", agent="a", submission_digest=entry.digest, name="Test", results=(result,))
+    agent = PreviewedAgent(login="alice", agent="a", submission_digest=entry.digest, name="Test", results=(result,))
     return zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=(agent,)))
 
 

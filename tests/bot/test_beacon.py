@@ -7,15 +7,15 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from scripts.console import CommandError
-from scripts.git.beacon import Beacon, Name, arrived, beacon, origins, verify
-from scripts.git.git_repository import Repository
+from scripts.git.beacon import Name, SeedBeacon, arrived, beacon, origins, verify
+from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
 
 
-def beacons(repository: Repository, main_sha: str, digests: dict[Name, str]) -> dict[Name, Beacon]:
+def beacons(repository: GitRepository, main_sha: str, digests: dict[Name, str]) -> dict[Name, SeedBeacon]:
     """The commits that brought versions."""
     return origins(repository, main_sha, digests, {}).versions
 
@@ -129,7 +129,7 @@ def test_a_shallow_clone_is_refused(board: Clone, tmp_path: Path) -> None:
     board.push()
     origin = (tmp_path / "origin.git").as_uri()
     git(tmp_path, "clone", "-q", "--depth", "1", origin, "shallow")
-    shallow = Repository(tmp_path / "shallow")
+    shallow = GitRepository(tmp_path / "shallow")
 
     assert shallow.is_shallow()
     with pytest.raises(CommandError, match="fetch-depth: 2147483647"):
@@ -143,7 +143,7 @@ def test_github_is_asked_once_for_each_commit() -> None:
         asked.append(sha)
         return sha == "a"
 
-    told = verify([Beacon(sha=sha, committed_at="") for sha in "aba"], verified)
+    told = verify([SeedBeacon(sha=sha, committed_at="") for sha in "aba"], verified)
 
     assert sorted(asked) == ["a", "b"]
     assert {sha: item.verified for sha, item in told.items()} == {"a": True, "b": False}
@@ -221,13 +221,13 @@ def test_a_long_history_is_walked_once_and_read_hardly(board: Clone, monkeypatch
         board.commit(agent_files("alice", f"a{number % 3}", source=AGENT + b"# %d\n" % number))
     asked = {(entry.login, entry.agent): entry.digest for entry in read_entries(board.repository, board.head, RULES)[0]}
     verbs: list[str] = []
-    run = Repository.run
+    run = GitRepository.run
 
-    def counted(self: Repository, *arguments: str, **limits: Any) -> bytes:
+    def counted(self: GitRepository, *arguments: str, **limits: Any) -> bytes:
         verbs.append(arguments[0])
         return run(self, *arguments, **limits)
 
-    monkeypatch.setattr(Repository, "run", counted)
+    monkeypatch.setattr(GitRepository, "run", counted)
 
     assert len(beacons(board.repository, board.head, asked)) == 3
     assert verbs.count("log") == 1

@@ -4,24 +4,25 @@ import pytest
 
 from scripts.console import CommandError
 from scripts.github.api.client import TRIES, GitHub, GitHubError
-from scripts.github.api.find_pull_request import Pull, Run
-from scripts.github.api.responses import BODY_CHARACTERS, Comment, Issue, Status
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
+from scripts.github.api.responses import BODY_CHARACTERS, CommitStatus, GitHubIssue, IssueComment
+from tests.github import world
 from tests.github.server import GitHubStandIn
-from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, SHA, Fault, PullRequest, WorkflowRun
+from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, SHA, Fault
 
 COMMENTS = r"/issues/7/comments$"
 
 
 @pytest.fixture(autouse=True)
-def pull(standin: GitHubStandIn) -> PullRequest:
-    standin.world.pulls[7] = PullRequest(7, "alice", SHA)
-    standin.world.runs[31] = WorkflowRun(31, SHA, artifacts={"preview": b"PK" * 50, "other": b"x"})
+def pull(standin: GitHubStandIn) -> world.PullRequest:
+    standin.world.pulls[7] = world.PullRequest(7, "alice", SHA)
+    standin.world.runs[31] = world.WorkflowRun(31, SHA, artifacts={"preview": b"PK" * 50, "other": b"x"})
     return standin.world.pulls[7]
 
 
-def test_a_pull_request_is_read(github: GitHub, standin: GitHubStandIn, pull: PullRequest) -> None:
+def test_a_pull_request_is_read(github: GitHub, standin: GitHubStandIn, pull: world.PullRequest) -> None:
     standin.world.labelled[7] = ["preview-ok"]
-    expected = Pull(
+    expected = PullRequest(
         number=7, author="alice", author_id=11, head_sha=SHA, head_repository_id=2000, base_repository_id=REPOSITORY_ID,
         base_ref="main", state="open", merged=False, labels=("preview-ok",), title="My agent", mergeable=True,
         head_branch="patch", head_repository="alice/board",
@@ -31,7 +32,9 @@ def test_a_pull_request_is_read(github: GitHub, standin: GitHubStandIn, pull: Pu
     assert standin.made() == ["GET /pulls/7"]
 
 
-def test_a_deleted_fork_and_a_deleted_account_are_read(github: GitHub, standin: GitHubStandIn, pull: PullRequest) -> None:
+def test_a_deleted_fork_and_a_deleted_account_are_read(
+    github: GitHub, standin: GitHubStandIn, pull: world.PullRequest
+) -> None:
     pull.fork_id, pull.author = None, "gone"
 
     found = github.pull(7)
@@ -40,15 +43,15 @@ def test_a_deleted_fork_and_a_deleted_account_are_read(github: GitHub, standin: 
 
 
 def test_open_pulls_are_asked_for_by_branch(github: GitHub, standin: GitHubStandIn) -> None:
-    standin.world.pulls[8] = PullRequest(8, "eve", SHA)
+    standin.world.pulls[8] = world.PullRequest(8, "eve", SHA)
 
     assert [p.number for p in github.open_pulls(head="eve:patch")] == [8]
     assert standin.calls[0].query == {"state": "open", "head": "eve:patch", "per_page": "100"}
 
 
 def test_merged_pulls_leave_out_the_merely_closed(github: GitHub, standin: GitHubStandIn) -> None:
-    standin.world.pulls[8] = PullRequest(8, "eve", SHA, state="closed")
-    standin.world.pulls[9] = PullRequest(9, "eve", SHA, state="closed", merged=True, merge_commit_sha="b" * 40)
+    standin.world.pulls[8] = world.PullRequest(8, "eve", SHA, state="closed")
+    standin.world.pulls[9] = world.PullRequest(9, "eve", SHA, state="closed", merged=True, merge_commit_sha="b" * 40)
 
     assert [(p.number, p.merge_commit_sha) for p in github.merged_pulls("main", 50)] == [(9, "b" * 40)]
 
@@ -60,7 +63,7 @@ def test_pulls_of_a_commit(github: GitHub, standin: GitHubStandIn) -> None:
 
 
 def test_runs_are_read(github: GitHub, standin: GitHubStandIn) -> None:
-    expected = Run(
+    expected = WorkflowRun(
         id=31, event="pull_request", path=".github/workflows/preview.yml", repository_id=REPOSITORY_ID,
         head_repository_id=2000, head_owner="alice", head_branch="patch", head_sha=SHA,
         html_url="https://github.com/host/board/actions/runs/31", conclusion="success", created_at="2026-01-02T03:04:05Z",
@@ -85,7 +88,7 @@ def test_comments_are_written_edited_and_deleted(github: GitHub, standin: GitHub
     github.edit_comment(made.id, "two")
 
     assert github.comments(7) == [
-        Comment(id=made.id, author=BOT, author_type="Bot", body="two", created_at="2011-04-14T16:00:49Z")
+        IssueComment(id=made.id, author=BOT, author_type="Bot", body="two", created_at="2011-04-14T16:00:49Z")
     ]
     github.delete_comment(made.id)
     github.delete_comment(made.id)
@@ -125,7 +128,7 @@ def test_labels_statuses_reactions_and_permissions(github: GitHub, standin: GitH
     github.react(comment.id, "rocket")
 
     assert github.labels(7) == []
-    assert github.statuses(SHA) == [Status(state="success", context="pullrank", description="d" * 140, creator=BOT)]
+    assert github.statuses(SHA) == [CommitStatus(state="success", context="pullrank", description="d" * 140, creator=BOT)]
     assert comment.reactions == ["rocket"]
     assert [github.permission(login) for login in ("host", "eve", "alice", "nobody")] == ["admin", "write", "read", "none"]
 
@@ -145,7 +148,7 @@ def test_issues_are_opened_and_closed(github: GitHub, standin: GitHubStandIn) ->
     github.edit_issue(made.number, "more")
 
     assert github.issues_by_label("broken") == [
-        Issue(number=made.number, author=BOT, title="title", body="more", html_url=made.html_url)
+        GitHubIssue(number=made.number, author=BOT, title="title", body="more", html_url=made.html_url)
     ]
     github.close_issue(made.number)
 

@@ -1,7 +1,7 @@
 import pytest
 
 from scripts.github.pull_request import slash_commands
-from scripts.github.pull_request.slash_commands import Command, parse
+from scripts.github.pull_request.slash_commands import SlashCommand, parse
 from tests.bot.scenes import POLE, Scene, commented, previewed
 from tests.github.world import BOT
 from tests.leaderboard import make
@@ -27,10 +27,10 @@ def sha(scene: Scene) -> str:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("/retry", Command(verb="retry")),
-        ("/help \r\nthank you", Command(verb="help")),
-        (f"/evaluate {'a' * 40}", Command(verb="evaluate", argument="a" * 40)),
-        ("/evaluate", Command(verb="evaluate")),
+        ("/retry", SlashCommand(verb="retry")),
+        ("/help \r\nthank you", SlashCommand(verb="help")),
+        (f"/evaluate {'a' * 40}", SlashCommand(verb="evaluate", argument="a" * 40)),
+        ("/evaluate", SlashCommand(verb="evaluate")),
         ("/retry now", None),
         (" /retry", None),
         ("> /retry", None),
@@ -40,13 +40,13 @@ def sha(scene: Scene) -> str:
         ("/shrug", None),
         ("/evaluate a b", None),
         ("/evaluate " + "a" * 101, None),
-        ("/evaluate $(touch${IFS}x)", Command(verb="evaluate", argument="$(touch${IFS}x)")),
+        ("/evaluate $(touch${IFS}x)", SlashCommand(verb="evaluate", argument="$(touch${IFS}x)")),
         ("", None),
         ("\n/retry", None),
         ("/rank\x00", None),
     ],
 )
-def test_only_a_first_line_that_is_a_command_is_one(body: str, expected: Command | None) -> None:
+def test_only_a_first_line_that_is_a_command_is_one(body: str, expected: SlashCommand | None) -> None:
     assert parse(body) == expected
 
 

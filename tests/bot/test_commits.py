@@ -15,8 +15,8 @@ from scripts.github.api.client import GitHub
 from scripts.github.official import commit_facts, publish, shard_jobs
 from scripts.github.official.commit_facts import RESERVE, CommitFacts
 from scripts.github.official.shard_artifacts import item_path
-from scripts.github.official.shard_jobs import Assignment
-from scripts.github.official.workload import Official, Work, read_work
+from scripts.github.official.shard_jobs import ShardAssignment
+from scripts.github.official.workload import OfficialRun, Workload, read_work
 from tests.bot.games import FIRST, LAST, entered, game_board
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, open_run, plan_round
@@ -222,12 +222,12 @@ def copied(clone: Clone, place: Path) -> Clone:
     return copy
 
 
-def handed_in(run: Official, clone: Clone, place: Path) -> tuple[Assignment, Work]:
+def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignment, Workload]:
     """Every shard hands in a file for each of its agents; that none of them is a result costs a try of each."""
     planned = shard_jobs.plan(run)
     work = read_work(run, planned.sha, planned.results_sha)
     for number in planned.shards:
-        given = Assignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
+        given = ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
         items = work.shard(number)
         folder = place / f"shard-{number}"
         folder.mkdir(parents=True)
@@ -237,7 +237,7 @@ def handed_in(run: Official, clone: Clone, place: Path) -> tuple[Assignment, Wor
             file = folder / "results" / f"{item_path(item)}.json"
             file.parent.mkdir(parents=True)
             file.write_bytes(b"no result")
-    return Assignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards)), work
+    return ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards)), work
 
 
 @pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (RESERVE + 2, 300)])

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.core.store import Store
+from leaderboard.core.store import ResultStore
 from scripts.commands import bot
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import Pull
+from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.pull_request import announce, reconcile
 from scripts.github.pull_request.bot_context import guarded
-from scripts.repository.checkout import Board
+from scripts.repository.checkout import Checkout
 from tests.bot.games import CHALLENGE, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import git
 from tests.bot.rounds import RUN
@@ -32,9 +32,9 @@ def merged(scene: Scene) -> None:
 
 
 def record(scene: Scene, names: list[tuple[str, str, str]], **fields: object) -> None:
-    board = Board(scene.clone.path)
+    board = Checkout(scene.clone.path)
     entries = {f"{found.login}/{found.agent}": found.entry() for found in board.read_all()[0]}
-    store = Store(results=scene.clone.path / "results", traces=scene.clone.path / "traces")
+    store = ResultStore(results=scene.clone.path / "results", traces=scene.clone.path / "traces")
     for number, (first, second, outcomes) in enumerate(names):
         provenance = {"provenance": {"evaluated_at": "2026-01-01T00:00:00Z", "run_url": RUN}}
         made = duel(entries[first], entries[second], outcomes, on=board.challenge.tasks[0], **provenance, **fields)
@@ -102,7 +102,7 @@ def test_an_account_whose_login_played_under_another_number_is_refused(scene: Sc
         object.__setattr__(made, "players", tuple(p.model_copy(update={"login_id": 999}) for p in made.players))
     scene.push(entered("alice", FIRST), 8)
     pull = next(pull for pull in scene.github.open_pulls() if pull.number == 8)
-    assert isinstance(pull, Pull)
+    assert isinstance(pull, PullRequest)
 
     assert "belongs to another account" in " ".join(guarded(desk, pull).faults)
 

@@ -10,10 +10,10 @@ import pytest
 from scripts.console import CommandError
 from scripts.github import due
 from scripts.github.official import shard_jobs
-from scripts.github.official.shard_jobs import Planned
-from scripts.github.official.workload import Official, runtime_of
+from scripts.github.official.shard_jobs import PlannedShards
+from scripts.github.official.workload import OfficialRun, runtime_of
 from scripts.github.pull_request import announce
-from scripts.static_site.deployed_commit import BRANCH, FILE, Built, built_now, parse_built, read_note, write_note
+from scripts.static_site.deployed_commit import BRANCH, FILE, BuiltSite, built_now, parse_built, read_note, write_note
 from tests.bot.repos import Clone, git
 from tests.bot.scenes import LAKE, POLE, Scene
 from tests.github.world import WorkflowRun
@@ -31,9 +31,9 @@ tasks:
 """
 
 
-def planned(**fields: Any) -> Planned:
+def planned(**fields: Any) -> PlannedShards:
     nothing = {"shards": (), "count": 0, "left": 0, "sha": "", "results_sha": "", "labels": (), "at_once": 1}
-    return Planned(**{**nothing, "expected_minutes": 0.0, **fields})
+    return PlannedShards(**{**nothing, "expected_minutes": 0.0, **fields})
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
     """Whether an official run begins."""
     scene.standin.calls.clear()
     desk = replace(scene.desk(), now=now)
-    work = Official(
+    work = OfficialRun(
         clone=desk.clone, sandbox="process", runtime_digest=runtime_of("process", ""), ask=lambda shas: {}, run_url=None
     )
     assert due.run(desk, work, address) == 0
@@ -85,7 +85,7 @@ def test_so_does_a_record_that_github_is_to_be_asked_about(quiet: Scene, monkeyp
 def test_whom_only_another_token_can_see_in_a_team_counts_as_a_member(quiet: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
 
-    def plan(work: Official) -> Planned:
+    def plan(work: OfficialRun) -> PlannedShards:
         assert work.is_member is not None
         seen.append(work.is_member("alice", "host/team"))
         return planned()
@@ -238,7 +238,7 @@ def test_what_keeps_failing_is_tried_less_and_less_often_and_never_given_up(
 
 
 def test_what_one_job_hands_on_the_next_one_reads() -> None:
-    built = Built(main="a" * 40, results=None, address="", dated=("no end set", "a: open"))
+    built = BuiltSite(main="a" * 40, results=None, address="", dated=("no end set", "a: open"))
 
     assert parse_built(built.serialised()) == built
     assert parse_built(json.dumps(built.model_dump(mode="json"), ensure_ascii=True)) == built

@@ -9,11 +9,11 @@ from leaderboard.core.store import RESULT, TRACE
 from scripts.commands import bot, recorded
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitError
-from scripts.repository.checkout import Board, open_board
-from scripts.repository.recorded_standings import compute
+from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.recorded_standings import recorded_standings
 from scripts.static_site import episode_branch as keeping
 from scripts.static_site import render_episodes as rendering
-from scripts.static_site.render_episodes import Wanted, place, wanted
+from scripts.static_site.render_episodes import WantedEpisode, place, wanted
 from tests.bot.repos import Clone, agent_files, git, make_board
 from tests.rooms import evaluated
 
@@ -32,7 +32,7 @@ def clone(tmp_path: Path) -> Clone:
         git(tmp_path / "origin.git", "config", f"uploadpack.{setting}", "true")
     main = made.head
     git(made.path, "checkout-index", "-a", "-f")
-    done = evaluated(BLIND, open_board(made.path).challenge.tasks[0], season=SEASON)
+    done = evaluated(BLIND, open_checkout(made.path).challenge.tasks[0], season=SEASON)
     assert done.trace is not None
     other = {f"FrozenLake-v1/bob/old/{'0' * 12}{TRACE}": b"a large one"}
     for branch, ending, content, more in (
@@ -43,13 +43,13 @@ def clone(tmp_path: Path) -> Clone:
         made.commit({done.result.path() + ending: content, **more})
         made.push(branch)
         made.switch(main)
-    open_board(made.path).store.write(done.result, None)
+    open_checkout(made.path).store.write(done.result, None)
     return made
 
 
-def every(clone: Clone) -> list[Wanted]:
-    board: Board = open_board(clone.path)
-    return wanted(board, compute(board, official=False))
+def every(clone: Clone) -> list[WantedEpisode]:
+    board: Checkout = open_checkout(clone.path)
+    return wanted(board, recorded_standings(board, official=False))
 
 
 def update(clone: Clone) -> bool:
@@ -64,7 +64,7 @@ def test_what_is_shown_is_rendered_from_its_trace_alone_and_kept(clone: Clone, m
     (one,) = every(clone)
     fetched: list[Path] = []
 
-    def render(every: list[Wanted], folder: Path, *, quiet: bool) -> int:
+    def render(every: list[WantedEpisode], folder: Path, *, quiet: bool) -> int:
         fetched.extend(path for each in every for path in each.trace.parent.iterdir())
         return rendering.render(every, folder, quiet=quiet)
 

@@ -12,7 +12,7 @@ from scripts.github.workflow.event import (
     comment_event,
     dispatch_input,
     pull_event,
-    read_surroundings,
+    read_workflow_environment,
     workflow_run_id,
 )
 
@@ -37,7 +37,9 @@ def environment(place: Path, event: Any = None, **changes: str) -> dict[str, str
 
 
 def test_the_surroundings_of_a_run(tmp_path: Path) -> None:
-    found = read_surroundings(environment(tmp_path, GITHUB_TOKEN="secret", GITHUB_API_URL="https://ghe.example/api/v3/"))
+    found = read_workflow_environment(
+        environment(tmp_path, GITHUB_TOKEN="secret", GITHUB_API_URL="https://ghe.example/api/v3/")
+    )
 
     assert (found.repository, found.repository_id, found.run_id, found.run_attempt) == ("host/board", 1000, 31, 1)
     assert (found.api_url, found.server_url) == ("https://ghe.example/api/v3", "https://github.com")
@@ -47,7 +49,7 @@ def test_the_surroundings_of_a_run(tmp_path: Path) -> None:
 
 
 def test_the_bots_login_can_be_another(tmp_path: Path) -> None:
-    assert read_surroundings(environment(tmp_path, PULLRANK_BOT="board[bot]")).bot == "board[bot]"
+    assert read_workflow_environment(environment(tmp_path, PULLRANK_BOT="board[bot]")).bot == "board[bot]"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_the_bots_login_can_be_another(tmp_path: Path) -> None:
 )
 def test_what_github_would_not_write_is_refused_in_one_line(tmp_path: Path, name: str, value: str) -> None:
     with pytest.raises(CommandError, match=name) as caught:
-        read_surroundings(environment(tmp_path, **{name: value}))
+        read_workflow_environment(environment(tmp_path, **{name: value}))
 
     assert caught.value.code == USAGE
     assert "\n" not in str(caught.value)
@@ -79,11 +81,11 @@ def test_an_event_that_is_no_json_object_is_refused(tmp_path: Path, event: str) 
     (tmp_path / "event.json").write_text(event)
 
     with pytest.raises(CommandError, match="GITHUB_EVENT_PATH"):
-        read_surroundings(variables)
+        read_workflow_environment(variables)
 
 
 def test_a_pull_request_event(tmp_path: Path) -> None:
-    surroundings = read_surroundings(environment(tmp_path, {"pull_request": PULL}))
+    surroundings = read_workflow_environment(environment(tmp_path, {"pull_request": PULL}))
 
     assert pull_event(surroundings) == PullEvent(
         number=7, author="alice", author_id=11, head_sha=SHA, head_ref="$(touch x)", head_repository_id=2000,
@@ -94,7 +96,7 @@ def test_a_pull_request_event(tmp_path: Path) -> None:
 def test_a_pull_request_event_of_a_deleted_fork(tmp_path: Path) -> None:
     gone = {**PULL, "head": {"sha": SHA, "ref": "x", "repo": None}}
 
-    assert pull_event(read_surroundings(environment(tmp_path, {"pull_request": gone}))).head_repository_id is None
+    assert pull_event(read_workflow_environment(environment(tmp_path, {"pull_request": gone}))).head_repository_id is None
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_a_pull_request_event_of_a_deleted_fork(tmp_path: Path) -> None:
 )
 def test_an_event_without_what_is_needed_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(CommandError, match="the event has no"):
-        pull_event(read_surroundings(environment(tmp_path, {"pull_request": wrong})))
+        pull_event(read_workflow_environment(environment(tmp_path, {"pull_request": wrong})))
 
 
 def test_a_comment_event(tmp_path: Path) -> None:
@@ -118,13 +120,15 @@ def test_a_comment_event(tmp_path: Path) -> None:
         "comment": {"id": 5, "body": "/help", "user": {"login": "eve", "id": 66, "type": "User"}},
     }  # fmt: skip
 
-    assert comment_event(read_surroundings(environment(tmp_path, event))) == CommentEvent(
+    assert comment_event(read_workflow_environment(environment(tmp_path, event))) == CommentEvent(
         action="created", comment_id=5, body="/help", author="eve", author_id=66, author_type="User", number=7, on_pull=True
     )
 
 
 def test_the_run_and_the_inputs_of_other_events(tmp_path: Path) -> None:
-    surroundings = read_surroundings(environment(tmp_path, {"workflow_run": {"id": 31}, "inputs": {"sha": SHA, "n": 1}}))
+    surroundings = read_workflow_environment(
+        environment(tmp_path, {"workflow_run": {"id": 31}, "inputs": {"sha": SHA, "n": 1}})
+    )
 
     assert workflow_run_id(surroundings) == 31
     assert [dispatch_input(surroundings, name) for name in ("sha", "n", "missing")] == [SHA, "", ""]

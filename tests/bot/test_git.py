@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from scripts.console import CommandError
-from scripts.git.git_repository import Credentials, GitError, Repository, checked
-from scripts.git.tree_diff import changes
+from scripts.git.git_repository import Credentials, GitError, GitRepository, checked
+from scripts.git.tree_diff import tree_changes
 from tests.bot.repos import Clone, agent_files, git, make_board
 
 
@@ -29,7 +29,7 @@ def test_a_pull_requests_head_is_fetched_by_its_id_as_data(board: Clone, tmp_pat
 
     assert board.repository.resolve(head) is None
     board.repository.fetch(head)
-    assert [change.path for change in changes(board.repository, board.head, head, "alice")] == [
+    assert [change.path for change in tree_changes(board.repository, board.head, head, "alice")] == [
         b"submissions/alice/a/agent.py", b"submissions/alice/a/submission.yml",
     ]  # fmt: skip
     assert not (board.path / "submissions").exists()
@@ -70,7 +70,7 @@ def test_the_token_is_for_one_server_and_stands_in_no_command_line(tmp_path: Pat
     assert environment["GIT_CONFIG_KEY_0"] == "http.https://example.org/.extraheader"
     assert "t0ken" not in "".join(environment.values())
     git(tmp_path, "init", "-q", ".")
-    repository = Repository(tmp_path, secret)
+    repository = GitRepository(tmp_path, secret)
     assert repository.run("config", "--get-urlmatch", "http.extraheader", "https://example.org/a/b") != b""
     with pytest.raises(GitError):
         repository.run("config", "--get-urlmatch", "http.extraheader", "https://evil.example/a/b")

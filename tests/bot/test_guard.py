@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.config.challenge import SubmissionLimits
-from scripts.git.path_guard import Author, Guarded, guard, inspect
-from scripts.git.tree_diff import Change
+from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect
+from scripts.git.tree_diff import TreeChange
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 LIMITS = SubmissionLimits(files=5, kib=4)
-ALICE = Author(login="Alice", id=1)
+ALICE = PullAuthor(login="Alice", id=1)
 
 
 @pytest.fixture
@@ -18,14 +18,14 @@ def board(tmp_path: Path) -> Clone:
     return make_board(tmp_path, {**agent_files("bob", "b", AGENT + b"# bob's\n"), ".gitattributes": b"* text=auto\n"})
 
 
-def judge(board: Clone, head: str, author: Author = ALICE, base: str | None = None) -> Guarded:
+def judge(board: Clone, head: str, author: PullAuthor = ALICE, base: str | None = None) -> GuardedPaths:
     return inspect(board.repository, base or git(board.path, "rev-parse", "origin/main"), head, author, LIMITS)
 
 
 def test_a_new_agent_in_its_authors_folder_is_clean(board: Clone) -> None:
     found = judge(board, board.commit(agent_files("Alice")))
 
-    assert found == Guarded(agents=("submissions/Alice/a",), removed=(), faults=(), outside=())
+    assert found == GuardedPaths(agents=("submissions/Alice/a",), removed=(), faults=(), outside=())
     assert found.is_clean
 
 
@@ -83,7 +83,7 @@ def test_inside_the_authors_folder_the_rules_hold(board: Clone, path: str, said:
 
 
 def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> None:
-    found = judge(board, board.commit(agent_files("Local")), Author(login="Local", id=9))
+    found = judge(board, board.commit(agent_files("Local")), PullAuthor(login="Local", id=9))
 
     assert not found.is_clean
     assert "stands for the example agents" in found.faults[0]
@@ -140,9 +140,9 @@ def test_words_about_git_lfs_are_no_pointer(board: Clone) -> None:
 
 @pytest.mark.parametrize("login", ["octo_corp", "mona--lisa"])
 def test_logins_that_github_manages_or_gave_long_ago_may_submit(board: Clone, login: str) -> None:
-    found = judge(board, board.commit(agent_files(login)), Author(login=login, id=9))
+    found = judge(board, board.commit(agent_files(login)), PullAuthor(login=login, id=9))
 
-    assert found == Guarded(agents=(f"submissions/{login}/a",), removed=(), faults=(), outside=())
+    assert found == GuardedPaths(agents=(f"submissions/{login}/a",), removed=(), faults=(), outside=())
 
 
 def test_the_whole_folder_keeps_the_caps_of_size_and_number(board: Clone) -> None:
@@ -188,7 +188,7 @@ def test_a_copy_of_anothers_agent_is_refused_whatever_it_calls_itself(board: Clo
 
 
 def test_ones_own_agent_stands_in_one_folder(board: Clone) -> None:
-    found = judge(board, board.commit(agent_files("bob", "again", AGENT + b"# bob's\n")), Author(login="bob"))
+    found = judge(board, board.commit(agent_files("bob", "again", AGENT + b"# bob's\n")), PullAuthor(login="bob"))
 
     assert len(found.faults) == 1
     assert found.faults[0].startswith(
@@ -208,7 +208,9 @@ def test_two_new_folders_of_the_same_bytes_are_refused(board: Clone) -> None:
 
 def test_a_folder_may_be_renamed_and_another_version_may_stand_beside_it(board: Clone) -> None:
     renamed = {**dict.fromkeys(agent_files("bob", "b")), **agent_files("bob", "c", AGENT + b"# bob's\n")}
-    found = judge(board, board.commit({**renamed, **agent_files("bob", "d", AGENT + b"# another\n")}), Author(login="bob"))
+    found = judge(
+        board, board.commit({**renamed, **agent_files("bob", "d", AGENT + b"# another\n")}), PullAuthor(login="bob")
+    )
 
     assert found.is_clean
     assert (found.agents, found.removed) == (("submissions/bob/c", "submissions/bob/d"), ("submissions/bob/b",))
@@ -225,7 +227,7 @@ def test_a_twin_that_came_to_main_meanwhile_is_seen(board: Clone) -> None:
 
 
 def test_a_login_that_was_registered_again_does_not_inherit(board: Clone) -> None:
-    author = Author(login="bob", id=99, known_ids=frozenset({2}))
+    author = PullAuthor(login="bob", id=99, known_ids=frozenset({2}))
     found = judge(board, board.commit(agent_files("bob", "c")), author)
 
     assert "another account" in found.faults[0]
@@ -267,16 +269,16 @@ def test_a_history_of_its_own_is_refused(board: Clone) -> None:
 
 
 def test_more_faults_than_anybody_reads_are_counted() -> None:
-    changes = [Change(status="A", old_mode="000000", new_mode="100644", path=b"x/%d" % n) for n in range(1000)]
-    found = guard(changes, "Alice", {})
+    changes = [TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"x/%d" % n) for n in range(1000)]
+    found = check_paths(changes, "Alice", {})
 
     assert len(found.outside) == 51
     assert found.outside[-1] == "and 950 more"
 
 
 def test_a_path_that_is_no_text_is_shown_escaped() -> None:
-    change = Change(status="A", old_mode="000000", new_mode="100644", path=b"\xff\x1b[31m/\xe2\x80\xae")
-    found = guard([change], "Alice", {})
+    change = TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"\xff\x1b[31m/\xe2\x80\xae")
+    found = check_paths([change], "Alice", {})
 
     assert found.outside[0].isprintable()
 

@@ -5,25 +5,25 @@ from typing import Any
 
 import pytest
 
-from scripts.github.api.find_pull_request import Pull, Run, find_pull
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
 
 BOARD, FORK = 1, 2
 SHA, NEWER = "a" * 40, "b" * 40
-RUN = Run(
+RUN = WorkflowRun(
     id=7, event="pull_request", path=".github/workflows/preview.yml", repository_id=BOARD, head_repository_id=FORK,
     head_owner="alice", head_branch="patch", head_sha=SHA, html_url="https://example.org/7", conclusion="success",
 )  # fmt: skip
-PULL = Pull(
+PULL = PullRequest(
     number=3, author="alice", author_id=11, head_sha=SHA, head_repository_id=FORK, base_repository_id=BOARD,
     base_ref="main", state="open", merged=False,
 )  # fmt: skip
 
 
-def run(**fields: Any) -> Run:
+def run(**fields: Any) -> WorkflowRun:
     return dataclasses.replace(RUN, **fields)
 
 
-def pull(**fields: Any) -> Pull:
+def pull(**fields: Any) -> PullRequest:
     return dataclasses.replace(PULL, **fields)
 
 
@@ -78,7 +78,7 @@ def test_a_run_of_the_wrong_kind_speaks_for_nobody(fields: dict[str, Any], said:
         ([pull(head_sha=NEWER), pull(number=4, base_ref="old")], "not into main"),
     ],
 )
-def test_a_pull_request_that_does_not_fit_is_not_written_to(candidates: list[Pull], said: str) -> None:
+def test_a_pull_request_that_does_not_fit_is_not_written_to(candidates: list[PullRequest], said: str) -> None:
     found = find_pull(RUN, candidates, BOARD)
 
     assert isinstance(found, str)

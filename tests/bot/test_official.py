@@ -8,15 +8,15 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Limits
-from evaluator.model.records.result import Class
+from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.store import Store
+from leaderboard.core.store import ResultStore
 from leaderboard.planning.shards import Capacity
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
-from scripts.github.official.shard_jobs import STEP_SECONDS, Assignment
+from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
 from scripts.github.official.workload import read_work, runtime_of
-from scripts.github.workflow.run_context import parse_moment
+from scripts.github.workflow.run_context import parse_run_context
 from tests.bot.repos import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
 from tests.bot.rounds import RUN, bench, open_run, plan_round, whole_round
 
@@ -45,7 +45,7 @@ def test_everything_entered_is_planned_and_the_outputs_are_json(board: Clone, tm
     planned = plan_round(board, tmp_path).planned
 
     outputs = json.loads(json.dumps(planned.outputs()))
-    assert parse_moment(outputs.pop("moment")).now.tzinfo is not None
+    assert parse_run_context(outputs.pop("moment")).now.tzinfo is not None
     assert outputs == {
         "shards": [0, 1], "total": 2, "count": 4, "left": 0, "sha": board.head, "results_sha": "",
         "labels": ["ubuntu-24.04"], "at_once": 20, "unasked": 0,
@@ -56,12 +56,14 @@ def test_a_shard_writes_official_results_with_their_beacon(board: Clone, tmp_pat
     begun = plan_round(board, tmp_path)
     for shard in begun.planned.shards:
         begun.evaluate(shard)
-    stores = [Store(results=begun.folder(s) / "results", traces=begun.folder(s) / "traces") for s in begun.planned.shards]
+    stores = [
+        ResultStore(results=begun.folder(s) / "results", traces=begun.folder(s) / "traces") for s in begun.planned.shards
+    ]
     found = {(r.login, r.task): r for store in stores for r in (parse_result(path.read_bytes()) for path in store.files())}
     alice, bob = found["alice", "CartPole-v1"], found["bob", "CartPole-v1"]
 
     assert len(found) == 4
-    assert {result.klass for result in found.values()} == {Class.OFFICIAL}
+    assert {result.tier for result in found.values()} == {Tier.OFFICIAL}
     assert (alice.beacon, bob.beacon) == (begun.clone.repository.first_parent(board.head)[1], board.head)
     assert (alice.beacon_verified, alice.login_id, alice.provenance.commit) == (False, None, board.head)
     assert alice.provenance.run_url == RUN
@@ -129,7 +131,7 @@ def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -
     begun = plan_round(board, tmp_path)
 
     for shard, shards in ((2, 2), (0, 3), (-1, 2)):
-        wrong = Assignment(sha=board.head, results_sha="", shards=shards, shard=shard)
+        wrong = ShardAssignment(sha=board.head, results_sha="", shards=shards, shard=shard)
         with pytest.raises(CommandError, match="does not exist"):
             shard_jobs.evaluate(begun.run, bench(board.path), wrong, tmp_path / "out")
 

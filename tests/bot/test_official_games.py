@@ -11,14 +11,14 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.duels.verify_duel import parse_duel, verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.host.solo.verify_result import Standing
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Class
+from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import RESULTS, newest_results, read_recorded
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.workload import Work, read_work
+from scripts.github.official.workload import Workload, read_work
 from tests.bot import rounds
 from tests.bot.games import CHALLENGE, CHEATS, FIRST, MIDDLE, TIC, Change, entered, example, forge_duel, game_board
 from tests.bot.repos import Clone, git, origin_branch
@@ -45,7 +45,7 @@ def names(clone: Clone) -> set[str]:
     return {path.split("/")[1] for path in origin_branch(clone, RESULTS)}
 
 
-def asked(work: Work) -> set[str]:
+def asked(work: Workload) -> set[str]:
     return {"--".join(f"{e.login}+{e.agent}" for e in item.entries) for item in work.items}  # type: ignore[union-attr]
 
 
@@ -93,9 +93,9 @@ def test_what_is_recorded_is_official_signed_and_replays(board: Clone, tmp_path:
     files = origin_branch(board, RESULTS)
     duels = {path.split("/")[1]: parse_duel(content) for path, content in files.items()}
 
-    assert {verify_duel(path, content, game).standing for path, content in files.items()} == {Standing.VERIFIED}
-    assert {(duel.klass, duel.beacon_verified, duel.provenance.run_url) for duel in duels.values()} == {
-        (Class.OFFICIAL, True, RUN)
+    assert {verify_duel(path, content, game).standing for path, content in files.items()} == {VerificationStatus.VERIFIED}
+    assert {(duel.tier, duel.beacon_verified, duel.provenance.run_url) for duel in duels.values()} == {
+        (Tier.OFFICIAL, True, RUN)
     }
     ids = {player.login: player.login_id for duel in duels.values() for player in duel.players}
     assert ids == {"alice": 11, "eve": 11, "local": None}
@@ -209,7 +209,7 @@ FORGED: list[tuple[Change, str]] = [
     (lambda d: d | {"beacon": "0" * 40}, "beacon"),
     (lambda d: d | {"beacon": "preview"}, "beacon"),
     (lambda d: d | {"beacon_verified": True}, "beacon_verified"),
-    (lambda d: d | {"class": "local"}, "klass"),
+    (lambda d: d | {"class": "local"}, "tier"),
     (lambda d: d | {"sandbox": "docker"}, "sandbox"),
     (lambda d: d | {"season": "2"}, "season"),
     (lambda d: d | {"key": "0" * 64}, "key"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.git.path_guard import Guarded
+from scripts.git.path_guard import GuardedPaths
 from scripts.github.pull_request import report
 from scripts.github.pull_request.bot_context import guarded
 from tests.bot.repos import agent_files
@@ -26,7 +26,7 @@ def registered_anew(scene: Scene, old: str) -> None:
         pull.author = old
 
 
-def judge(scene: Scene, number: int) -> Guarded:
+def judge(scene: Scene, number: int) -> GuardedPaths:
     return guarded(scene.desk(), scene.github.pull(number))
 
 

@@ -15,14 +15,14 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.log_excerpt import CAP, tails
-from leaderboard.core.store import Store
+from leaderboard.comments.log_excerpt import CAP, log_tails
+from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
 from scripts.github.preview import preview_session, run_preview
 from scripts.github.preview.artifact import LOG, PREVIEW, PREVIEW_BYTES
-from scripts.github.workflow.event import Surroundings, pull_event
-from scripts.repository.checkout import open_board
-from scripts.runs.evaluate_missing import Bench
+from scripts.github.workflow.event import WorkflowEnvironment, pull_event
+from scripts.repository.checkout import open_checkout
+from scripts.runs.evaluate_missing import Evaluator
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
 from tests.leaderboard_comment.github import Seen
 
@@ -49,14 +49,14 @@ class Desk:
     def change(self, files: Mapping[str, bytes | None]) -> str:
         return self.head.commit(files)
 
-    def surroundings(self, login: str = "alice", base: str | None = None) -> Surroundings:
+    def surroundings(self, login: str = "alice", base: str | None = None) -> WorkflowEnvironment:
         pull = {
             "number": 7,
             "user": {"login": login, "id": 11},
             "head": {"sha": self.head.head, "ref": "b", "repo": {"id": 2}},
             "base": {"sha": base or self.main.head, "ref": "main"},
         }
-        return Surroundings(
+        return WorkflowEnvironment(
             event_name="pull_request", event={"pull_request": pull}, repository="example/board", repository_id=1,
             sha="d" * 40, run_id=77, run_attempt=1, api_url="https://api.github.com",
             graphql_url="https://api.github.com/graphql", server_url="https://github.com",
@@ -90,7 +90,7 @@ def test_a_good_agent_is_played_on_its_tasks(desk: Desk) -> None:
 
     (agent,) = found.agents
     assert (agent.login, agent.agent, agent.name, agent.faults) == ("alice", "a", "Test", ())
-    assert [(r.task, r.verdict, r.klass, r.login_id) for r in agent.results] == [
+    assert [(r.task, r.verdict, r.tier, r.login_id) for r in agent.results] == [
         ("CartPole-v1", "ok", "preview", 11),
         ("FrozenLake-v1", "ok", "preview", 11),
     ]
@@ -124,7 +124,7 @@ def test_a_crash_is_told_with_its_log_and_no_command_reaches_the_runner(
     log = (desk.out / LOG).read_text(encoding="utf-8")
     assert all(line.startswith("| ") for line in log.splitlines())
     assert "##[" not in log
-    assert "@torvalds closes #1" in tails(log)["alice/a on CartPole-v1"]
+    assert "@torvalds closes #1" in log_tails(log)["alice/a on CartPole-v1"]
     printed = capfd.readouterr()
     assert "set-output" not in printed.out + printed.err
     assert "stop-commands" not in printed.out + printed.err
@@ -226,9 +226,9 @@ def test_when_time_is_up_nothing_more_begins(desk: Desk) -> None:
 
 def stopped_after(count: int, how: Callable[[], BaseException]) -> Callable[..., Any]:
     """Bench.run that is stopped when it has been called so often."""
-    real, calls = Bench.run, itertools.count()
+    real, calls = Evaluator.run, itertools.count()
 
-    def run(self: Bench, *arguments: Any, **options: Any) -> Any:
+    def run(self: Evaluator, *arguments: Any, **options: Any) -> Any:
         if next(calls) == count:
             raise how()
         return real(self, *arguments, **options)
@@ -238,7 +238,7 @@ def stopped_after(count: int, how: Callable[[], BaseException]) -> Callable[...,
 
 def test_what_was_done_before_a_stop_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.change(agent_files("alice"))
-    monkeypatch.setattr(Bench, "run", stopped_after(1, KeyboardInterrupt))
+    monkeypatch.setattr(Evaluator, "run", stopped_after(1, KeyboardInterrupt))
 
     with pytest.raises(KeyboardInterrupt):
         run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
@@ -253,7 +253,7 @@ def test_a_kill_leaves_what_was_done(desk: Desk) -> None:
     child = os.fork()
     if not child:
         try:
-            Bench.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
+            Evaluator.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
             run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
         finally:  # Whatever is raised here must not go on as a second run of the tests.
             os._exit(1)
@@ -264,7 +264,7 @@ def test_a_kill_leaves_what_was_done(desk: Desk) -> None:
 
 def test_a_failure_of_ours_is_told_and_raised(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.change(agent_files("alice"))
-    monkeypatch.setattr(Bench, "run", stopped_after(0, lambda: CommandError(3, "the engine does not answer")))
+    monkeypatch.setattr(Evaluator, "run", stopped_after(0, lambda: CommandError(3, "the engine does not answer")))
 
     with pytest.raises(CommandError):
         run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
@@ -296,8 +296,8 @@ def test_results_that_do_not_fit_are_named(desk: Desk, monkeypatch: pytest.Monke
 
 
 def test_notes_are_bounded(desk: Desk) -> None:
-    session = preview_session.Session(
-        board=open_board(desk.main.path),
+    session = preview_session.PreviewSession(
+        board=open_checkout(desk.main.path),
         pull=pull_event(desk.surroundings()),
         evaluator_sha="e" * 40,
         out=desk.out,
@@ -334,7 +334,7 @@ def record_for_bob(desk: Desk) -> None:
         "submission_digest": digest,
     }
     official = sealed({**played.document(), **fields, "returns": [400.0, 450.0, 500.0]})
-    Store(results=desk.main.path / "results", traces=desk.main.path / "traces").write(official, None)
+    ResultStore(results=desk.main.path / "results", traces=desk.main.path / "traces").write(official, None)
     desk.summary.unlink()
 
 

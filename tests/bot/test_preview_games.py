@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from evaluator.model.records.duel_record import sealed_duel
-from evaluator.model.records.preview import Agent, Preview
-from evaluator.model.records.trace import Leaf
-from leaderboard.comments.log_excerpt import tails
-from leaderboard.core.store import Store
+from evaluator.model.records.preview import Preview, PreviewedAgent
+from evaluator.model.records.trace import TraceLeaf
+from leaderboard.comments.log_excerpt import log_tails
+from leaderboard.core.store import ResultStore
 from scripts.github.api.client import GitHub
 from scripts.github.preview import preview_session
 from scripts.github.preview.artifact import LOG, ArtifactError, read_artifact
 from scripts.github.pull_request import report
-from scripts.repository.checkout import open_board
+from scripts.repository.checkout import open_checkout
 from tests.bot.games import CHEATS, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import Clone, git
 from tests.bot.scenes import Scene, completed, zipped
@@ -43,10 +43,10 @@ class GameDesk(Desk):
 
     def record(self, strengths: dict[str, str]) -> None:
         """Official duels of main's players with the first baseline; the letters are the player's outcomes."""
-        board = open_board(self.main.path)
+        board = open_checkout(self.main.path)
         game = board.challenge.tasks[0]
         entries = {found.login: found.entry() for found in board.read_all()[0] if found.agent in ("a", "first")}
-        store = Store(results=self.main.path / "results", traces=self.main.path / "traces")
+        store = ResultStore(results=self.main.path / "results", traces=self.main.path / "traces")
         for entry in entries.values():
             store.write_duel(made(entry, on=game, at="2026-01-01T00:00:00Z"))
         for login, outcomes in strengths.items():
@@ -58,7 +58,7 @@ def desk(tmp_path: Path) -> GameDesk:
     return GameDesk(tmp_path)
 
 
-def met(agent: Agent) -> list[str]:
+def met(agent: PreviewedAgent) -> list[str]:
     """Whom it met, in order."""
     own = (agent.login, agent.agent)
     names = [[(player.login, player.agent) for player in duel.players] for duel in agent.duels]
@@ -70,7 +70,7 @@ def test_a_player_meets_itself_and_then_the_baselines(desk: GameDesk) -> None:
     (agent,) = desk.run().agents
 
     assert met(agent) == ["alice/a", "local/first", "local/last"]
-    assert {(duel.klass, duel.beacon, duel.provenance.commit) for duel in agent.duels} == {
+    assert {(duel.tier, duel.beacon, duel.provenance.commit) for duel in agent.duels} == {
         ("preview", "preview", desk.head.head)
     }
     assert {p.login_id for duel in agent.duels for p in duel.players} == {11, None}
@@ -107,7 +107,7 @@ def test_a_player_that_breaks_a_rule_is_refused_with_the_position_and_meets_nobo
     assert met(agent) == ["alice/a"]
     assert "SECRET" not in printed.out + printed.err
     assert not any(player.log_tail for duel in agent.duels for player in duel.players)
-    assert "SECRET" in tails((desk.out / LOG).read_text())["alice/a on tictactoe"]
+    assert "SECRET" in log_tails((desk.out / LOG).read_text())["alice/a on tictactoe"]
     assert "❌ Refused on" in body.splitlines()[1]
     assert "the illegal move" in body
     assert "The position in which that happened" in body
@@ -163,7 +163,7 @@ def scene(tmp_path: Path, standin: GitHubStandIn, github: GitHub) -> Scene:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Agent:
+def played(tmp_path_factory: pytest.TempPathFactory) -> PreviewedAgent:
     """Alice's player as a preview played it."""
     desk = GameDesk(tmp_path_factory.mktemp("played"))
     desk.change(entered("alice", MINE))
@@ -171,7 +171,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Agent:
     return agent
 
 
-def told(scene: Scene, sha: str, agent: Agent, **fields: Any) -> str:
+def told(scene: Scene, sha: str, agent: PreviewedAgent, **fields: Any) -> str:
     """What the pull request is told of a preview that says this."""
     content = zipped(Preview(schema=1, head_sha=sha, evaluator_sha=scene.clone.head, agents=(agent,), **fields))
     return reported(scene, content)
@@ -184,7 +184,7 @@ def reported(scene: Scene, content: bytes) -> str:
     return body.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_a_true_preview_is_told(scene: Scene, played: Agent) -> None:
+def test_a_true_preview_is_told(scene: Scene, played: PreviewedAgent) -> None:
     sha = scene.push(entered("alice", MINE))
     body = told(scene, sha, played)
 
@@ -192,7 +192,7 @@ def test_a_true_preview_is_told(scene: Scene, played: Agent) -> None:
     assert "`local/first` (baseline)" in body
 
 
-def duels(agent: Agent, change: Callable[[dict[str, Any]], dict[str, Any]], which: int = 1) -> Agent:
+def duels(agent: PreviewedAgent, change: Callable[[dict[str, Any]], dict[str, Any]], which: int = 1) -> PreviewedAgent:
     """The agent with one of its duels changed and sealed anew; nothing is validated on the way."""
     forged = [sealed_duel(change(d.document())) if n == which else d for n, d in enumerate(agent.duels)]
     return agent.model_copy(update={"duels": tuple(forged)})
@@ -220,14 +220,14 @@ FORGED: list[tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = [
     (first_match(checksum="0" * 32), "do not give what it says"),
     (first_match(scores=[7.0, -7.0], winner=0), "do not give what it says"),
     (first_match(end="illegal", offenders=[1], winner=0, refused=99), "do not give what it says"),
-    (lambda d: d | {"moves": Leaf(dtype="u1", shape=(), data="eJwDAAAAAAE=").model_dump()}, "do not give what it says"),
+    (lambda d: d | {"moves": TraceLeaf(dtype="u1", shape=(), data="eJwDAAAAAAE=").model_dump()}, "do not give what it says"),
     (lambda d: d | {"moves": {**d["moves"], "data": "!"}}, "do not give what it says"),
 ]
 
 
 @pytest.mark.parametrize(("change", "said"), FORGED)
 def test_a_forged_duel_is_never_told(
-    scene: Scene, played: Agent, change: Callable[[dict[str, Any]], dict[str, Any]], said: str
+    scene: Scene, played: PreviewedAgent, change: Callable[[dict[str, Any]], dict[str, Any]], said: str
 ) -> None:
     sha = scene.push(entered("alice", MINE))
     body = told(scene, sha, duels(played, change))
@@ -237,7 +237,7 @@ def test_a_forged_duel_is_never_told(
     assert "Against" not in body
 
 
-def remade(agent: Agent, **fields: Any) -> bytes:
+def remade(agent: PreviewedAgent, **fields: Any) -> bytes:
     document = Preview(schema=1, head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,)).document()
     document["agents"][0] |= fields
     return as_zip(document)
@@ -251,7 +251,7 @@ def as_zip(document: dict[str, Any]) -> bytes:
     return zipped(Raw())  # type: ignore[arg-type]
 
 
-def test_duels_of_another_or_too_many_or_twice_are_no_preview(played: Agent) -> None:
+def test_duels_of_another_or_too_many_or_twice_are_no_preview(played: PreviewedAgent) -> None:
     own, first, _ = (duel.document() for duel in played.duels)
     assert len(read_artifact(remade(played)).agents[0].duels) == 3
 
@@ -274,7 +274,7 @@ def test_duels_of_another_or_too_many_or_twice_are_no_preview(played: Agent) -> 
             read_artifact(remade(played, duels=forged))
 
 
-def test_an_opponent_that_changed_meanwhile_is_still_told_but_rates_nobody(scene: Scene, played: Agent) -> None:
+def test_an_opponent_that_changed_meanwhile_is_still_told_but_rates_nobody(scene: Scene, played: PreviewedAgent) -> None:
     sha = scene.push(entered("alice", MINE))
     before = scene.clone.head
     scene.clone.commit({"example_agents/last/agent.py": LAST + b"# 2\n"})
@@ -285,7 +285,7 @@ def test_an_opponent_that_changed_meanwhile_is_still_told_but_rates_nobody(scene
     assert scene.statuses(sha)[0][0] == "success"
 
 
-def test_a_player_that_crashed_against_another_is_told_so(scene: Scene, played: Agent) -> None:
+def test_a_player_that_crashed_against_another_is_told_so(scene: Scene, played: PreviewedAgent) -> None:
     sha = scene.push(entered("alice", MINE))
 
     def crashed(document: dict[str, Any]) -> dict[str, Any]:

@@ -17,14 +17,14 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.store import RESULT, TRACE, Store
+from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
 from scripts.git.data_branches import RESULTS, export_results, newest_results, read_results, traces_branch
 from scripts.github.official import publish
 from scripts.github.official.shard_artifacts import RESULT_BYTES, TRACE_BYTES
-from scripts.repository.checkout import Board
+from scripts.repository.checkout import Checkout
 from scripts.verification import verify_records
-from scripts.verification.verify_records import Job, verify_jobs
+from scripts.verification.verify_records import VerificationJob, verify_jobs
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, forge, open_run, plan_round, whole_round
 
@@ -54,7 +54,7 @@ def begun(played: Round, tmp_path: Path) -> Round:
     return Round(clone, open_run(clone), played.planned, tmp_path / "in")
 
 
-def kept(checked: publish.Checked) -> list[str]:
+def kept(checked: publish.CheckedRecord) -> list[str]:
     """What was accepted as measured."""
     return sorted(f"{r.login} {r.task}" for r in checked.accepted if r.verdict is not Verdict.INTERNAL_ERROR)
 
@@ -121,7 +121,7 @@ def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: P
     begun.record()
     tip = newest_results(begun.clone.repository)
     written = export_results(begun.clone.repository, tip, tmp_path / "results")
-    store = Store(results=tmp_path / "results", traces=tmp_path / "traces")
+    store = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
 
     assert written == 4
     assert len(store.read()[0]) == len(read_results(begun.clone.repository, tip)) == 4
@@ -143,7 +143,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
         (lambda d: d | {"beacon_verified": True}, "beacon_verified"),
         (lambda d: d | {"login_id": 12}, "login_id"),
         (lambda d: d | {"login": "bob" if d["login"] == "alice" else "alice"}, "login"),
-        (lambda d: d | {"class": "local"}, "klass"),
+        (lambda d: d | {"class": "local"}, "tier"),
         (lambda d: d | {"sandbox": "docker"}, "sandbox"),
         (lambda d: d | {"limits": {**d["limits"], "memory_mib": 4096}}, "limits"),
         (lambda d: d | {"season": "2"}, "season"),
@@ -554,10 +554,10 @@ def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_a
 
 def test_replaying_stops_when_the_time_is_over(begun: Round) -> None:
     begun.check()
-    store = Store(results=begun.place / "accepted" / "results", traces=begun.place / "accepted" / "traces")
+    store = ResultStore(results=begun.place / "accepted" / "results", traces=begun.place / "accepted" / "traces")
     path = next(store.files())
     git(begun.clone.path, "checkout-index", "-f", "challenge.yml")
-    job = Job(challenge=Board(begun.clone.path).challenge, result=path, trace=store.trace_of(path))
+    job = VerificationJob(challenge=Checkout(begun.clone.path).challenge, result=path, trace=store.trace_of(path))
 
     assert len(verify_jobs([job] * 4, quiet=True, seconds=600.0)) == 4
     assert verify_jobs([job] * 4, quiet=True, seconds=0.0) == []

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.solo.verify_result import parse_result
-from leaderboard.core.store import RESULT, TRACE, Store
+from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
 from scripts.git.data_branches import RESULTS
 from scripts.github.official import publish, record_results
-from scripts.github.official.workload import Official, open_official
+from scripts.github.official.workload import OfficialRun, open_official
 from tests.bot.repos import Clone, git, make_board, origin_branch
 from tests.bot.rounds import answers
 from tests.leaderboard.make import entry, result
@@ -36,13 +36,13 @@ exit $code
 """
 
 
-def run_on(clone: Clone) -> Official:
+def run_on(clone: Clone) -> OfficialRun:
     return open_official(clone.repository, ("process", ""), answers())
 
 
 def accepted(place: Path, *logins: str) -> Path:
     """A folder as `check` leaves it, with a result and a trace for each login."""
-    store = Store(results=place / "results", traces=place / "traces")
+    store = ResultStore(results=place / "results", traces=place / "traces")
     for login in logins:
         trace = f"trace of {login} by {place.name}\n".encode()
         measured = result(entry(login), [1.0], trace_sha256=hashlib.sha256(trace).hexdigest(), message=place.name)
@@ -76,7 +76,7 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
         time.sleep(random.uniform(0, 1.5))
 
     with ThreadPoolExecutor(PUBLISHERS) as pool:
-        patience = publish.Patience(pause=pause)
+        patience = publish.PushPatience(pause=pause)
         done = list(pool.map(lambda folder: publish.record(run_on(clone), "1", folder, NOW, patience), folders))
     found = whole(clone)
 
@@ -100,7 +100,7 @@ def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> i
     def work() -> None:
         os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-        publish.record(run_on(clone), "1", folder, NOW, publish.Patience(pause=lambda attempt: None))
+        publish.record(run_on(clone), "1", folder, NOW, publish.PushPatience(pause=lambda attempt: None))
 
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
@@ -156,7 +156,7 @@ def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
     lock = tmp_path / "board/origin.git/refs/heads/results.lock"
     lock.write_text("")
     with pytest.raises(CommandError, match="nothing is lost"):
-        publish.record(run_on(clone), "1", folder, NOW, publish.Patience(tries=5, pause=waits.append))
+        publish.record(run_on(clone), "1", folder, NOW, publish.PushPatience(tries=5, pause=waits.append))
     lock.unlink()
 
     assert waits == [1, 2, 3, 4, 5]

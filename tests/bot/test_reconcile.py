@@ -1,13 +1,13 @@
 import pytest
 
-from scripts.git.path_guard import Guarded
+from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.posts import LABEL
 from scripts.github.official import empty_rounds
 from scripts.github.pull_request import reconcile
-from scripts.github.pull_request.bot_context import Desk
+from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome
 from scripts.github.pull_request.reconcile import TITLE
-from scripts.github.pull_request.report import Case
+from scripts.github.pull_request.report import PreviewCase
 from tests.bot.bombs import bomb, commit_tree
 from tests.bot.repos import Clone, agent_files, git
 from tests.bot.scenes import POLE, Scene, previewed
@@ -190,7 +190,7 @@ def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
     scene.ran(32, number=7, content=previewed(scene, second))
     score = reconcile.scored
 
-    def surprised(desk: Desk, case: Case, found: Guarded) -> Outcome:
+    def surprised(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
         if case.pull.number == 8:
             raise RecursionError("a stranger's \x1b[31mwords")
         return score(desk, case, found)
@@ -213,7 +213,7 @@ def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeyp
     scene.ran(32, number=9)
     asleep = []
 
-    def dies(desk: Desk, case: Case, found: Guarded) -> Outcome:
+    def dies(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
         asleep.append([scene.statuses(sha) for sha in (good, bad)])
         raise KeyboardInterrupt
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.preview import Preview, PreviewedAgent
 from scripts.github.api.client import GitHubError
 from scripts.github.preview.artifact import read_artifact
 from scripts.github.pull_request import report
@@ -223,7 +223,7 @@ def _read(scene: Scene, sha: str, **fields: Any) -> Preview:
 
 def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> None:
     sha = scene.bring()
-    agent = Agent(login="bob", agent="a", submission_digest="d" * 64, name="Test")
+    agent = PreviewedAgent(login="bob", agent="a", submission_digest="d" * 64, name="Test")
     scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=(agent,))))
 
     tell(scene, 31)

@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.seeds.encryption import open_result
-from evaluator.host.seeds.season_secret import VARIABLE, Secret
-from evaluator.host.solo.verify_result import Standing, parse_result
+from evaluator.host.seeds.encryption import decrypt_result
+from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret
+from evaluator.host.solo.verify_result import VerificationStatus, parse_result
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind, sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.standings_json import document
+from leaderboard.api.standings_json import standings_document
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext
-from leaderboard.core.store import Store
+from leaderboard.core.store import ResultStore
 from leaderboard.pages.page_context import PageContext
-from leaderboard.pages.page_renderer import render
-from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state
+from leaderboard.pages.page_renderer import render_pages
+from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import RESULTS, export_results, newest_results
@@ -36,18 +36,18 @@ from scripts.github.official import publish, shard_jobs
 from scripts.github.official.workload import read_work
 from scripts.github.preview.artifact import ArtifactError, read_artifact
 from scripts.github.workflow.season_key import PACE_SECONDS, waiting
-from scripts.repository.checkout import Board
-from scripts.repository.recorded_standings import compute
+from scripts.repository.checkout import Checkout
+from scripts.repository.recorded_standings import recorded_standings
 from scripts.repository.season_file import Revealed, Seasons
 from scripts.seasons.publish_season import keep
 from scripts.seasons.publish_season import publish as publish_news
 from scripts.verification import verify_claims
-from scripts.verification.verify_records import Job, verify_file, verify_files
+from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import Round, bench, open_run
 from tests.leaderboard import make
 
-SECRET = Secret(bytes(range(32)))
+SECRET = SeasonSecret(bytes(range(32)))
 CHALLENGE = f"""title: Test
 season: "1"
 quota: {{per_day: 3}}
@@ -124,10 +124,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Round:
     return begun
 
 
-def open_board(played: Round, place: Path, *, revealed: bool) -> Board:
+def open_board(played: Round, place: Path, *, revealed: bool) -> Checkout:
     """A clone of the board with the branches checked out."""
     shutil.copytree(played.clone.path, place / "clone")
-    board = Board(place / "clone")
+    board = Checkout(place / "clone")
     export_results(played.clone.repository, newest_results(played.clone.repository), board.root / "results")
     origin = played.clone.path.parent / "origin.git"
     packed = subprocess.run(["git", "-C", str(origin), "archive", "traces-1"], capture_output=True, check=True).stdout
@@ -135,7 +135,7 @@ def open_board(played: Round, place: Path, *, revealed: bool) -> Board:
     subprocess.run(["tar", "-x", "-C", str(board.root / "traces")], input=packed, check=True)
     if revealed:
         keep(board, reveal)
-        board = Board(place / "clone")
+        board = Checkout(place / "clone")
     return board
 
 
@@ -207,7 +207,7 @@ def test_publish_seals_anew_with_what_only_github_tells(played: Round) -> None:
 
     assert (handed["alice"].login_id, recorded["alice"].login_id) == (None, 11)
     assert len({one.sealed.nonce for one in (handed["alice"], recorded["alice"]) if one.sealed}) == 2
-    assert open_result(recorded["alice"], SECRET).returns == open_result(handed["alice"], SECRET).returns
+    assert decrypt_result(recorded["alice"], SECRET).returns == decrypt_result(handed["alice"], SECRET).returns
 
 
 def shard_results(played: Round) -> list[Path]:
@@ -268,7 +268,7 @@ def test_a_forged_score_and_a_changed_byte_are_refused(played: Round, tmp_path: 
     accepted = {record.login: record for record in checked.accepted if not hasattr(record, "players")}
     assert accepted["alice"].verdict is Verdict.INTERNAL_ERROR
     assert accepted["alice"].message == ""
-    assert open_result(accepted["alice"], SECRET).message.startswith("publish refused it")
+    assert decrypt_result(accepted["alice"], SECRET).message.startswith("publish refused it")
 
 
 def copied(played: Round, tmp_path: Path) -> Round:
@@ -300,7 +300,7 @@ def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
 ) -> None:
     begun, real = copied(played, tmp_path), publish.sealed_record
 
-    def sealing(challenge: Challenge, secret: Secret, found: Result, trace: bytes | None) -> Any:
+    def sealing(challenge: Challenge, secret: SeasonSecret, found: Result, trace: bytes | None) -> Any:
         if found.login == "alice" and found.verdict is Verdict.OK:
             raise CommandError(3, "a metric has no value to rank by")
         return real(challenge, secret, found, trace)
@@ -337,15 +337,15 @@ def test_an_agent_without_a_value_to_rank_by_takes_nobody_with_it(tmp_path: Path
 
 def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
-    table = compute(board, official=False)
+    table = recorded_standings(board, official=False)
     task = table.tasks[0]
-    pages = html.unescape("".join(render(table, PageContext(generated_at="now")).values()))
+    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
 
     assert [row.entry.login for row in task.rows] == ["alice", "carol"]
     assert all(row.estimate.low != row.estimate.low and row.rank_high == len(task.rows) for row in task.rows)
     assert "This season is sealed." in pages
     assert ":MARK:" not in pages
-    json.dumps(document(table), allow_nan=False)
+    json.dumps(standings_document(table), allow_nan=False)
 
 
 @pytest.fixture
@@ -360,18 +360,18 @@ def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, 
 
     found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
 
-    assert {finding.standing for finding in found} == {Standing.SEALED}
+    assert {finding.standing for finding in found} == {VerificationStatus.SEALED}
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")
 def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=True)
     found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
-    table = compute(board, official=False)
+    table = recorded_standings(board, official=False)
     task = table.tasks[0]
-    pages = html.unescape("".join(render(table, PageContext(generated_at="now")).values()))
+    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
 
-    assert {finding.standing for finding in found} == {Standing.VERIFIED}
+    assert {finding.standing for finding in found} == {VerificationStatus.VERIFIED}
     assert sum(finding.steps for finding in found) > 0
     assert all(row.estimate.low <= row.estimate.score <= row.estimate.high for row in task.rows)
     assert "This season is sealed." not in pages
@@ -388,7 +388,7 @@ def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_rev
 
     (found,) = verify_files(board.challenge, board.store, [path], quiet=True)
 
-    assert found.standing is Standing.REFUTED
+    assert found.standing is VerificationStatus.REFUTED
     assert "score" in found.faults[0]
 
 
@@ -403,7 +403,7 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
 
     assert (len(before.items), len(after.items)) == (1, 0)
     assert "was revealed" in capsys.readouterr().err
-    assert Store(results=tmp_path / "r", traces=tmp_path / "t").read() == ([], [])
+    assert ResultStore(results=tmp_path / "r", traces=tmp_path / "t").read() == ([], [])
     assert export_results(clone.repository, newest_results(clone.repository), tmp_path / "r") == 5
     assert (tmp_path / "r" / "season.json").exists()
 
@@ -412,10 +412,10 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
     entries = tuple(found.entry() for found in board.read_all()[0] if found.login != "local")
     promoted = [sealed({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
-    recorded = Recorded(challenge=board.challenge, entries=entries, results=tuple(promoted))
+    recorded = RecordedResults(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
-    told = render_comment.render(official_state(recorded, [("alice", "probe")], "1" * 40), context)
+    told = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)
     plain = make.result(probe, [9.0, 10.0, 11.0], on=board.challenge.tasks[0], sandbox="process", **{"class": "preview"})
     agent = {
         "login": "alice",
@@ -425,7 +425,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
         "results": [plain.document()],
     }
     document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [agent]}
-    guessed = render_comment.render(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
+    guessed = render_comment.render_comment(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
 
     assert "on the secret episodes of this season, which are the same for everybody" in told
     assert "merge commit" not in told
@@ -471,15 +471,15 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     assert new[0].sealed.score == old[0].sealed.score
     assert new[0].trace_sha256 == old[0].trace_sha256
     assert origin_branch(clone, "traces-1") == traces
-    plain = open_result(new[0], SECRET)
+    plain = decrypt_result(new[0], SECRET)
     told = ("login_id", "beacon_verified", "self_sha256")
-    parts = [{k: v for k, v in one.document().items() if k not in told} for one in (plain, open_result(old[0], SECRET))]
+    parts = [{k: v for k, v in one.document().items() if k not in told} for one in (plain, decrypt_result(old[0], SECRET))]
     assert parts[0] == parts[1]
     assert plain.self_hash() == plain.self_sha256
-    assert verify_file(_job(clone, tmp_path / "store", after, traces)).standing is Standing.VERIFIED
+    assert verify_file(_job(clone, tmp_path / "store", after, traces)).standing is VerificationStatus.VERIFIED
 
 
-def _job(clone: Clone, place: Path, results: dict[str, bytes], traces: dict[str, bytes]) -> Job:
+def _job(clone: Clone, place: Path, results: dict[str, bytes], traces: dict[str, bytes]) -> VerificationJob:
     """The only result and its trace, to be replayed with the secret."""
     files = []
     for folder, contents in (("results", results), ("traces", traces)):
@@ -487,4 +487,4 @@ def _job(clone: Clone, place: Path, results: dict[str, bytes], traces: dict[str,
             files.append(place / folder / name)
             files[-1].parent.mkdir(parents=True)
             files[-1].write_bytes(content)
-    return Job(challenge=Board(clone.path).challenge, result=files[0], trace=files[1], secret=SECRET)
+    return VerificationJob(challenge=Checkout(clone.path).challenge, result=files[0], trace=files[1], secret=SECRET)

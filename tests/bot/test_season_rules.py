@@ -10,8 +10,8 @@ from evaluator.host.deterministic import pinned_environment
 from scripts.console import CommandError
 from scripts.github.official.workload import read_work
 from scripts.github.pull_request import announce
-from scripts.github.pull_request.season_rules import outlook
-from scripts.github.workflow.run_context import Moment, parse_moment
+from scripts.github.pull_request.season_rules import rules_before_merge
+from scripts.github.workflow.run_context import RunContext, parse_run_context
 from tests.bot.repos import CHALLENGE, Clone, agent_files, make_board
 from tests.bot.rounds import open_run
 from tests.bot.scenes import LAKE, POLE, Scene
@@ -69,12 +69,12 @@ def test_only_the_plan_job_asks_who_is_a_member_and_the_others_are_handed_it(boa
 
     assert planned(board, TEAM)[0] == {"FrozenLake-v1"}  # nobody could ask, so nobody is a member
     work_tasks, _ = planned(board, TEAM, is_member=is_member)
-    handed = Moment(now=datetime(2026, 3, 1, tzinfo=UTC), members={"lab/rl": frozenset(["alice"])})
+    handed = RunContext(now=datetime(2026, 3, 1, tzinfo=UTC), members={"lab/rl": frozenset(["alice"])})
 
     assert work_tasks == {"CartPole-v1", "FrozenLake-v1"}
     assert asked == [("alice", "lab/rl")]
-    assert planned(board, TEAM, moment=parse_moment(handed.serialised()))[0] == work_tasks
-    assert parse_moment(handed.serialised()) == handed
+    assert planned(board, TEAM, moment=parse_run_context(handed.serialised()))[0] == work_tasks
+    assert parse_run_context(handed.serialised()) == handed
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_only_the_plan_job_asks_who_is_a_member_and_the_others_are_handed_it(boa
 )
 def test_a_moment_that_no_plan_handed_on_is_refused(text: str) -> None:
     with pytest.raises(CommandError):
-        parse_moment(text)
+        parse_run_context(text)
 
 
 def test_people_are_left_out_of_the_plan_until_they_keep_the_rules(board: Clone) -> None:
@@ -182,9 +182,9 @@ def test_a_merge_of_a_member_whom_only_the_plan_could_see_is_not_called_a_strang
     scene.bring()
     scene.merge()
     desk = scene.desk("push")
-    handed = Moment(now=desk.now, members={"lab/rl": frozenset(["alice"])})
+    handed = RunContext(now=desk.now, members={"lab/rl": frozenset(["alice"])})
 
-    announce.run(replace(desk, members=parse_moment(handed.serialised()).members))
+    announce.run(replace(desk, members=parse_run_context(handed.serialised()).members))
     member = "\n".join(scene.bodies())
     announce.run(replace(desk, members={"lab/rl": frozenset()}))
     stranger = "\n".join(scene.bodies())
@@ -199,10 +199,10 @@ def test_outlook_tells_what_merging_now_would_mean(scene: Scene) -> None:
     scene.clone.push()
     desk = scene.desk("schedule")
 
-    alice = outlook(desk.recorded, ["alice"], desk.now, desk.github.is_member)
+    alice = rules_before_merge(desk.recorded, ["alice"], desk.now, desk.github.is_member)
     scene.world.teams["lab/rl"] = {"alice": "active"}
-    member = outlook(desk.recorded, ["alice"], desk.now, desk.github.is_member)
-    (ban, *_) = outlook(desk.recorded, ["Mallory"], desk.now, desk.github.is_member)
+    member = rules_before_merge(desk.recorded, ["alice"], desk.now, desk.github.is_member)
+    (ban, *_) = rules_before_merge(desk.recorded, ["Mallory"], desk.now, desk.github.is_member)
 
     assert [line.split(":")[0] for line in alice] == ["not seen", "quota"]
     assert "is for the members of lab/rl; this comment can see public membership" in alice[0]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.model.config.challenge import Task
-from leaderboard.planning.missing import Item, Where, plan
+from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.shards import (
     REPLAY_SHARE,
     STEP_BYTES,
@@ -17,7 +17,7 @@ from leaderboard.planning.shards import (
     expected_bytes,
     expected_seconds,
     minutes,
-    pack,
+    pack_shards,
 )
 from tests.leaderboard.make import challenge, entry, result
 
@@ -26,7 +26,7 @@ CAPACITY = Capacity()
 
 @given(st.lists(st.floats(0, 4000), max_size=300), st.integers(1, 200), st.integers(1, 40))
 def test_every_evaluation_is_packed_once_or_left(seconds: list[float], shards: int, at_once: int) -> None:
-    packing = pack(seconds, Capacity(shards=shards, at_once=at_once))
+    packing = pack_shards(seconds, Capacity(shards=shards, at_once=at_once))
     packed = [index for shard in packing.shards for index in shard]
 
     assert sorted([*packed, *packing.left]) == list(range(len(seconds)))
@@ -37,7 +37,7 @@ def test_every_evaluation_is_packed_once_or_left(seconds: list[float], shards: i
 
 @given(st.lists(st.floats(0.1, 450), min_size=1, max_size=400), st.integers(1, 20))
 def test_no_shard_is_given_more_than_its_time(seconds: list[float], shards: int) -> None:
-    packing = pack(seconds, Capacity(shards=shards))
+    packing = pack_shards(seconds, Capacity(shards=shards))
 
     assert max(packing.loads) <= 900 * 1.0001
 
@@ -46,29 +46,29 @@ def test_packing_is_the_same_wherever_it_is_done() -> None:
     chance = random.Random(1)
     seconds = [chance.expovariate(0.25) for _ in range(5000)]
 
-    assert pack(seconds, CAPACITY) == pack(list(seconds), CAPACITY)
+    assert pack_shards(seconds, CAPACITY) == pack_shards(list(seconds), CAPACITY)
 
 
 @pytest.mark.parametrize("agents", [20, 1000, 10_000])
 def test_shards_are_even(agents: int) -> None:
     chance = random.Random(agents)
     seconds = [chance.lognormvariate(1, 1) for _ in range(8 * agents)]
-    packing = pack(seconds, CAPACITY)
+    packing = pack_shards(seconds, CAPACITY)
 
     assert packing.balance <= 1.1
 
 
 def test_one_agent_does_not_wait_for_many_machines() -> None:
-    assert len(pack([4.0] * 8, CAPACITY).shards) == 1
-    assert len(pack([60.0] * 80, CAPACITY).shards) == 20
-    assert minutes(pack([60.0] * 80, CAPACITY), 20) == pytest.approx(6)
+    assert len(pack_shards([4.0] * 8, CAPACITY).shards) == 1
+    assert len(pack_shards([60.0] * 80, CAPACITY).shards) == 20
+    assert minutes(pack_shards([60.0] * 80, CAPACITY), 20) == pytest.approx(6)
 
 
 def test_rounds_take_everything_in_the_end() -> None:
     left = [30.0] * 40_000
     rounds = 0
     while left:
-        packing = pack(left, CAPACITY)
+        packing = pack_shards(left, CAPACITY)
         left = [left[i] for i in packing.left]
         rounds += 1
 
@@ -76,31 +76,31 @@ def test_rounds_take_everything_in_the_end() -> None:
 
 
 def test_a_round_holds_no_more_than_its_publish_can_replay() -> None:
-    packing = pack([10.0] * 20_000, CAPACITY)
+    packing = pack_shards([10.0] * 20_000, CAPACITY)
     taken = sum(map(len, packing.shards))
 
     assert taken * 10.0 * REPLAY_SHARE == CAPACITY.replay_seconds
     assert len(packing.left) == 20_000 - taken
-    assert pack([10_000_000.0, 1.0], CAPACITY).left == (1,)
+    assert pack_shards([10_000_000.0, 1.0], CAPACITY).left == (1,)
 
 
 def test_a_round_holds_no_more_bytes_than_its_publish_has_room_for() -> None:
-    packing = pack([1.0] * 30, CAPACITY, [3e8] * 30)
+    packing = pack_shards([1.0] * 30, CAPACITY, [3e8] * 30)
 
     assert sum(map(len, packing.shards)) == 6
     assert packing.left == tuple(range(6, 30))
-    assert pack([1.0] * 2, CAPACITY, [9e9, 1.0]).left == (1,)
+    assert pack_shards([1.0] * 2, CAPACITY, [9e9, 1.0]).left == (1,)
 
 
 def test_an_evaluation_longer_than_a_shard_has_one_of_its_own() -> None:
-    packing = pack([9000.0, 10.0, 10.0], CAPACITY)
+    packing = pack_shards([9000.0, 10.0, 10.0], CAPACITY)
 
     assert (0,) in packing.shards
     assert packing.left == ()
 
 
 def test_nothing_wanted_is_no_shards() -> None:
-    packing = pack([], CAPACITY)
+    packing = pack_shards([], CAPACITY)
 
     assert (packing.shards, packing.left, packing.balance, minutes(packing, 20)) == ((), (), 1.0, 0.0)
 
@@ -113,7 +113,7 @@ def test_expected_time_is_the_agents_own_then_the_tasks_then_a_guess() -> None:
         result(entry("carol"), [1.0], on=Task(id="A"), cost={"wall_seconds": 3}),
         result(entry("dora"), [1.0], on=Task(id="A"), cost={"wall_seconds": 4}),
     ]
-    items: list[Item] = plan(rules, [alice, bob], done, Where(runtime_digest="0" * 64, beacon="b"))
+    items: list[WorkItem] = missing_work(rules, [alice, bob], done, MeasurementContext(runtime_digest="0" * 64, beacon="b"))
 
     assert [(item.entry.login, item.task_id) for item in items] == [
         ("alice", "A"), ("alice", "B"), ("bob", "A"), ("bob", "B"),
@@ -130,6 +130,6 @@ def test_expected_bytes_are_those_of_the_agents_steps_then_the_tasks_then_a_gues
         result(entry("dora"), [1.0], on=Task(id="A"), cost={"steps": 300}),
         result(entry("dora"), on=Task(id="B")),
     ]
-    items: list[Item] = plan(rules, [alice, bob], done, Where(runtime_digest="0" * 64, beacon="b"))
+    items: list[WorkItem] = missing_work(rules, [alice, bob], done, MeasurementContext(runtime_digest="0" * 64, beacon="b"))
 
     assert expected_bytes(items, done) == [1000 * STEP_BYTES, UNKNOWN_BYTES, 300 * STEP_BYTES, UNKNOWN_BYTES]

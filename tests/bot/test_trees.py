@@ -6,14 +6,14 @@ import pytest
 
 from evaluator.model.config.challenge import SubmissionLimits
 from scripts.git import tree_diff
-from scripts.git.git_repository import GitError, GitLimitError, Repository
-from scripts.git.path_guard import CHANGED, Author, Guarded, inspect
-from scripts.git.tree_diff import UnreadableError, changes, fetch_head
+from scripts.git.git_repository import GitError, GitLimitError, GitRepository
+from scripts.git.path_guard import CHANGED, GuardedPaths, PullAuthor, inspect
+from scripts.git.tree_diff import UnreadableError, fetch_head, tree_changes
 from tests.bot.bombs import BLOB, TREE, bomb, chain, commit_tree, object_id, raw_tree, write_objects
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
 
 LIMITS = SubmissionLimits(files=5, kib=4)
-ALICE = Author(login="alice", id=1)
+ALICE = PullAuthor(login="alice", id=1)
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def board(tmp_path: Path) -> Clone:
     return make_board(tmp_path, agent_files("bob"))
 
 
-def judge(board: Clone, head: str) -> Guarded:
+def judge(board: Clone, head: str) -> GuardedPaths:
     return inspect(board.repository, board.head, head, ALICE, LIMITS)
 
 
@@ -29,9 +29,9 @@ def judge(board: Clone, head: str) -> Guarded:
 def printed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many bytes git printed, for each call."""
     sizes: list[int] = []
-    run = Repository.run
+    run = GitRepository.run
 
-    def counted(self: Repository, *arguments: str, **options: object) -> bytes:
+    def counted(self: GitRepository, *arguments: str, **options: object) -> bytes:
         try:
             output = run(self, *arguments, **options)  # type: ignore[arg-type]
         except GitLimitError:
@@ -40,7 +40,7 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(len(output))
         return output
 
-    monkeypatch.setattr(Repository, "run", counted)
+    monkeypatch.setattr(GitRepository, "run", counted)
     return sizes
 
 
@@ -73,7 +73,7 @@ def test_an_honest_change_outside_is_named_by_its_files(board: Clone) -> None:
 def test_a_folder_that_is_not_opened_is_named_as_a_whole(board: Clone) -> None:
     files = {f"docs/{n:03}/file.txt": b"x\n" for n in range(tree_diff.OPENED + 5)}
     main = board.head
-    found = changes(board.repository, main, board.commit(files), "alice")
+    found = tree_changes(board.repository, main, board.commit(files), "alice")
 
     assert [change.path for change in found[:2]] == [b"docs/000/file.txt", b"docs/001/file.txt"]
     assert [change.path for change in found if change.path.endswith(b"/")] == [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from scripts.repository.checkout import Board, open_board
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site.build_site import gather, make
 
 URL = "https://board.example/board/"
@@ -23,7 +23,7 @@ QUIET = 3
 class Site:
     """A board, its site, and where that is served."""
 
-    board: Board
+    board: Checkout
     folder: Path
     address: str
 
@@ -78,10 +78,10 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(content)
 
 
-def serve(place: Path, fill: Callable[[Path], Board]) -> Iterator[Site]:
+def serve(place: Path, fill: Callable[[Path], Checkout]) -> Iterator[Site]:
     """Builds the site of a board that `fill` puts on disk; yields it as long as it is served."""
     board = fill(place / "clone")
-    table, context = gather(open_board(board.root, is_lean=True), official=True)
+    table, context = gather(open_checkout(board.root, is_lean=True), official=True)
     (place / "served").mkdir()
     built = make(table, replace(context, site_url=URL, pulls={("alice", "angle-rule"): 41}), board.root)
     folder = built.rename(place / "served" / "board")

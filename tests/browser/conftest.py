@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from leaderboard.pages.page_renderer import render
+from leaderboard.pages.page_renderer import render_pages
 from tests.browser import built, disk, whole
 from tests.leaderboard_pages import game_samples, samples
 from tests.needs import lacking
@@ -63,7 +63,9 @@ def site(tmp_path_factory):
     place = tmp_path_factory.mktemp("browser")
     shutil.copytree(ROOT / "site" / "assets", place / "board" / "assets")
     undrawn, frames = game_samples.undrawn()
-    pages = render(game_samples.full(), samples.CONTEXT) | render(undrawn, replace(samples.CONTEXT, frames=frames))
+    pages = render_pages(game_samples.full(), samples.CONTEXT) | render_pages(
+        undrawn, replace(samples.CONTEXT, frames=frames)
+    )
     for name, text in pages.items():
         if name.endswith(".html"):
             path = place / "board" / name

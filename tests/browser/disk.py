@@ -14,7 +14,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.result import Result, sealed
 from leaderboard.core.entry import Entry
-from scripts.repository.checkout import Board
+from scripts.repository.checkout import Checkout
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_markdown import HOSTILE
 from tests.rooms import evaluated
@@ -85,12 +85,12 @@ OWN = [
 EVIL = [*OWN, *HOSTILE]
 
 
-def empty(root: Path) -> Board:
+def empty(root: Path) -> Checkout:
     """Nobody has entered."""
     return _begun(root)
 
 
-def full(root: Path) -> Board:
+def full(root: Path) -> Checkout:
     """With a bit of everything."""
     board = _begun(root)
     alice = enter(board, "alice", "angle-rule", name="First", source=ANGLE, authors=["An Author"], license="MIT",
@@ -125,10 +125,10 @@ def full(root: Path) -> Board:
     cheat = enter(board, "cheat", "crooked", tasks=["connect_four"])
     board.store.write_duel(game_samples.duel(cheat, cheat, four, broken={0: game_samples.BROKEN[1]}))
     _moderate(board, "copies weights")
-    return Board(root)
+    return Checkout(root)
 
 
-def hostile(root: Path, said: Callable[[str, int], str] = lambda text, index: text) -> Board:
+def hostile(root: Path, said: Callable[[str, int], str] = lambda text, index: text) -> Checkout:
     """Everybody writes something hostile wherever they may; `said` makes other text of it, for a twin of this board."""
     board = _begun(root)
     pole, _, _, lake, _, script, _, four, _ = board.challenge.tasks
@@ -162,7 +162,7 @@ def hostile(root: Path, said: Callable[[str, int], str] = lambda text, index: te
     gone = samples.entry("gone", "frank")
     record(board, gone, pole, returns(333, 9, 3), message=said(OWN[0], 0), log_tail=said(OWN[1], 1))
     _moderate(board, one_line(said(OWN[0], 0), 300))
-    return Board(root)
+    return Checkout(root)
 
 
 def tame(text: str, index: int) -> str:
@@ -175,7 +175,7 @@ def one_line(text: str, length: int) -> str:
     return " ".join(INVISIBLE.sub(" ", text).split())[:length].strip() or "-"
 
 
-def enter(board: Board, login: str, agent: str, *, source: str = "# nothing\n", **words: Any) -> Entry:
+def enter(board: Checkout, login: str, agent: str, *, source: str = "# nothing\n", **words: Any) -> Entry:
     """Put a submission on main; returns what ranks."""
     folder = board.root / ("example_agents" if login == "local" else f"submissions/{login}") / agent
     folder.mkdir(parents=True)
@@ -187,7 +187,7 @@ def enter(board: Board, login: str, agent: str, *, source: str = "# nothing\n", 
 
 
 def record(
-    board: Board, who: Entry, task: Task, played: Any, *, version: str = "", at: str = samples.NOON, **fields: Any
+    board: Checkout, who: Entry, task: Task, played: Any, *, version: str = "", at: str = samples.NOON, **fields: Any
 ) -> Result:
     """Store an official result, such as samples are."""
     digest = samples.digest(version) if version else who.digest
@@ -204,17 +204,17 @@ def returns(score: float, spread: float, seed: int) -> tuple[float, ...]:
     return samples.returns_around(score, spread, seed, EPISODES)
 
 
-def _begun(root: Path) -> Board:
+def _begun(root: Path) -> Checkout:
     """A board's files without any entry, and what a site is built from."""
     root.mkdir(parents=True, exist_ok=True)
     Challenge.model_validate(CHALLENGE)
     (root / "challenge.yml").write_text(json.dumps(CHALLENGE), "utf-8")
     shutil.copytree(ROOT / "site", root / "site")
     shutil.copy(ROOT / "mkdocs.yml", root)
-    return Board(root)
+    return Checkout(root)
 
 
-def _record_real(board: Board, who: Entry) -> None:
+def _record_real(board: Checkout, who: Entry) -> None:
     """An evaluation that was really played, so that there is a trace to draw episodes from."""
     pole = board.challenge.tasks[0]
     done = evaluated(ANGLE, pole)
@@ -227,7 +227,7 @@ def _record_real(board: Board, who: Entry) -> None:
     board.store.write(sealed({**named, **fields}), done.trace)
 
 
-def _scripts(board: Board, script: Task) -> None:
+def _scripts(board: Checkout, script: Task) -> None:
     """Two that learnt, one that only claims, one that waits."""
     for index, login in enumerate(["gina", "hugo"]):
         who = enter(board, login, "learner", kind="script", name=f"Learner {index}", tasks=[script.id])
@@ -237,7 +237,7 @@ def _scripts(board: Board, script: Task) -> None:
     enter(board, "judy", "waits", kind="script", name="Waits", tasks=[script.id])
 
 
-def _run(board: Board, who: Entry, script: Task, score: float, **said: Any) -> None:
+def _run(board: Checkout, who: Entry, script: Task, score: float, **said: Any) -> None:
     """A script that learnt, as its learning curve shows."""
     chance = random.Random(score)
     learnt = [round(20 + (score - 20) * min(1, i / 60) + chance.gauss(0, 5), 1) for i in range(80)]
@@ -245,7 +245,7 @@ def _run(board: Board, who: Entry, script: Task, score: float, **said: Any) -> N
     record(board, who, script, learnt[-EPISODES:], lengths=[30] * EPISODES, script=done)
 
 
-def _play(board: Board, game: Task, players: list[Entry], broken: Any = None) -> None:
+def _play(board: Checkout, game: Task, players: list[Entry], broken: Any = None) -> None:
     """Everybody is validated and meets everybody."""
     for index, one in enumerate(players):
         for other in players[: index + 1]:
@@ -253,7 +253,7 @@ def _play(board: Board, game: Task, players: list[Entry], broken: Any = None) ->
             board.store.write_duel(game_samples.duel(one, other, game, seed, broken if other is not one else None))
 
 
-def _moderate(board: Board, why: str) -> None:
+def _moderate(board: Checkout, why: str) -> None:
     link = "https://example.org/issues/1"
     excluded = {"login": "mallory", "since": "2026-05-01", "who": "host", "why": why, "link": link}
     verified = {"login": "alice", "agent": "angle-rule", "since": "2026-05-02", "who": "host", "why": why}

@@ -6,9 +6,9 @@ from typing import Any
 
 from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.config.metric import Metric
-from evaluator.model.config.moderation import Exclusion, Moderation, Verified
+from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
 from evaluator.model.records.result import Result
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry, Standings
 from leaderboard.pages.page_context import PageContext
 from tests.leaderboard import make
@@ -36,7 +36,7 @@ def entry(index: int) -> Entry:
     name, algorithm = NAMES.get(index, f"Agent {index:03}"), ["PPO", "DQN", HOSTILE][index % 3]
     made = samples.entry(f"agent-{index}", f"user-{index % 50}", name=name, algorithm=algorithm, baseline=index == 9)
     vouched = (
-        Verified(login=made.login, since="2026-01-01", who="host", why="known", link="https://example.org/2")
+        VerifiedEntry(login=made.login, since="2026-01-01", who="host", why="known", link="https://example.org/2")
         if index == 5
         else None
     )
@@ -65,7 +65,7 @@ def board() -> tuple[Standings, PageContext]:
     out = samples.entry("copycat", "mallory", name="Copy")
     results.append(result(samples.entry("gone", "dave"), 30))
     ruled = Exclusion(login="mallory", since="2026-04-01", who="host", why=HOSTILE, link="https://example.org/1")
-    found = standings(
+    found = build_standings(
         samples.challenge(HILL, EMPTY), [*entries, *bad, late, out], results, official=True,
         moderation=Moderation(exclusions=(ruled,)),
     )  # fmt: skip

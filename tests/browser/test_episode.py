@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from leaderboard.pages.episode_replays import Episode, figure, thumbnail
-from scripts.static_site.render_episodes import sheet
+from leaderboard.pages.episode_replays import EpisodeReplay, replay_figure, replay_thumbnail
+from scripts.static_site.render_episodes import sprite_sheet
 from tests.browser.conftest import ROOT, _Quiet
 
 FRAMES, SIDE = 10, 40
@@ -33,7 +33,7 @@ document.querySelector("#place").append(together(figures, {{ label: "both" }}), 
 def episode(length=90, frames=FRAMES, which="best"):
     """An episode whose frames are shades of grey, the first one black."""
     step = length // (frames - 1)
-    return Episode(
+    return EpisodeReplay(
         which=which, number=3, total=-12.5, length=length, file="episodes/abc123-best.webp", columns=4, width=SIDE,
         height=SIDE, steps=tuple(step * index for index in range(frames)),
     )  # fmt: skip
@@ -44,13 +44,13 @@ def place(tmp_path_factory):
     """The address of a folder with one page of each kind."""
     folder = tmp_path_factory.mktemp("episodes")
     shutil.copytree(ROOT / "site" / "assets", folder / "assets")
-    made = sheet([Image.new("RGB", (SIDE, SIDE), (28 * i, 28 * i, 28 * i)) for i in range(FRAMES)])
+    made = sprite_sheet([Image.new("RGB", (SIDE, SIDE), (28 * i, 28 * i, 28 * i)) for i in range(FRAMES)])
     (folder / "episodes").mkdir()
     (folder / "episodes" / "abc123-best.webp").write_bytes(made.content)
     both = [asdict(episode()), asdict(episode(length=18))]
     for name, body in {
-        "one": figure(episode(), "./", 1),
-        "small": '<div class="pr-cards"><div class="pr-card">{}</div></div>'.format(thumbnail(episode(), "./")),
+        "one": replay_figure(episode(), "./", 1),
+        "small": '<div class="pr-cards"><div class="pr-card">{}</div></div>'.format(replay_thumbnail(episode(), "./")),
         "both": COMPARE.format(episodes=json.dumps(both), name=json.dumps(HOSTILE).replace("</", "<\\/")),
     }.items():
         (folder / f"{name}.html").write_text(PAGE.format(body=body), encoding="utf-8")

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from evaluator.model.identifiers import safe_path_segment
-from leaderboard.scoring.metrics import digits, others
+from leaderboard.scoring.metrics import digits, other_metrics
 from leaderboard.text.format import number, ranks, span
 
 OVERALL = 3
@@ -158,7 +158,7 @@ def is_one_board(site, task, board) -> int:
             wanted = [str(row[key]) for key in ("wins", "draws", "losses")]
             assert cells[5:8] == wanted == [line[key] for key in ("wins", "draws", "losses")]
             assert str(row["points"]) == line["points"] == str(cut["points"]) == cells[8].split()[0]
-        for position, metric in enumerate(() if task.game else others(task)):
+        for position, metric in enumerate(() if task.game else other_metrics(task)):
             value = row["metrics"][metric.name]
             assert same(float(line[f"metric:{metric.name}"]), value)
             assert same(cut[f"metric:{metric.name}"], value)

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_submission
 from evaluator.model.config.challenge import SubmissionLimits
-from evaluator.model.config.submission import Blob
+from evaluator.model.config.submission import SubmissionFile
 
 ROOT = Path(__file__).parents[2]
 AGENT = "class Agent:\n    def act(self, observation):\n        return 0\n"
@@ -159,7 +159,7 @@ def test_the_beginning_that_it_offers_passes(visit):
     expect(page.locator("#pr-submit-source")).to_have_value(re.compile("acts at random"))
     check(page)
     blobs = tuple(
-        Blob(path=name, executable=False, content=text.encode())
+        SubmissionFile(path=name, executable=False, content=text.encode())
         for name, text in zip(
             ("agent.py", "submission.yml"), page.locator("#pr-submit pre").all_text_contents(), strict=True
         )

@@ -15,7 +15,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import CustomField, People
 from leaderboard.core.standings import Standings
-from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
 from scripts.static_site.build_site import make
 from tests.leaderboard_pages import game_samples, samples
@@ -60,9 +60,9 @@ def board() -> tuple[Standings, PageContext]:
     return replace(made, challenge=challenge, games=game_samples.full().games), context
 
 
-def _episodes(key: str, index: int) -> tuple[Episode, ...]:
+def _episodes(key: str, index: int) -> tuple[EpisodeReplay, ...]:
     return tuple(
-        Episode(
+        EpisodeReplay(
             which=which, number=0, total=480.0, length=90 - 40 * index, file=f"episodes/{key}-{which}.webp", columns=2,
             width=40, height=30, steps=(0, 20, 50 - 40 * index, 90 - 40 * index),
         )

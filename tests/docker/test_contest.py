@@ -8,10 +8,10 @@ import pytest
 from evaluator.host.docker.engine import LABEL, Engine, this_process
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.sandboxes.select import Chosen
-from evaluator.host.solo.verify_result import Standing
-from evaluator.model.config.challenge import Clock, Limits, Task
-from evaluator.model.records.duel_record import Duel, End
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.model.config.challenge import ClockSettings, Limits, Task
+from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
@@ -58,19 +58,19 @@ class Agent:
 
 
 def forfeited(duel: Duel, winner: int) -> bool:
-    return {(m.end, m.winner, m.offenders) for m in duel.matches} == {(End.FORFEIT, winner, (1 - winner,))}
+    return {(m.end, m.winner, m.offenders) for m in duel.matches} == {(MatchEnd.FORFEIT, winner, (1 - winner,))}
 
 
 def verified(duel: Duel, task: Task = TASK) -> bool:
-    return verify_duel("d.json", duel.serialised(), open_game(task)).standing is Standing.VERIFIED
+    return verify_duel("d.json", duel.serialised(), open_game(task)).standing is VerificationStatus.VERIFIED
 
 
-def test_an_honest_duel_in_two_containers(docker: Chosen) -> None:
+def test_an_honest_duel_in_two_containers(docker: SelectedSandbox) -> None:
     duel = duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK, docker)
     inside = duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK)
 
     assert (duel.verdict, duel.sandbox, {match.end for match in duel.matches}) == (
-        Verdict.OK, SandboxKind.DOCKER, {End.PLAYED},
+        Verdict.OK, SandboxKind.DOCKER, {MatchEnd.PLAYED},
     )  # fmt: skip
     assert verified(duel)
     assert (duel.image_digest or "").startswith("sha256:")
@@ -80,7 +80,7 @@ def test_an_honest_duel_in_two_containers(docker: Chosen) -> None:
         assert (player.cost.peak_memory_bytes or 1 << 24) > 1 << 22
 
 
-def test_a_player_that_eats_memory_is_out_of_it(docker: Chosen) -> None:
+def test_a_player_that_eats_memory_is_out_of_it(docker: SelectedSandbox) -> None:
     duel = duelled(FIRST_LEGAL, EATS, TASK, docker, limits=LIMITS)
 
     assert [player.verdict for player in duel.players] == [Verdict.OK, Verdict.OUT_OF_MEMORY]
@@ -88,8 +88,8 @@ def test_a_player_that_eats_memory_is_out_of_it(docker: Chosen) -> None:
     assert verified(duel)
 
 
-def test_a_player_that_burns_processor_time_is_stopped(docker: Chosen) -> None:
-    task = TASK.model_copy(update={"clock": Clock(move_seconds=20, bank_seconds=60)})
+def test_a_player_that_burns_processor_time_is_stopped(docker: SelectedSandbox) -> None:
+    task = TASK.model_copy(update={"clock": ClockSettings(move_seconds=20, bank_seconds=60)})
     duel = duelled(SPINS, FIRST_LEGAL, task, docker, limits=LIMITS.model_copy(update={"cpu_seconds": 3}))
 
     assert [player.verdict for player in duel.players] == [Verdict.TIMEOUT, Verdict.OK]
@@ -98,19 +98,19 @@ def test_a_player_that_burns_processor_time_is_stopped(docker: Chosen) -> None:
     assert verified(duel, task)
 
 
-def test_a_stuck_player_is_late_in_its_matches_and_stopped(docker: Chosen) -> None:
-    task = TASK.model_copy(update={"clock": Clock(move_seconds=0.5, bank_seconds=0.5)})
+def test_a_stuck_player_is_late_in_its_matches_and_stopped(docker: SelectedSandbox) -> None:
+    task = TASK.model_copy(update={"clock": ClockSettings(move_seconds=0.5, bank_seconds=0.5)})
     begun = time.monotonic()
     duel = duelled(SPINS, FIRST_LEGAL, task, docker, limits=LIMITS)
 
     assert {(match.winner, match.offenders) for match in duel.matches} == {(1, (0,))}
-    assert End.LATE in {match.end for match in duel.matches}
+    assert MatchEnd.LATE in {match.end for match in duel.matches}
     assert duel.players[0].verdict is Verdict.TIMEOUT
     assert verified(duel, task)
     assert time.monotonic() - begun < 100
 
 
-def test_a_player_that_floods_its_log_is_stopped_and_its_log_is_kept(docker: Chosen) -> None:
+def test_a_player_that_floods_its_log_is_stopped_and_its_log_is_kept(docker: SelectedSandbox) -> None:
     duel = duelled(FLOODS, FIRST_LEGAL, TASK, docker, limits=LIMITS)
 
     assert [player.verdict for player in duel.players] == [Verdict.OUTPUT_LIMIT, Verdict.OK]
@@ -119,7 +119,7 @@ def test_a_player_that_floods_its_log_is_stopped_and_its_log_is_kept(docker: Cho
     assert forfeited(duel, 1)
 
 
-def test_a_player_that_leaves_forfeits_and_its_last_words_are_kept(docker: Chosen) -> None:
+def test_a_player_that_leaves_forfeits_and_its_last_words_are_kept(docker: SelectedSandbox) -> None:
     duel = duelled(LEAVES, FIRST_LEGAL, TASK, docker, limits=LIMITS)
 
     assert duel.players[0].verdict is Verdict.CRASHED
@@ -129,14 +129,14 @@ def test_a_player_that_leaves_forfeits_and_its_last_words_are_kept(docker: Chose
     assert verified(duel)
 
 
-def test_nothing_is_left_behind(docker: Chosen, engine: Engine) -> None:
+def test_nothing_is_left_behind(docker: SelectedSandbox, engine: Engine) -> None:
     duelled(LEAVES, "raise RuntimeError()\n", TASK, docker, limits=LIMITS)
 
     mine = json.dumps(vars(this_process()), sort_keys=True)
     assert engine._api.containers(all=True, filters={"label": f"{LABEL}={mine}"}) == []
 
 
-def test_a_duel_under_gvisor(gvisor: Chosen) -> None:
+def test_a_duel_under_gvisor(gvisor: SelectedSandbox) -> None:
     duel = duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK, gvisor)
 
     assert (duel.verdict, duel.sandbox) == (Verdict.OK, SandboxKind.GVISOR)

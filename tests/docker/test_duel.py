@@ -7,27 +7,29 @@ import pytest
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.docker.engine import Engine
 from evaluator.host.envs.pettingzoo_game import open_game, replay
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.model.config.challenge import Clock, Lanes, Limits, Task
-from evaluator.model.records.duel_record import End
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, Task
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, RANDOM, TINY, ZERO, duelled, tickets
 from tests.hostile.arena import our_containers
 from tests.rooms import process
 
 pytestmark = pytest.mark.docker
-CONNECT_FOUR = Task(id="c4", game="pettingzoo.classic.connect_four_v3", matches=10, lanes=Lanes(shared=4, separate=4))
+CONNECT_FOUR = Task(
+    id="c4", game="pettingzoo.classic.connect_four_v3", matches=10, lanes=ParallelEpisodes(shared=4, separate=4)
+)
 
 
 @pytest.fixture(params=["socket", "standard streams"])
-def box(request: pytest.FixtureRequest, docker: Chosen) -> Chosen:
+def box(request: pytest.FixtureRequest, docker: SelectedSandbox) -> SelectedSandbox:
     """The docker sandbox, over either kind of channel."""
     if request.param == "socket":
         return docker
-    return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
+    return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
 
 
-def test_matches_in_containers_are_those_in_processes(box: Chosen) -> None:
+def test_matches_in_containers_are_those_in_processes(box: SelectedSandbox) -> None:
     tally = duelled((RANDOM, RANDOM), CONNECT_FOUR, box)
 
     game = open_game(CONNECT_FOUR)
@@ -37,21 +39,21 @@ def test_matches_in_containers_are_those_in_processes(box: Chosen) -> None:
         assert replay(game, ticket.seed, match.moves, ticket.index % 2).checksum == match.checksum
 
 
-def test_matches_in_gvisor_are_those_in_processes(gvisor: Chosen) -> None:
+def test_matches_in_gvisor_are_those_in_processes(gvisor: SelectedSandbox) -> None:
     tally = duelled((RANDOM, RANDOM), CONNECT_FOUR, gvisor)
 
     assert [m.moves for m in duelled((RANDOM, RANDOM), CONNECT_FOUR, process()).matches] == [m.moves for m in tally.matches]
 
 
-def test_a_hung_player_loses_by_its_own_clock_and_half_an_answer_holds_nobody_up(box: Chosen) -> None:
-    task = Task(id="tiny", game=TINY, opening=0, matches=4, clock=Clock(move_seconds=1, bank_seconds=1))
+def test_a_hung_player_loses_by_its_own_clock_and_half_an_answer_holds_nobody_up(box: SelectedSandbox) -> None:
+    task = Task(id="tiny", game=TINY, opening=0, matches=4, clock=ClockSettings(move_seconds=1, bank_seconds=1))
 
     tally = duelled((ZERO, HALF_AN_ANSWER), task, box)
 
     assert tally.faults[0] is None
     assert tally.faults[1] is not None
     assert tally.faults[1].verdict is Verdict.TIMEOUT
-    assert {(match.end, match.winner) for match in tally.matches} == {(End.LATE, 0), (End.FORFEIT, 0)}
+    assert {(match.end, match.winner) for match in tally.matches} == {(MatchEnd.LATE, 0), (MatchEnd.FORFEIT, 0)}
     assert tally.thinking[0] < tally.thinking[1] / 2
 
 
@@ -65,20 +67,20 @@ def test_a_hung_player_loses_by_its_own_clock_and_half_an_answer_holds_nobody_up
     ],
     ids=["memory", "exit", "flood", "processor"],
 )
-def test_a_limit_that_bites_forfeits_the_rest(docker: Chosen, act: str, verdict: Verdict) -> None:
+def test_a_limit_that_bites_forfeits_the_rest(docker: SelectedSandbox, act: str, verdict: Verdict) -> None:
     limits = Limits(memory_mib=128, cpu_seconds=4)
-    clock = Clock(move_seconds=60, bank_seconds=60)
-    task = Task(id="tiny", game=TINY, opening=0, matches=6, lanes=Lanes(shared=2, separate=2), clock=clock)
+    clock = ClockSettings(move_seconds=60, bank_seconds=60)
+    task = Task(id="tiny", game=TINY, opening=0, matches=6, lanes=ParallelEpisodes(shared=2, separate=2), clock=clock)
 
     tally = duelled((ZERO.replace("return 0", act), ZERO), task, docker, limits)
 
     assert tally.faults[0] is not None
     assert tally.faults[0].verdict is verdict
     assert tally.faults[1] is None
-    assert {(match.end, match.winner, match.offenders) for match in tally.matches} == {(End.FORFEIT, 1, (0,))}
+    assert {(match.end, match.winner, match.offenders) for match in tally.matches} == {(MatchEnd.FORFEIT, 1, (0,))}
 
 
-def test_neither_sees_nor_reaches_the_other(docker: Chosen) -> None:
+def test_neither_sees_nor_reaches_the_other(docker: SelectedSandbox) -> None:
     spy = """
 import os, signal, socket
 seen = [name for name in os.listdir("/proc") if name.isdigit()]
@@ -106,14 +108,14 @@ class Agent:
     tally = duelled((spy, spy), task, docker, logs=logs)
 
     assert tally.faults == (None, None)
-    assert {match.end for match in tally.matches} == {End.PLAYED}
+    assert {match.end for match in tally.matches} == {MatchEnd.PLAYED}
     for log in logs:
         assert "processes 2 sockets ['agent.sock'] mine ['agent.py']" in log
         assert "network" not in log
         assert "killed" not in log
 
 
-def test_nothing_is_left_behind(docker: Chosen, engine: Engine) -> None:
+def test_nothing_is_left_behind(docker: SelectedSandbox, engine: Engine) -> None:
     duelled((ZERO, ZERO), Task(id="tiny", game=TINY, opening=0, matches=2), docker)
 
     assert our_containers(engine) == []

@@ -13,12 +13,12 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import Engine
-from evaluator.host.loading.submission_folder import Folder, read_folder
+from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
-from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo import evaluate_agent as evaluating
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
@@ -36,16 +36,16 @@ TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=4)
 PATIENT = Limits(answer_seconds=60, start_seconds=300)
 
 
-def played(chosen: Chosen, found: Folder, task: Task = TASK, **changes: object) -> Evaluation:
+def played(chosen: SelectedSandbox, found: SubmissionFolder, task: Task = TASK, **changes: object) -> Evaluation:
     """What came of it, with seeds that do not hang on the file."""
     wanted = order(found, task, **{"limits": PATIENT, **changes})
-    return evaluate(wanted, chosen.kind, chosen.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
+    return evaluate_agent(wanted, chosen.kind, chosen.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
 
 
 @pytest.fixture(params=["docker", "gvisor"])
-def container(request: pytest.FixtureRequest) -> Chosen:
+def container(request: pytest.FixtureRequest) -> SelectedSandbox:
     """Both container sandboxes."""
-    found: Chosen = request.getfixturevalue(request.param)
+    found: SelectedSandbox = request.getfixturevalue(request.param)
     return found
 
 
@@ -54,7 +54,7 @@ def container(request: pytest.FixtureRequest) -> Chosen:
     [(foreign.EVALAI, foreign.BLIND_START), (foreign.EVALAI_LOOP, foreign.AS_AGENT)],
     ids=["template", "loop"],
 )
-def test_an_agent_of_evalai_plays_what_the_same_agent_plays(container: Chosen, source: str, same: str) -> None:
+def test_an_agent_of_evalai_plays_what_the_same_agent_plays(container: SelectedSandbox, source: str, same: str) -> None:
     result = on_the_same_seeds(folder(source, foreign.manifest("evalai-grpc")), TASK, container, limits=PATIENT).result
 
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
@@ -64,7 +64,7 @@ def test_an_agent_of_evalai_plays_what_the_same_agent_plays(container: Chosen, s
     assert "grpcio" in result.versions
 
 
-def test_a_pickle_of_evalais_agent_is_opened_in_the_sandbox_only(docker: Chosen) -> None:
+def test_a_pickle_of_evalais_agent_is_opened_in_the_sandbox_only(docker: SelectedSandbox) -> None:
     """It ends the process that opens it: the sandbox's, and this test goes on."""
     result = played(docker, folder(foreign.BOMB, foreign.manifest("evalai-grpc"))).result
 
@@ -72,7 +72,7 @@ def test_a_pickle_of_evalais_agent_is_opened_in_the_sandbox_only(docker: Chosen)
     assert "exit code 7" in result.message
 
 
-def test_an_agent_of_evalai_that_fails_is_told_how(docker: Chosen) -> None:
+def test_an_agent_of_evalai_that_fails_is_told_how(docker: SelectedSandbox) -> None:
     source = "raise ValueError('no weights here')\n"
     result = played(docker, folder(source, foreign.manifest("evalai-grpc"))).result
 
@@ -81,7 +81,7 @@ def test_an_agent_of_evalai_that_fails_is_told_how(docker: Chosen) -> None:
     assert "no weights here" in result.log_tail
 
 
-def test_a_network_saved_as_onnx_plays_what_the_same_agent_plays(container: Chosen) -> None:
+def test_a_network_saved_as_onnx_plays_what_the_same_agent_plays(container: SelectedSandbox) -> None:
     weights = np.array([[0, 0], [0, 0], [-1, 1], [0, 0]], np.float32)
     files = {"model.onnx": onnx_file.linear(weights)}
     found = folder("", foreign.manifest("onnx", "model.onnx"), **files)
@@ -92,7 +92,7 @@ def test_a_network_saved_as_onnx_plays_what_the_same_agent_plays(container: Chos
     assert result.versions["onnxruntime"]
 
 
-def test_a_file_that_is_no_network_is_told_so(docker: Chosen) -> None:
+def test_a_file_that_is_no_network_is_told_so(docker: SelectedSandbox) -> None:
     result = played(docker, folder("", foreign.manifest("onnx", "model.onnx"), **{"model.onnx": b"none"})).result
 
     assert (result.verdict, "model.onnx" in result.message) == (Verdict.CRASHED, True)
@@ -146,7 +146,7 @@ def with_torch() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def models(engine: Engine, with_torch: None) -> dict[str, bytes]:
     """Small models, saved by the same versions that load them."""
-    found = evaluator_image.ensure_with(engine, base(), lambda line: None, ("sb3",))
+    found = evaluator_image.ensure_with_extras(engine, base(), lambda line: None, ("sb3",))
     command = [PYTHON, "-c", MAKER, json.dumps(MODELS)]
     made = engine._api.create_container(found, command, environment={"HOME": "/tmp"})["Id"]
     try:
@@ -160,11 +160,11 @@ def models(engine: Engine, with_torch: None) -> dict[str, bytes]:
     return {one["name"]: base64.b64decode(one["zip"]) for one in saved}
 
 
-def with_model(model: bytes) -> Folder:
+def with_model(model: bytes) -> SubmissionFolder:
     return folder("", foreign.manifest("sb3", "model.zip"), **{"model.zip": model})
 
 
-def test_a_model_of_stable_baselines3_plays(container: Chosen, models: dict[str, bytes]) -> None:
+def test_a_model_of_stable_baselines3_plays(container: SelectedSandbox, models: dict[str, bytes]) -> None:
     found = with_model(models["PPO"])
     result = played(container, found).result
 
@@ -177,7 +177,7 @@ def test_a_model_of_stable_baselines3_plays(container: Chosen, models: dict[str,
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_of_every_algorithm_plays_what_it_plays_where_it_was_saved(
-    name: str, models: dict[str, bytes], docker: Chosen
+    name: str, models: dict[str, bytes], docker: SelectedSandbox
 ) -> None:
     """The zip does not name its algorithm; an agent that is told it does the same in every step."""
     algorithm, environment, _ = MODELS[name]
@@ -200,7 +200,7 @@ def test_the_algorithm_is_read_from_the_zip(name: str, models: dict[str, bytes],
     assert sb3.algorithm(tmp_path / "model.zip") == MODELS[name][0].replace("DDPG", "TD3")
 
 
-def test_the_example_of_ppo_learns(docker: Chosen, with_torch: None) -> None:
+def test_the_example_of_ppo_learns(docker: SelectedSandbox, with_torch: None) -> None:
     """Its image is larger than a first look should wait for, so `make demo` leaves it out and it is run here."""
     task = read_challenge(ROOT / "challenge.yml").task("CartPole-v1-from-scratch")
     assert task is not None
@@ -236,7 +236,12 @@ PROFILES: tuple[dict[str, str], ...] = (
 
 
 def under(
-    docker: Chosen, monkeypatch: pytest.MonkeyPatch, profile: dict[str, str], found: Folder, *, pinned: bool
+    docker: SelectedSandbox,
+    monkeypatch: pytest.MonkeyPatch,
+    profile: dict[str, str],
+    found: SubmissionFolder,
+    *,
+    pinned: bool,
 ) -> tuple[float, ...]:
     """The returns of an agent where the machine looks like this."""
     environment = {**profile, **(pinned_environment() if pinned else {})}
@@ -247,13 +252,13 @@ def under(
     return result.returns
 
 
-def test_returns_are_the_same_bits_on_every_processor(docker: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_returns_are_the_same_bits_on_every_processor(docker: SelectedSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     pinned = {under(docker, monkeypatch, profile, folder(NUMBERS), pinned=True) for profile in PROFILES}
 
     assert len(pinned) == 1
 
 
-def test_without_pins_they_are_not(docker: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pins_they_are_not(docker: SelectedSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the pins are for; a processor without AVX2 has one dialect only."""
     if "avx2" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("needs a processor with AVX2 to have two dialects")
@@ -282,7 +287,9 @@ TORCH_PROFILES: tuple[dict[str, str], ...] = (
 )
 
 
-def test_torch_has_one_dialect_when_pinned(docker: Chosen, monkeypatch: pytest.MonkeyPatch, with_torch: None) -> None:
+def test_torch_has_one_dialect_when_pinned(
+    docker: SelectedSandbox, monkeypatch: pytest.MonkeyPatch, with_torch: None
+) -> None:
     found = folder(TORCH_NUMBERS, b"name: Test\nalgorithm: none\nextras: [sb3]\n")
     pinned = {under(docker, monkeypatch, profile, found, pinned=True) for profile in TORCH_PROFILES}
     free = {under(docker, monkeypatch, profile, found, pinned=False) for profile in TORCH_PROFILES}
@@ -300,7 +307,7 @@ class Agent:
 """
 
 
-def test_an_agent_that_draws_from_torch_chooses_the_same_again(container: Chosen, with_torch: None) -> None:
+def test_an_agent_that_draws_from_torch_chooses_the_same_again(container: SelectedSandbox, with_torch: None) -> None:
     found = folder(TORCH_DRAWS, b"name: Test\nalgorithm: none\nextras: [torch]\n")
     one, other = (played(container, found) for _ in range(2))
 

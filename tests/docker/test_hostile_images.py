@@ -15,12 +15,12 @@ import pytest
 
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import UIDS, Engine
-from evaluator.host.duels.evaluate_duel import hold
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.host.solo.evaluate_agent import evaluate
+from evaluator.host.duels.evaluate_duel import evaluate_duel
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.submission import parse_reference
-from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from tests import rooms
@@ -43,7 +43,7 @@ def hub(engine: Engine) -> Iterator[Hub]:
     need("gcc")
     with running() as found:
         yield found
-    agent_image.trim(engine, 0)
+    agent_image.trim_images(engine, 0)
 
 
 @pytest.fixture(autouse=True)
@@ -58,9 +58,9 @@ def misfit(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return layer(misfit=made.read_bytes())
 
 
-def ended(entry: str, chosen: Chosen, limits: Limits = LIMITS, image_mib: int = 64, task: Task = TASK) -> Result:
+def ended(entry: str, chosen: SelectedSandbox, limits: Limits = LIMITS, image_mib: int = 64, task: Task = TASK) -> Result:
     order = rooms.order(folder_of(entry, image_mib=image_mib), task, limits=limits)
-    return evaluate(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
+    return evaluate_agent(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_the_engine_keeps_nothing_of_their_configuration(misfit: bytes, hub: Hub
         "mallory/kept", [misfit], {"Cmd": ["/misfit"], "Volumes": {"/v": {}}, "User": "0", "Labels": {"a": "b"}}
     )
 
-    found = engine._api.inspect_image(agent_image.ensure(engine, parse_reference(entry), 64))["Config"]
+    found = engine._api.inspect_image(agent_image.ensure_agent_image(engine, parse_reference(entry), 64))["Config"]
 
     assert {name: value for name, value in found.items() if value} == {
         "Cmd": ["/misfit"], "WorkingDir": "/", **({"Env": found["Env"]} if found.get("Env") else {}),
     }  # fmt: skip
 
 
-def refused(entry: str, chosen: Chosen, engine: Engine, **options: Any) -> str:
+def refused(entry: str, chosen: SelectedSandbox, engine: Engine, **options: Any) -> str:
     """The message of an image that is not even unpacked."""
     begun = time.monotonic()
     result = ended(entry, chosen, **options)
@@ -158,7 +158,7 @@ def refused(entry: str, chosen: Chosen, engine: Engine, **options: Any) -> str:
     return result.message
 
 
-def test_20_gb_by_the_manifest(hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_20_gb_by_the_manifest(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def lie(config: Any, manifest: Any) -> None:
         manifest["layers"][0]["size"] = 20 * GIB
 
@@ -168,7 +168,7 @@ def test_20_gb_by_the_manifest(hub: Hub, docker: Chosen, engine: Engine) -> None
     assert said == "the image has 20480 MiB in its registry, the limit is 4096 MiB; leave out what the agent does not need"
 
 
-def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def lie(config: Any, manifest: Any) -> None:
         manifest["layers"][0]["size"] = 100
 
@@ -177,7 +177,7 @@ def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: Chosen, 
     assert "more bytes than the image's manifest announces" in refused(entry, docker, engine)
 
 
-def test_a_layer_that_unpacks_to_gigabytes(hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_a_layer_that_unpacks_to_gigabytes(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = hub.image("mallory/bomb", [layer(a=bytes(200 << 20))], {"Cmd": ["/a"]})
 
     said = refused(entry, docker, engine, image_mib=64)
@@ -201,13 +201,13 @@ def sparse(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["old", "pax"])
-def test_a_sparse_layer_of_20_gb(kind: str, hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_a_sparse_layer_of_20_gb(kind: str, hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = hub.image("mallory/sparse", [sparse(kind)], {"Cmd": ["/hole"]})
 
     assert "holds a sparse file" in refused(entry, docker, engine, image_mib=4096)
 
 
-def test_layers_that_are_not_what_the_configuration_says(hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_layers_that_are_not_what_the_configuration_says(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def lie(config: Any, manifest: Any) -> None:
         config["rootfs"]["diff_ids"][0] = "sha256:" + "0" * 64
 
@@ -216,7 +216,7 @@ def test_layers_that_are_not_what_the_configuration_says(hub: Hub, docker: Chose
     assert "holds something else than the image's configuration says" in refused(entry, docker, engine)
 
 
-def test_another_platform(hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_another_platform(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     def other(config: Any, manifest: Any) -> None:
         config["architecture"] = "riscv64"
 
@@ -227,7 +227,7 @@ def test_another_platform(hub: Hub, docker: Chosen, engine: Engine) -> None:
     assert refused(entry, docker, engine) == said
 
 
-def test_a_list_of_platforms_is_looked_up(hub: Hub, docker: Chosen, engine: Engine, misfit: bytes) -> None:
+def test_a_list_of_platforms_is_looked_up(hub: Hub, docker: SelectedSandbox, engine: Engine, misfit: bytes) -> None:
     inner = hub.image("mallory/many", [misfit], {"Entrypoint": ["/misfit", "leave"]})
     system, _, machine = engine.platform.partition("/")
     item = {
@@ -252,19 +252,23 @@ def test_a_list_of_platforms_is_looked_up(hub: Hub, docker: Chosen, engine: Engi
         ({"Cmd": ["/a"], "WorkingDir": "up"}, "a WORKDIR that is not an absolute path"),
     ],
 )
-def test_a_configuration_that_cannot_be_run(config: Any, message: str, hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_a_configuration_that_cannot_be_run(
+    config: Any, message: str, hub: Hub, docker: SelectedSandbox, engine: Engine
+) -> None:
     assert message in refused(hub.image("mallory/odd", [layer(a=b"a")], config), docker, engine)
 
 
 @pytest.mark.parametrize("config", [{"Cmd": ["/a"], "WorkingDir": "/a"}, {"Cmd": ["/a"], "WorkingDir": "/channel"}])
-def test_a_place_that_is_something_else_is_the_images_fault(config: Any, hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_a_place_that_is_something_else_is_the_images_fault(
+    config: Any, hub: Hub, docker: SelectedSandbox, engine: Engine
+) -> None:
     result = ended(hub.image("mallory/place", [layer(a=b"a")], config), docker)
 
     assert result.verdict in (Verdict.INVALID, Verdict.CRASHED), (result.verdict, result.message)
     assert our_containers(engine) == []
 
 
-def test_mount_points_that_lead_elsewhere(hub: Hub, docker: Chosen, misfit: bytes) -> None:
+def test_mount_points_that_lead_elsewhere(hub: Hub, docker: SelectedSandbox, misfit: bytes) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name, target in {"channel": "/../../../../tmp", "submission": "/proc/1/root", "tmp": "/etc"}.items():
@@ -279,13 +283,13 @@ def test_mount_points_that_lead_elsewhere(hub: Hub, docker: Chosen, misfit: byte
     assert not Path("/tmp/agent.sock").exists()
 
 
-def test_what_is_not_there_or_not_for_everybody(hub: Hub, docker: Chosen, engine: Engine) -> None:
+def test_what_is_not_there_or_not_for_everybody(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = f"{hub.address}/nobody/nothing@sha256:{'1' * 64}"
 
     assert "to nobody without an account, or has no such image" in refused(entry, docker, engine)
 
 
-def test_a_registry_that_is_not_there_is_asked_again(docker: Chosen) -> None:
+def test_a_registry_that_is_not_there_is_asked_again(docker: SelectedSandbox) -> None:
     result = ended(f"127.0.0.1:9/nobody/nothing@sha256:{'1' * 64}", docker)
 
     assert (result.verdict, result.message) == (
@@ -295,43 +299,45 @@ def test_a_registry_that_is_not_there_is_asked_again(docker: Chosen) -> None:
 
 
 def test_the_process_sandbox_says_that_it_cannot() -> None:
-    result = ended(f"localhost:5000/a/b@sha256:{'1' * 64}", choose("process", "", lambda line: None))
+    result = ended(f"localhost:5000/a/b@sha256:{'1' * 64}", select_sandbox("process", "", lambda line: None))
 
     assert result.verdict is Verdict.INTERNAL_ERROR
     assert result.message == "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"
 
 
-def test_a_player_whose_image_cannot_be_had_forfeits(hub: Hub, docker: Chosen) -> None:
+def test_a_player_whose_image_cannot_be_had_forfeits(hub: Hub, docker: SelectedSandbox) -> None:
     task = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=2)
     order = rooms.duel_order(rooms.FIRST_LEGAL, rooms.FIRST_LEGAL, task, limits=LIMITS)
 
     def with_image(host: str) -> Duel:
         player = dataclasses.replace(order.contenders[0], folder=folder_of(f"{host}/a/b@sha256:{'1' * 64}"))
         wanted = dataclasses.replace(order, contenders=(player, order.contenders[1]))
-        return hold(wanted, docker.kind, docker.opener, lambda: datetime.now(UTC), lambda done: None)
+        return evaluate_duel(wanted, docker.kind, docker.opener, lambda: datetime.now(UTC), lambda done: None)
 
     absent, silent = with_image(hub.address), with_image("localhost:9")
 
     assert (absent.verdict, absent.players[0].verdict) == (Verdict.OK, Verdict.INVALID)
-    assert {(match.end, match.winner) for match in absent.matches} == {(End.FORFEIT, 1)}
+    assert {(match.end, match.winner) for match in absent.matches} == {(MatchEnd.FORFEIT, 1)}
     assert silent.verdict is Verdict.INTERNAL_ERROR
     assert silent.message.startswith("the registry localhost:9 does not answer")
 
 
 def test_images_beyond_the_bound_are_removed_longest_unused_first(hub: Hub, engine: Engine) -> None:
-    agent_image.trim(engine, 0)
+    agent_image.trim_images(engine, 0)
     entries = [hub.image(f"mallory/many{n}", [layer(a=os.urandom(2 << 20))], {"Cmd": ["/a"]}) for n in range(3)]
     names = [agent_image.local_name(parse_reference(entry)) for entry in entries]
     for entry in entries:
-        agent_image.ensure(engine, parse_reference(entry), 64)
-    agent_image.ensure(engine, parse_reference(entries[0]), 64)  # used once more
+        agent_image.ensure_agent_image(engine, parse_reference(entry), 64)
+    agent_image.ensure_agent_image(engine, parse_reference(entries[0]), 64)  # used once more
 
-    assert agent_image.trim(engine, 5) == [names[1]]
+    assert agent_image.trim_images(engine, 5) == [names[1]]
     assert [engine.image_id(name) is not None for name in names] == [True, False, True]
 
 
-def test_a_recorded_image_that_is_too_large_for_a_new_limit_is_refused(hub: Hub, engine: Engine, docker: Chosen) -> None:
+def test_a_recorded_image_that_is_too_large_for_a_new_limit_is_refused(
+    hub: Hub, engine: Engine, docker: SelectedSandbox
+) -> None:
     entry = hub.image("mallory/shrunk", [layer(a=os.urandom(3 << 20))], {"Cmd": ["/a"]})
-    agent_image.ensure(engine, parse_reference(entry), 64)
+    agent_image.ensure_agent_image(engine, parse_reference(entry), 64)
 
     assert "MiB unpacked, the limit is 1 MiB" in refused(entry, docker, engine, image_mib=1)

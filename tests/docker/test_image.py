@@ -20,19 +20,19 @@ UNSTABLE = ("var/log/", "var/cache/", "etc/resolv.conf", "etc/hostname", "etc/ho
 
 @pytest.fixture(scope="module")
 def built(engine: Engine) -> str:
-    return evaluator_image.ensure(engine, base(), lambda line: None)
+    return evaluator_image.ensure_evaluator_image(engine, base(), lambda line: None)
 
 
 def test_same_sources_have_the_same_name(engine: Engine, built: str) -> None:
     identity = evaluator_image.base_identity(engine, base())
 
-    assert evaluator_image.tag(identity) == evaluator_image.tag(identity)
-    assert engine.image_id(evaluator_image.tag(identity)) == built
-    assert evaluator_image.archive() == evaluator_image.archive()
+    assert evaluator_image.image_tag(identity) == evaluator_image.image_tag(identity)
+    assert engine.image_id(evaluator_image.image_tag(identity)) == built
+    assert evaluator_image.build_archive() == evaluator_image.build_archive()
 
 
 def test_other_base_has_another_name() -> None:
-    assert evaluator_image.tag("one") != evaluator_image.tag("two")
+    assert evaluator_image.image_tag("one") != evaluator_image.image_tag("two")
 
 
 def exported(engine: Engine, reference: str) -> dict[str, str]:
@@ -75,7 +75,7 @@ def test_building_again_gives_the_same_files(engine: Engine, files: dict[str, st
 def rebuild(engine: Engine, tag: str) -> None:
     """Build without the engine's cache."""
     stream: Any = engine._api.build(
-        fileobj=io.BytesIO(evaluator_image.archive()), custom_context=True, tag=tag, buildargs={"BASE_IMAGE": base()},
+        fileobj=io.BytesIO(evaluator_image.build_archive()), custom_context=True, tag=tag, buildargs={"BASE_IMAGE": base()},
         rm=True, forcerm=True, network_mode="host", nocache=True, decode=True,
     )  # fmt: skip
     faults = [event["error"] for event in stream if "error" in event]

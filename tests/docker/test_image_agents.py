@@ -14,15 +14,15 @@ import pytest
 
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine
-from evaluator.host.duels.evaluate_duel import hold
+from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.loading.submission_folder import Folder, assemble
-from evaluator.host.sandboxes.select import Chosen
-from evaluator.host.solo.verify_result import Standing
+from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.config.submission import Blob, parse_reference
-from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.config.submission import SubmissionFile, parse_reference
+from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from tests import rooms
@@ -88,13 +88,13 @@ def compiled(engine: Engine, hub: Hub, tmp_path_factory: pytest.TempPathFactory)
     engine.forget(agent_image.local_name(parse_reference(entry)))
 
 
-def folder_of(entry: str, **limits: int) -> Folder:
+def folder_of(entry: str, **limits: int) -> SubmissionFolder:
     """A submission of nothing but submission.yml."""
     manifest = f"name: An image\nalgorithm: rule\nkind: image\nentry: {entry}\n".encode()
-    return assemble((Blob(path="submission.yml", executable=False, content=manifest),), SubmissionLimits(**limits))
+    return assemble((SubmissionFile(path="submission.yml", executable=False, content=manifest),), SubmissionLimits(**limits))
 
 
-def evaluated(entry: str, chosen: Chosen, limits: Limits = LIMITS, task: Task = CARTPOLE) -> Result:
+def evaluated(entry: str, chosen: SelectedSandbox, limits: Limits = LIMITS, task: Task = CARTPOLE) -> Result:
     return play(rooms.order(folder_of(entry), task, limits=limits), chosen).result
 
 
@@ -114,7 +114,7 @@ def test_another_language_balances_the_pole(language: str, box: str, request: py
     assert our_containers(engine) == []
 
 
-def test_the_rule_is_the_same_in_every_language(javascript: str, compiled: str, docker: Chosen) -> None:
+def test_the_rule_is_the_same_in_every_language(javascript: str, compiled: str, docker: SelectedSandbox) -> None:
     """Seeds follow from the version, so those of another version are put in their place."""
     found = (rooms.folder(rooms.ANGLE_RULE), folder_of(javascript), folder_of(compiled))
     lengths = [rooms.on_the_same_seeds(one, CARTPOLE, docker, limits=LIMITS).result.lengths for one in found]
@@ -130,12 +130,12 @@ def test_over_standard_streams(language: str, request: pytest.FixtureRequest, en
     assert (result.verdict, result.message) == (Verdict.OK, "")
 
 
-def duel(entry: str, other: str, chosen: Chosen, **changes: object) -> Duel:
+def duel(entry: str, other: str, chosen: SelectedSandbox, **changes: object) -> Duel:
     """An image against a source, alice against bob."""
     order = rooms.duel_order(rooms.FIRST_LEGAL, other, TICTACTOE, limits=LIMITS, **changes)
     one, two = order.contenders
     order = replace(order, contenders=(replace(one, folder=folder_of(entry)), two))
-    return hold(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
+    return evaluate_duel(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
 
 
 @pytest.mark.parametrize("box", ["docker", "gvisor"])
@@ -143,19 +143,19 @@ def test_javascript_plays_tictactoe_with_its_mask(box: str, javascript: str, req
     found = duel(javascript, rooms.RANDOM_PLAYER, request.getfixturevalue(box))
 
     assert (found.verdict, found.message, [p.verdict for p in found.players]) == (Verdict.OK, "", [Verdict.OK] * 2)
-    assert {match.end for match in found.matches} == {End.PLAYED}
+    assert {match.end for match in found.matches} == {MatchEnd.PLAYED}
     assert found.image_digest not in (None, javascript.partition("@")[2])
     won = [match.winner for match in found.matches]
     assert won.count(0) > 10
     assert won.count(0) > 3 * won.count(1)
-    assert verify_duel("d.json", found.serialised(), open_game(TICTACTOE)).standing is Standing.VERIFIED
+    assert verify_duel("d.json", found.serialised(), open_game(TICTACTOE)).standing is VerificationStatus.VERIFIED
 
 
-def test_an_image_plays_itself(javascript: str, docker: Chosen) -> None:
+def test_an_image_plays_itself(javascript: str, docker: SelectedSandbox) -> None:
     order = rooms.duel_order(rooms.FIRST_LEGAL, None, TICTACTOE, limits=LIMITS)
     one = replace(order.contenders[0], folder=folder_of(javascript))
-    found = hold(
+    found = evaluate_duel(
         replace(order, contenders=(one, one)), docker.kind, docker.opener, lambda: datetime.now(UTC), lambda d: None
     )
 
-    assert {match.end for match in found.matches} == {End.PLAYED}
+    assert {match.end for match in found.matches} == {MatchEnd.PLAYED}

@@ -11,12 +11,12 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import UIDS, Engine, locked_down
-from evaluator.host.docker.seccomp import profile
+from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage
 from evaluator.host.probe.run_probe import probe
-from evaluator.host.sandboxes.docker_sandbox import Jail, Walls
-from evaluator.host.sandboxes.sandbox import Cell
-from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
+from evaluator.host.sandboxes.sandbox import SandboxSpec
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.challenge import Limits, SubmissionLimits
 from evaluator.model.records.result import SandboxKind
@@ -37,25 +37,25 @@ class Agent:
 
 
 @pytest.fixture
-def jail(engine: Engine, tmp_path: Path) -> Iterator[Jail]:
+def jail(engine: Engine, tmp_path: Path) -> Iterator[DockerSandbox]:
     """A started container with an agent that waits."""
     folder = read_folder(write_agent(tmp_path / "agent", "import time\ntime.sleep(1000)\n"), SubmissionLimits())
     room = tmp_path / "room"
     room.mkdir()
     stage(folder, room)
-    walls = Walls(
+    walls = DockerConfig(
         engine=engine,
-        image=evaluator_image.ensure(engine, base(), lambda line: None),
+        image=evaluator_image.ensure_evaluator_image(engine, base(), lambda line: None),
         kind=SandboxKind.DOCKER,
         over_socket=True,
     )
-    made = Jail(walls, Cell(folder=room, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
+    made = DockerSandbox(walls, SandboxSpec(folder=room, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
     yield made
     made.close()
 
 
 @pytest.fixture
-def settings(jail: Jail, engine: Engine) -> dict[str, Any]:
+def settings(jail: DockerSandbox, engine: Engine) -> dict[str, Any]:
     """What the engine says of it."""
     found: dict[str, Any] = engine._api.inspect_container(jail._id)
     return found
@@ -71,7 +71,7 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     assert host["CapDrop"] == ["ALL"]
     assert not host["CapAdd"]
     assert host["Privileged"] is False
-    assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={profile(loopback=False)}"]
+    assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={seccomp_profile(loopback=False)}"]
     assert host["NetworkMode"] == "none"
     assert host["IpcMode"] == "none"
     assert host["PidMode"] == host["UTSMode"] == ""
@@ -123,7 +123,7 @@ def test_gvisor_gets_room_for_its_own_threads_only() -> None:
     assert {name for rule in rules[0] ^ rules[1] for name in json.loads(rule)["names"]} == {"clone3"}
 
 
-def reported(expression: str, chosen: Chosen, folder: Path, head: str = "", **limits: Any) -> str:
+def reported(expression: str, chosen: SelectedSandbox, folder: Path, head: str = "", **limits: Any) -> str:
     """What an agent prints of itself."""
     write_agent(folder, REPORT.format(head=head, expression=expression))
     result = play(order_of(folder, episodes=1, limits=limits), chosen).result
@@ -131,7 +131,7 @@ def reported(expression: str, chosen: Chosen, folder: Path, head: str = "", **li
     return result.log_tail.strip()
 
 
-def test_seccomp_and_no_new_privileges_are_in_force(docker: Chosen, tmp_path: Path) -> None:
+def test_seccomp_and_no_new_privileges_are_in_force(docker: SelectedSandbox, tmp_path: Path) -> None:
     head = "status = dict(line.split(':', 1) for line in open('/proc/self/status'))"
 
     said = reported("[status[n].strip() for n in ('Seccomp', 'NoNewPrivs', 'CapEff')]", docker, tmp_path / "a", head)
@@ -139,7 +139,7 @@ def test_seccomp_and_no_new_privileges_are_in_force(docker: Chosen, tmp_path: Pa
     assert said == str(["2", "1", "0" * 16])
 
 
-def test_every_container_has_a_user_of_its_own(docker: Chosen, tmp_path: Path) -> None:
+def test_every_container_has_a_user_of_its_own(docker: SelectedSandbox, tmp_path: Path) -> None:
     expression = "*os.getresuid(), *os.getresgid(), *os.getgroups()"
 
     users = [
@@ -151,7 +151,7 @@ def test_every_container_has_a_user_of_its_own(docker: Chosen, tmp_path: Path) -
     assert all(uid in UIDS for user in users for uid in user)
 
 
-def test_processor_share_is_in_force(docker: Chosen, tmp_path: Path) -> None:
+def test_processor_share_is_in_force(docker: SelectedSandbox, tmp_path: Path) -> None:
     head = "import time\nwall, used = time.monotonic(), time.process_time()\nwhile time.monotonic() < wall + 2:\n    pass\n"
 
     share = float(
@@ -161,7 +161,7 @@ def test_processor_share_is_in_force(docker: Chosen, tmp_path: Path) -> None:
     assert 0 < share < 0.48
 
 
-def test_processor_share_holds_for_all_processes_together(docker: Chosen, tmp_path: Path) -> None:
+def test_processor_share_holds_for_all_processes_together(docker: SelectedSandbox, tmp_path: Path) -> None:
     head = (
         "import os, resource, time\nfor _ in range(4):\n    if os.fork() == 0:\n        until = time.monotonic() + 2\n"
         "        while time.monotonic() < until:\n            pass\n        os._exit(0)\n"
@@ -173,7 +173,7 @@ def test_processor_share_holds_for_all_processes_together(docker: Chosen, tmp_pa
     assert used < 1.6
 
 
-def test_tmpfs_holds_just_its_size(docker: Chosen, tmp_path: Path) -> None:
+def test_tmpfs_holds_just_its_size(docker: SelectedSandbox, tmp_path: Path) -> None:
     head = (
         "import os\nwritten = 0\ntry:\n    with open('/tmp/x', 'wb', buffering=0) as f:\n        while True:\n"
         "            written += f.write(bytes(1 << 16))\nexcept OSError as error:\n    reason = error.errno\n"
@@ -183,11 +183,11 @@ def test_tmpfs_holds_just_its_size(docker: Chosen, tmp_path: Path) -> None:
     assert reported("[written >> 20, reason]", docker, tmp_path / "a", head, tmpfs_mib=8) == "[8, 28]"
 
 
-def test_memory_just_below_the_limit_is_granted(docker: Chosen, tmp_path: Path) -> None:
+def test_memory_just_below_the_limit_is_granted(docker: SelectedSandbox, tmp_path: Path) -> None:
     assert reported("len(b'x' * (80 << 20)) >> 20", docker, tmp_path / "a", memory_mib=128) == "80"
 
 
-def test_swap_is_no_way_out(docker: Chosen, tmp_path: Path) -> None:
+def test_swap_is_no_way_out(docker: SelectedSandbox, tmp_path: Path) -> None:
     folder = write_agent(tmp_path / "a", "hoard = b'x' * (200 << 20)\n")
 
     result = play(order_of(folder, limits={"memory_mib": 128}), docker).result
@@ -195,7 +195,7 @@ def test_swap_is_no_way_out(docker: Chosen, tmp_path: Path) -> None:
     assert (result.verdict, result.message) == (Verdict.OUT_OF_MEMORY, "the agent used more than 128 MiB of memory")
 
 
-def test_usage_is_plausible(docker: Chosen, tmp_path: Path) -> None:
+def test_usage_is_plausible(docker: SelectedSandbox, tmp_path: Path) -> None:
     source = """
 import time
 hoard = b"x" * (60 << 20)
@@ -224,7 +224,7 @@ class Agent:
 
 @pytest.mark.parametrize("task", ["CartPole-v1", "Pendulum-v1"])
 def test_every_transport_and_sandbox_measures_the_same(
-    task: str, docker: Chosen, gvisor: Chosen, engine: Engine, tmp_path: Path
+    task: str, docker: SelectedSandbox, gvisor: SelectedSandbox, engine: Engine, tmp_path: Path
 ) -> None:
     source = """
 import random
@@ -250,7 +250,7 @@ def measured(outcome: Evaluation) -> tuple[Any, ...]:
     return outcome.result.returns, outcome.result.lengths, outcome.result.key, outcome.trace
 
 
-def test_probe_holds_in_a_container(docker: Chosen, engine: Engine) -> None:
+def test_probe_holds_in_a_container(docker: SelectedSandbox, engine: Engine) -> None:
     begun = time.monotonic()
     checks = probe(docker, Limits())
 
@@ -261,7 +261,7 @@ def test_probe_holds_in_a_container(docker: Chosen, engine: Engine) -> None:
 
 
 def test_probe_says_what_the_process_sandbox_does_not_hold() -> None:
-    checks = {check.name: check.held for check in probe(choose("process", "", lambda line: None), Limits())}
+    checks = {check.name: check.held for check in probe(select_sandbox("process", "", lambda line: None), Limits())}
 
     assert checks["no file of this machine can be read"] is False
     assert checks["nothing in its temporary directory can be run"] is False

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.host.digests.image_files import default_base
-from evaluator.host.envs.gym_task import open_world
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
-from evaluator.host.solo.verify_result import Standing, parse_trace, verify
+from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
+from evaluator.host.solo.verify_result import VerificationStatus, parse_trace, verify_result
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign
@@ -27,22 +27,22 @@ PATIENT = Limits(answer_seconds=60, start_seconds=300)
 
 
 @pytest.fixture(params=["docker", "standard streams", "gvisor"])
-def box(request: pytest.FixtureRequest, docker: Chosen) -> Chosen:
+def box(request: pytest.FixtureRequest, docker: SelectedSandbox) -> SelectedSandbox:
     """Both container sandboxes, and both kinds of channel."""
     if request.param == "standard streams":
-        return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
-    found: Chosen = request.getfixturevalue(request.param)
+        return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
+    found: SelectedSandbox = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_an_agent_that_draws_chooses_the_same_again(box: Chosen, name: str) -> None:
+def test_an_agent_that_draws_chooses_the_same_again(box: SelectedSandbox, name: str) -> None:
     one, other = (evaluated(agent(name), POLE, box) for _ in range(2))
 
     assert actions(one) == actions(other)
 
 
-def test_a_player_and_a_script_that_draw_do_the_same_again(box: Chosen) -> None:
+def test_a_player_and_a_script_that_draw_do_the_same_again(box: SelectedSandbox) -> None:
     duels = [duelled(PLAYER, UNEVEN, TICTACTOE, box) for _ in range(2)]
     scripts = [script(SCRIPT, chosen=box) for _ in range(2)]
 
@@ -51,20 +51,22 @@ def test_a_player_and_a_script_that_draw_do_the_same_again(box: Chosen) -> None:
     assert actions(scripts[0]) == actions(scripts[1])
 
 
-def test_entropy_of_the_machine_stays_its_own_and_the_record_fits(box: Chosen) -> None:
+def test_entropy_of_the_machine_stays_its_own_and_the_record_fits(box: SelectedSandbox) -> None:
     one, other = (evaluated(URANDOM, POLE, box) for _ in range(2))
 
     assert actions(one) != actions(other)
-    found = verify("x", one.result.serialised(), one.trace, open_world(POLE))
-    assert found.standing is Standing.VERIFIED
+    found = verify_result("x", one.result.serialised(), one.trace, load_gym_task(POLE))
+    assert found.standing is VerificationStatus.VERIFIED
 
 
-def test_every_process_of_an_agent_of_evalai_draws_by_its_own_episodes_seed(docker: Chosen) -> None:
+def test_every_process_of_an_agent_of_evalai_draws_by_its_own_episodes_seed(docker: SelectedSandbox) -> None:
     found = folder(EVALAI, foreign.manifest("evalai-grpc"))
 
     def played() -> Evaluation:
         wanted = order(found, POLE.model_copy(update={"episodes": 4}), limits=PATIENT)
-        return evaluate(wanted, docker.kind, docker.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None)
+        return evaluate_agent(
+            wanted, docker.kind, docker.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None
+        )
 
     one, other = played(), played()
 

@@ -18,9 +18,9 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import engine as container_module
-from evaluator.host.docker.engine import LABEL, Engine, Owner, this_process
-from evaluator.host.sandboxes.select import Chosen
-from evaluator.host.solo.evaluate_agent import evaluate
+from evaluator.host.docker.engine import LABEL, ContainerOwner, Engine, this_process
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, play, write_agent
 
@@ -49,7 +49,7 @@ CHALLENGE = "title: T\nseason: '1'\ntasks: [{id: CartPole-v1}]\n"
     ],
 )
 def test_container_is_gone_whatever_the_verdict(
-    source: str, verdict: Verdict, seconds: int, docker: Chosen, engine: Engine, tmp_path: Path
+    source: str, verdict: Verdict, seconds: int, docker: SelectedSandbox, engine: Engine, tmp_path: Path
 ) -> None:
     order = order_of(write_agent(tmp_path / "a", source), limits={"start_seconds": seconds})
 
@@ -58,25 +58,25 @@ def test_container_is_gone_whatever_the_verdict(
     assert our_containers(engine) == []
 
 
-def test_container_is_gone_after_a_failure_of_ours(docker: Chosen, engine: Engine, tmp_path: Path) -> None:
+def test_container_is_gone_after_a_failure_of_ours(docker: SelectedSandbox, engine: Engine, tmp_path: Path) -> None:
     def fail(done: int) -> None:
         raise ZeroDivisionError("the referee stumbles")
 
     order = order_of(write_agent(tmp_path / "a", HONEST))
-    result = evaluate(order, docker.kind, docker.opener, lambda: datetime.now(UTC), fail).result
+    result = evaluate_agent(order, docker.kind, docker.opener, lambda: datetime.now(UTC), fail).result
 
     assert result.verdict is Verdict.INTERNAL_ERROR
     assert result.message.startswith("ZeroDivisionError at test_removal.py:")
     assert our_containers(engine) == []
 
 
-def test_container_is_gone_after_an_interrupt(docker: Chosen, engine: Engine, tmp_path: Path) -> None:
+def test_container_is_gone_after_an_interrupt(docker: SelectedSandbox, engine: Engine, tmp_path: Path) -> None:
     def interrupt(done: int) -> None:
         raise KeyboardInterrupt
 
     order = order_of(write_agent(tmp_path / "a", HONEST))
     with pytest.raises(KeyboardInterrupt):
-        evaluate(order, docker.kind, docker.opener, lambda: datetime.now(UTC), interrupt)
+        evaluate_agent(order, docker.kind, docker.opener, lambda: datetime.now(UTC), interrupt)
 
     assert our_containers(engine) == []
 
@@ -204,7 +204,7 @@ def test_only_orphans_are_reaped(name: str, engine: Engine, alone: str) -> None:
 def test_killed_evaluator_that_nobody_waited_for_is_dead(engine: Engine, alone: str) -> None:
     child = subprocess.Popen(["sleep", "600"])
     start = (Path(f"/proc/{child.pid}/stat").read_text()).rpartition(")")[2].split()[19]
-    owner = Owner(**{**asdict(this_process()), "pid": child.pid, "start": start})
+    owner = ContainerOwner(**{**asdict(this_process()), "pid": child.pid, "start": start})
     with labelled(engine, alone, json.dumps(asdict(owner)), running=True) as container:
         engine.reap()
         assert exists(engine, container)

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from evaluator.host.digests.image_files import default_base
-from evaluator.host.envs.gym_task import open_world
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.host.solo.verify_result import Standing, verify
+from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script
@@ -31,22 +31,24 @@ STEPPED = 'struct.pack("<IB", 48, 13) + bytes(16) + struct.pack("<d", 1e9) + byt
 
 
 @pytest.fixture(params=["socket", "standard streams"])
-def box(request: pytest.FixtureRequest, docker: Chosen) -> Chosen:
+def box(request: pytest.FixtureRequest, docker: SelectedSandbox) -> SelectedSandbox:
     """The docker sandbox, over either kind of channel."""
     if request.param == "socket":
         return docker
-    return choose("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
+    return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
 
 
-def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: Chosen) -> None:
+def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: SelectedSandbox) -> None:
     done = script(HONEST, LAKE, box)
 
     assert (done.result.verdict, done.result.message) == (Verdict.OK, "")
     assert done.result.returns == script(HONEST).result.returns
-    assert verify("x", done.result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
+    assert (
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
+    )
 
 
-def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: Chosen) -> None:
+def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: SelectedSandbox) -> None:
     """The host's function sees the recorded episodes that count; what the script claims is nothing to it."""
     here = "tests.evaluator.own_functions"
     metrics = [
@@ -61,10 +63,10 @@ def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: Chose
     assert (result.verdict, result.message) == (Verdict.OK, "")
     assert result.metrics[f"{here}:replayed_return"] == sum(result.returns) / len(result.returns)
     assert result.metrics[f"{here}:share_of_lefts"] == 0  # it always goes down
-    assert verify("x", result.serialised(), done.trace, open_world(task)).standing is Standing.VERIFIED
+    assert verify_result("x", result.serialised(), done.trace, load_gym_task(task)).standing is VerificationStatus.VERIFIED
 
 
-def test_exit_codes_and_limits_are_told_from_outside(box: Chosen) -> None:
+def test_exit_codes_and_limits_are_told_from_outside(box: SelectedSandbox) -> None:
     limits = Limits(memory_mib=128, cpu_seconds=20)
     ends = {
         "sys.exit(3)": Verdict.CRASHED,
@@ -78,14 +80,14 @@ def test_exit_codes_and_limits_are_told_from_outside(box: Chosen) -> None:
 
 
 @pytest.mark.parametrize("forged", ["b'nonsense' * 9", STEPPED, 'struct.pack("<IB", 8, 8) + bytes(8)'])
-def test_writing_to_the_socket_oneself_earns_nothing(docker: Chosen, forged: str) -> None:
+def test_writing_to_the_socket_oneself_earns_nothing(docker: SelectedSandbox, forged: str) -> None:
     result = script(SOCKET.format(bytes=forged), POLE, docker).result
 
     assert result.verdict is Verdict.PROTOCOL_ERROR
     assert not result.returns
 
 
-def test_forged_returns_are_a_claim_and_no_more(docker: Chosen) -> None:
+def test_forged_returns_are_a_claim_and_no_more(docker: SelectedSandbox) -> None:
     source = """
     from evaluator.sandbox import remote
     step = remote.RemoteEnv.step
@@ -100,7 +102,7 @@ def test_forged_returns_are_a_claim_and_no_more(docker: Chosen) -> None:
     assert (result.verdict, result.script.claimed, set(result.returns)) == (Verdict.OK, 1e9, {0.0})
 
 
-def test_ten_million_environments_are_not_made(docker: Chosen) -> None:
+def test_ten_million_environments_are_not_made(docker: SelectedSandbox) -> None:
     source = """
     kept = []
     try:
@@ -114,7 +116,7 @@ def test_ten_million_environments_are_not_made(docker: Chosen) -> None:
     assert "1024: at most 1024 environments" in result.log_tail
 
 
-def test_there_is_nothing_of_the_referee_to_be_found(docker: Chosen) -> None:
+def test_there_is_nothing_of_the_referee_to_be_found(docker: SelectedSandbox) -> None:
     source = """
     import os, importlib.util
     print(importlib.util.find_spec("evaluator.host"), os.path.exists("/repository"), sorted(os.environ))

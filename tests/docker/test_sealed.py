@@ -8,19 +8,19 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.sandboxes.select import Chosen
-from evaluator.host.seeds.season_secret import VARIABLE, Secret
-from evaluator.model.records.result import Class, SandboxKind
-from leaderboard.core.store import Store
-from scripts.git.git_repository import Repository
-from scripts.repository.checkout import Board, Found
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret
+from evaluator.model.records.result import SandboxKind, Tier
+from leaderboard.core.store import ResultStore
+from scripts.git.git_repository import GitRepository
+from scripts.repository.checkout import Checkout, SubmissionEntry
 from scripts.repository.season_file import sealed_with
-from scripts.runs.evaluate_missing import open_bench
+from scripts.runs.evaluate_missing import open_evaluator
 from tests.bot.repos import git
 from tests.scripts.boards import put, records, run
 
 pytestmark = pytest.mark.docker
-SECRET = Secret(bytes(range(32)))
+SECRET = SeasonSecret(bytes(range(32)))
 # More than either entry begins.
 EPISODES = 20
 CHALLENGE = f"""\
@@ -57,7 +57,7 @@ print(json.dumps({"score": 0}))
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory, docker: Chosen) -> Iterator[Path]:
+def board(tmp_path_factory: pytest.TempPathFactory, docker: SelectedSandbox) -> Iterator[Path]:
     """A board on which two entries were played in docker and recorded as the official run records them."""
     root = tmp_path_factory.mktemp("board")
     (root / "challenge.yml").write_text(CHALLENGE)
@@ -78,22 +78,24 @@ def board(tmp_path_factory: pytest.TempPathFactory, docker: Chosen) -> Iterator[
 
 def play(root: Path) -> None:
     """Each entry on its task."""
-    made = Board(root)
-    bench = open_bench(made, "docker")
-    commit = Repository(root).resolve("HEAD")
+    made = Checkout(root)
+    bench = open_evaluator(made, "docker")
+    commit = GitRepository(root).resolve("HEAD")
     for login, agent, task in (("alice", "pole", "CartPole-v1"), ("bob", "walker", "lake")):
         path = root / "submissions" / login / agent
-        found = Found(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
+        found = SubmissionEntry(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
         asked = made.challenge.task(task)
         assert asked is not None
         order = bench.order(found, asked, SECRET.beacon)
-        order = dataclasses.replace(order, secret=SECRET, klass=Class.OFFICIAL, commit=commit)
+        order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
         assert (result.verdict, result.sandbox) == ("ok", SandboxKind.DOCKER), result.message
         assert ":MARK:" in result.log_tail
         assert SECRET.raw.hex() not in result.log_tail
         assert set(result.seeds) <= set(SECRET.episode_seeds("1", task, EPISODES))
-        Store(results=root / "results", traces=root / "traces").write(*sealed_with(made.challenge, SECRET, result, trace))
+        ResultStore(results=root / "results", traces=root / "traces").write(
+            *sealed_with(made.challenge, SECRET, result, trace)
+        )
 
 
 def test_an_entry_played_in_docker_is_hidden_until_the_reveal_and_verifies_after_it(board: Path) -> None:

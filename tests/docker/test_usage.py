@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.docker.engine import Engine, peak_from_cgroup, read_usage
-from evaluator.host.sandboxes.process_sandbox import Group
+from evaluator.host.sandboxes.process_sandbox import ControlGroup
 from evaluator.host.usage import Usage
 from tests.hostile.arena import base
 
@@ -79,7 +79,7 @@ def test_group_files_are_read(unified: bool, files: dict[str, str], expected: Us
         (tmp_path / name).write_text(content)
     places = dict.fromkeys(("memory", "pids", "cpu", "cpuacct"), tmp_path)
 
-    group = Group(places=places, unified=unified)
+    group = ControlGroup(places=places, unified=unified)
 
     assert group.usage() == expected
     assert group.killed_by_memory() is killed

@@ -10,7 +10,17 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from evaluator.model.config.challenge import Anchor, Challenge, Clock, Lanes, Limits, Runners, Sealed, SubmissionLimits, Task
+from evaluator.model.config.challenge import (
+    Anchor,
+    Challenge,
+    ClockSettings,
+    Limits,
+    ParallelEpisodes,
+    Runners,
+    Sealed,
+    SubmissionLimits,
+    Task,
+)
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.participants import Ban, CustomField, People, Prize, Sponsor
 from evaluator.model.config.phase import Phase, Quota
@@ -19,8 +29,9 @@ from tests.docs.blocks import ROOT, as_challenge, blocks_of
 
 PAGE = ROOT / "site/pages/host/challenge.md"
 SECTIONS: dict[type[BaseModel], tuple[str, ...]] = {
-    Challenge: ("The whole file",), Task: ("A task", "Games"), Lanes: ("Lanes",), Anchor: ("Random and reference",),
-    Clock: ("Clock",), Metric: ("A metric",), ScriptRules: ("Script",), Limits: ("Limits",),
+    Challenge: ("The whole file",), Task: ("A task", "Games"), ParallelEpisodes: ("Lanes",),
+    Anchor: ("Random and reference",),
+    ClockSettings: ("Clock",), Metric: ("A metric",), ScriptRules: ("Script",), Limits: ("Limits",),
     SubmissionLimits: ("Submissions",), Runners: ("Runners",), Phase: ("A phase",), Quota: ("A quota",),
     People: ("People",), Ban: ("A ban",), CustomField: ("A field",), Prize: ("A prize",), Sponsor: ("A sponsor",),
     Sealed: ("Sealed",),

@@ -3,8 +3,8 @@
 import textwrap
 from datetime import UTC, datetime
 
-from evaluator.host.sandboxes.select import Chosen
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.model.config.challenge import Task
 from tests.rooms import folder, order, process
 
@@ -42,7 +42,7 @@ def play(env, count, act=lambda observation: 1):
 """
 
 
-def script(source: str, task: Task = LAKE, chosen: Chosen | None = None, **changes: object) -> Evaluation:
+def script(source: str, task: Task = LAKE, chosen: SelectedSandbox | None = None, **changes: object) -> Evaluation:
     """What comes of a script; `PLAY` stands before it."""
     box = chosen or process()
     manifest = changes.pop("manifest", MANIFEST)
@@ -50,4 +50,4 @@ def script(source: str, task: Task = LAKE, chosen: Chosen | None = None, **chang
     whole = PLAY + textwrap.dedent(source)
     files = {"submission.py": whole.encode(), "agent.py": b""}
     wanted = order(folder("", manifest, **files), task, **changes)
-    return evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)
+    return evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), lambda done: None)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from evaluator import wire
-from evaluator.host.envs.pettingzoo_game import Board, Game, open_game
+from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, open_game
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import End
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.sandbox.adapters import kaggle_connectx, rl_arena
-from evaluator.sandbox.load_agent import AgentError, Factory
+from evaluator.sandbox.load_agent import AgentError, AgentFactory
 from tests.duels import RANDOM, duelled
 from tests.rooms import process
 
@@ -94,7 +94,9 @@ class ArenaState:
         return [*self.cells, self.turn]
 
 
-def played(game: Game, players: list[Any], openers: list[int], watch: Callable[[int, Board], None]) -> Board:
+def played(
+    game: PettingZooGame, players: list[Any], openers: list[int], watch: Callable[[int, GamePosition], None]
+) -> GamePosition:
     """A match of two adapted players after an opening; `watch` is told each move."""
     board = game.start(SEED)
     for move in openers:
@@ -119,7 +121,7 @@ def test_arena_player_is_told_what_the_arena_tells(tmp_path: Path, name: str, se
     arena = ArenaState(name)
     states = [arena.state()]
 
-    def watch(move: int, board: Board) -> None:
+    def watch(move: int, board: GamePosition) -> None:
         arena.play(move, over=board.over)
         states.append(arena.state())
 
@@ -330,7 +332,7 @@ def test_a_kaggle_agent_is_told_the_clock_of_its_task(clock: dict[str, float], t
 
     tally = duelled((TELLS, RANDOM), game, process(), adapters=("kaggle-connectx", None), logs=logs)
 
-    assert {match.end for match in tally.matches} == {End.PLAYED}
+    assert {match.end for match in tally.matches} == {MatchEnd.PLAYED}
     assert logs[0].splitlines()[0] == told
 
 
@@ -343,7 +345,7 @@ def test_only_an_adapter_is_told_the_clock(tmp_path: Path) -> None:
         "action_space": {"type": "Discrete", "n": 2, "start": 0},
     }  # fmt: skip
 
-    made = Factory(module.Agent, tmp_path, hello).make(1)
+    made = AgentFactory(module.Agent, tmp_path, hello).make(1)
 
     assert set(made.given) == {"observation_space", "action_space", "task_id", "seed"}
 

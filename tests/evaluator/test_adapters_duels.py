@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import End
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, duelled
 from tests.evaluator.test_adapters import ALWAYS, GAMES, KAGGLE, PLAYER, task
@@ -24,7 +24,7 @@ def test_arena_player_plays_a_whole_duel_in_its_sandbox(name: str) -> None:
     tally = duelled((source, RANDOM), task(name), process(), adapters=("rl-arena", None))
 
     assert tally.faults == (None, None)
-    assert {match.end for match in tally.matches} == {End.PLAYED}
+    assert {match.end for match in tally.matches} == {MatchEnd.PLAYED}
 
 
 def test_kaggle_agent_plays_a_whole_duel_each_match_with_globals_of_its_own() -> None:
@@ -34,22 +34,22 @@ def test_kaggle_agent_plays_a_whole_duel_each_match_with_globals_of_its_own() ->
     tally = duelled((source, source), task("connect_four"), process(), adapters=("kaggle-connectx",) * 2)
 
     assert tally.faults == (None, None)
-    assert {match.end for match in tally.matches} <= {End.PLAYED, End.ILLEGAL}
-    assert End.PLAYED in {match.end for match in tally.matches}
+    assert {match.end for match in tally.matches} <= {MatchEnd.PLAYED, MatchEnd.ILLEGAL}
+    assert MatchEnd.PLAYED in {match.end for match in tally.matches}
 
 
 @pytest.mark.parametrize(
     ("answer", "end", "refused"),
     [
-        ("None", End.MALFORMED, None),
-        ("'x'", End.MALFORMED, None),
-        ("10 ** 40", End.MALFORMED, None),
-        ("-2", End.ILLEGAL, -2),
+        ("None", MatchEnd.MALFORMED, None),
+        ("'x'", MatchEnd.MALFORMED, None),
+        ("10 ** 40", MatchEnd.MALFORMED, None),
+        ("-2", MatchEnd.ILLEGAL, -2),
     ],
 )
 @pytest.mark.parametrize("adapter", ["rl-arena", "kaggle-connectx"])
 def test_wrong_answer_through_an_adapter_loses_the_match_only(
-    answer: str, end: End, refused: int | None, adapter: str
+    answer: str, end: MatchEnd, refused: int | None, adapter: str
 ) -> None:
     source = ALWAYS.format(answer) + f"def agent(observation, configuration):\n    return {answer}\n"
 

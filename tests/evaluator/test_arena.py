@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pettingzoo.classic import tictactoe_v3
 
-from evaluator.host.duels.rl_arena_format import document, states
-from evaluator.host.envs.pettingzoo_game import Game, open_game
+from evaluator.host.duels.rl_arena_format import rl_arena_document, rl_arena_states
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
@@ -26,7 +26,7 @@ MATCH_FIELDS = ["result", "error_msg", "player_1_score", "player_2_score", "firs
 
 
 @pytest.fixture(scope="module")
-def game() -> Game:
+def game() -> PettingZooGame:
     return open_game(TICTACTOE)
 
 
@@ -41,16 +41,16 @@ def changed(duel: Duel, rows: list[dict[str, Any]], **changes: Any) -> Duel:
     return sealed_duel({**duel.document(), "matches": matches, **changes})
 
 
-def test_the_fields_are_the_arenas(honest: Duel, game: Game) -> None:
-    found = document(honest, game)
+def test_the_fields_are_the_arenas(honest: Duel, game: PettingZooGame) -> None:
+    found = rl_arena_document(honest, game)
 
     assert list(found) == DUEL_FIELDS
     assert [list(match) for match in found["matches"]] == [MATCH_FIELDS] * 6
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-def test_the_numbers_are_the_duels(honest: Duel, game: Game) -> None:
-    found = document(honest, game)
+def test_the_numbers_are_the_duels(honest: Duel, game: PettingZooGame) -> None:
+    found = rl_arena_document(honest, game)
     winners = [match.winner for match in honest.matches]
 
     assert (found["error_msg"], found["num_matches"]) == ("", 6)
@@ -66,8 +66,8 @@ def test_the_numbers_are_the_duels(honest: Duel, game: Game) -> None:
     assert [len(match["states"]) for match in found["matches"]] == [match.plies + 1 for match in honest.matches]
 
 
-def test_player_1_is_who_is_named_first(honest: Duel, game: Game) -> None:
-    one, other = document(honest, game, 0), document(honest, game, 1)
+def test_player_1_is_who_is_named_first(honest: Duel, game: PettingZooGame) -> None:
+    one, other = rl_arena_document(honest, game, 0), rl_arena_document(honest, game, 1)
 
     swap = {"1": "2", "2": "1"}
     for name, value in one.items():
@@ -92,9 +92,9 @@ def offended(*sides: int, message: str = "ply 2: bad") -> dict[str, Any]:
     return {"end": "forfeit", "winner": winner, "offenders": sides, "scores": [0, 0], "message": message}
 
 
-def test_an_error_is_the_offenders_and_the_others_points(honest: Duel, game: Game) -> None:
+def test_an_error_is_the_offenders_and_the_others_points(honest: Duel, game: PettingZooGame) -> None:
     rows = [offended(1), offended(1), offended(0, message=""), played(1), played(None), played(None)]
-    found = document(changed(honest, rows), game)
+    found = rl_arena_document(changed(honest, rows), game)
 
     assert [match["result"] for match in found["matches"]] == [
         "PLAYER_2_ERROR", "PLAYER_2_ERROR", "PLAYER_1_ERROR", "PLAYER_2_WIN", "DRAW", "DRAW",
@@ -110,12 +110,12 @@ def test_an_error_is_the_offenders_and_the_others_points(honest: Duel, game: Gam
     ((0, 1, 1, None, None, None), "PLAYER_2_WIN"),
     ((0, 1, None, None, None, None), "DRAW"),
 ])  # fmt: skip
-def test_the_duel_is_won_by_points(winners: tuple[int | None, ...], result: str, honest: Duel, game: Game) -> None:
-    assert document(changed(honest, [played(winner) for winner in winners]), game)["result"] == result
+def test_the_duel_is_won_by_points(winners: tuple[int | None, ...], result: str, honest: Duel, game: PettingZooGame) -> None:
+    assert rl_arena_document(changed(honest, [played(winner) for winner in winners]), game)["result"] == result
 
 
-def test_where_both_fail_the_arena_knows_only_an_error(honest: Duel, game: Game) -> None:
-    found = document(changed(honest, [offended(0, 1)] + [played(0)] * 5), game)
+def test_where_both_fail_the_arena_knows_only_an_error(honest: Duel, game: PettingZooGame) -> None:
+    found = rl_arena_document(changed(honest, [offended(0, 1)] + [played(0)] * 5), game)
 
     assert (found["result"], found["other_errors"], found["player_1_wins"]) == ("ERROR", 1, 5)
     assert found["error_msg"] == "Both players failed in at least one of the matches"
@@ -124,17 +124,17 @@ def test_where_both_fail_the_arena_knows_only_an_error(honest: Duel, game: Game)
     )  # fmt: skip
 
 
-def test_a_failure_of_ours_is_an_error_without_matches(honest: Duel, game: Game) -> None:
+def test_a_failure_of_ours_is_an_error_without_matches(honest: Duel, game: PettingZooGame) -> None:
     failed = {"verdict": "internal_error", "message": "the engine is gone", "matches": [], "moves": None}
     duel = sealed_duel({**honest.document(), **failed, "milliseconds": None})
-    found = document(duel, game)
+    found = rl_arena_document(duel, game)
 
     assert (found["result"], found["error_msg"], found["num_matches"]) == ("ERROR", "the engine is gone", 0)
     assert (found["matches"], found["player_1_score"], found["draws"]) == ([], 0.0, 0)
 
 
-def test_tictactoe_is_nine_cells_and_the_side_to_move(game: Game) -> None:
-    found = states(game, SEED, [0, 4, 1, 5, 2])
+def test_tictactoe_is_nine_cells_and_the_side_to_move(game: PettingZooGame) -> None:
+    found = rl_arena_states(game, SEED, [0, 4, 1, 5, 2])
 
     assert found == [
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
@@ -149,7 +149,7 @@ def test_tictactoe_is_nine_cells_and_the_side_to_move(game: Game) -> None:
 
 def test_connect_four_is_42_cells_from_the_top_and_the_side_to_move() -> None:
     game = open_game(CONNECT_FOUR)
-    found = states(game, SEED, [3, 3, 0, 6])
+    found = rl_arena_states(game, SEED, [3, 3, 0, 6])
 
     assert len(found) == 5
     assert all(len(state) == 43 for state in found)
@@ -176,13 +176,13 @@ def test_connect_four_follows_the_arenas_own_rules(seed: int) -> None:
         board[42] *= 1 if current.over else -1
         expected.append(list(board))
 
-    assert states(game, SEED, moves) == expected
+    assert rl_arena_states(game, SEED, moves) == expected
 
 
 def test_quarto_is_16_cells_and_the_piece_in_hand_between_turns() -> None:
     game = open_game(QUARTO)
     empty = [-1] * 17
-    found = states(game, SEED, [15, 16 + 5, 0, 16 + 15, 9])
+    found = rl_arena_states(game, SEED, [15, 16 + 5, 0, 16 + 15, 9])
 
     assert found == [
         empty,
@@ -195,7 +195,7 @@ def test_quarto_is_16_cells_and_the_piece_in_hand_between_turns() -> None:
 
 def test_quarto_ends_with_the_winning_piece_on_the_board() -> None:
     game = open_game(QUARTO)
-    found = states(game, SEED, [0, 16, 1, 17, 2, 18, 3, 19])
+    found = rl_arena_states(game, SEED, [0, 16, 1, 17, 2, 18, 3, 19])
 
     assert found[-1] == [0, 1, 2, 3] + [-1] * 13
     assert len(found) == 6
@@ -210,7 +210,7 @@ def test_another_game_shows_what_the_mover_sees() -> None:
         board.play(move)
         expected.append(int(board.seen_by(board.mover)))
 
-    assert states(game, SEED, moves) == expected
+    assert rl_arena_states(game, SEED, moves) == expected
 
 
 def test_observations_become_nested_lists() -> None:
@@ -218,10 +218,10 @@ def test_observations_become_nested_lists() -> None:
     plain = open_game(task)
     unknown = open_game(task.model_copy(update={"game": "tests.evaluator.test_arena:own_tictactoe"}))
 
-    found = states(unknown, SEED, [4])
+    found = rl_arena_states(unknown, SEED, [4])
     assert found[0] == [[[0, 0]] * 3] * 3
     assert found[1] == [[[0, 0]] * 3, [[0, 0], [0, 1], [0, 0]], [[0, 0]] * 3]
-    assert states(plain, SEED, [4])[1][4] == 1.0
+    assert rl_arena_states(plain, SEED, [4])[1][4] == 1.0
 
 
 def own_tictactoe() -> Any:
@@ -229,6 +229,6 @@ def own_tictactoe() -> Any:
     return tictactoe_v3.raw_env()
 
 
-def test_moves_that_are_not_the_games_are_refused(game: Game) -> None:
+def test_moves_that_are_not_the_games_are_refused(game: PettingZooGame) -> None:
     with pytest.raises(ValueError, match="the move 4 at ply 1 is not legal"):
-        states(game, SEED, [4, 4])
+        rl_arena_states(game, SEED, [4, 4])

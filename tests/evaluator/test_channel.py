@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from evaluator import wire
-from evaluator.host.errors import FaultError, HangupError
+from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.bounded_log import BoundedLog
-from evaluator.host.sandboxes.channel import SocketStream, Stream, clean, complaint, read_body, read_json
-from evaluator.host.sandboxes.docker_sandbox import STDOUT, Demultiplexer, StandardStream
+from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, read_body, read_complaint, read_json
+from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream, Demultiplexer
 from evaluator.model.records.verdict import Verdict
 
 
@@ -59,7 +59,7 @@ def test_dripping_does_not_stretch_the_deadline(pair: tuple[SocketStream, socket
     thread = threading.Thread(target=drip)
     thread.start()
     begun = time.monotonic()
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         read_body(stream, wire.Op.ACTIONS, 1000, soon())
     over.set()
     thread.join()
@@ -88,19 +88,19 @@ def test_every_wrong_answer_is_a_verdict(pair: tuple[SocketStream, socket.socket
     stream, theirs = pair
     theirs.send(sent)
 
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         read_body(stream, wire.Op.ACTIONS, 8, soon())
 
     assert caught.value.verdict is verdict
 
 
-STREAMS: list[tuple[Callable[[socket.socket], Stream], bytes]] = [
+STREAMS: list[tuple[Callable[[socket.socket], ByteStream], bytes]] = [
     (SocketStream, b"1"),
-    (lambda ours: StandardStream(ours, BoundedLog(100, lambda: None)), struct.pack(">BxxxI", STDOUT, 1) + b"1"),
+    (lambda ours: ContainerStream(ours, BoundedLog(100, lambda: None)), struct.pack(">BxxxI", STDOUT, 1) + b"1"),
 ]
 
 
-def wait_for_it(open_it: Callable[[socket.socket], Stream], ours: socket.socket) -> None:
+def wait_for_it(open_it: Callable[[socket.socket], ByteStream], ours: socket.socket) -> None:
     """In a process of its own: exits with 0 if the answer counts."""
     open_it(ours).fill(memoryview(bytearray(1)), 1, time.monotonic() + 2)
 
@@ -108,7 +108,7 @@ def wait_for_it(open_it: Callable[[socket.socket], Stream], ours: socket.socket)
 @pytest.mark.parametrize(("open_it", "answer"), STREAMS, ids=["socket", "standard streams"])
 @pytest.mark.parametrize(("still", "later", "in_time"), [(4.0, 0.7, True), (0.0, 4.0, False)], ids=["machine", "agent"])
 def test_time_in_which_the_machine_stood_still_is_not_counted(
-    open_it: Callable[[socket.socket], Stream], answer: bytes, still: float, later: float, in_time: bool
+    open_it: Callable[[socket.socket], ByteStream], answer: bytes, still: float, later: float, in_time: bool
 ) -> None:
     """Both sides stand still, as they do where a virtual machine is held; an agent can hold only itself."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
@@ -131,16 +131,16 @@ def test_a_closed_end_is_a_hangup(pair: tuple[SocketStream, socket.socket]) -> N
     stream, theirs = pair
     theirs.close()
 
-    with pytest.raises(HangupError):
+    with pytest.raises(SandboxClosed):
         read_body(stream, wire.Op.ACTIONS, 8, soon())
-    with pytest.raises(HangupError):
+    with pytest.raises(SandboxClosed):
         stream.send(b"x", soon())
 
 
 def test_a_sandbox_that_does_not_read_runs_into_the_deadline(pair: tuple[SocketStream, socket.socket]) -> None:
     stream, _ = pair
 
-    with pytest.raises(FaultError, match="deadline"):
+    with pytest.raises(AgentFault, match="deadline"):
         stream.send(bytes(1 << 24), soon())
 
 
@@ -149,15 +149,15 @@ def test_a_handshake_that_is_no_object_is_refused(pair: tuple[SocketStream, sock
     stream, theirs = pair
     theirs.send(wire.frame(wire.Op.READY, body))
 
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         read_json(stream, wire.Op.READY, soon())
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR
 
 
 def test_text_of_the_other_side_is_cleaned_and_cut() -> None:
-    assert clean("a\x1b[31m\u202eb" + "x" * 5000) == ("a�[31m�b" + "x" * 5000)[:1000]
-    fault = complaint(json.dumps({"trouble": "ok", "message": ["\x07"], "lane": "7"}).encode())
+    assert clean_text("a\x1b[31m\u202eb" + "x" * 5000) == ("a�[31m�b" + "x" * 5000)[:1000]
+    fault = read_complaint(json.dumps({"trouble": "ok", "message": ["\x07"], "lane": "7"}).encode())
     assert (fault.verdict, fault.lane) == (Verdict.PROTOCOL_ERROR, None)
 
 

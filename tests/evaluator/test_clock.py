@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from evaluator.host.duels.rounds import SideClock
-from evaluator.model.config.challenge import Clock
+from evaluator.model.config.challenge import ClockSettings
 
 
 @dataclass(eq=False)
@@ -24,7 +24,7 @@ class Time:
 
 def clock(side: int = 0, wall: float = 1000) -> tuple[SideClock, Time]:
     now = Time()
-    return SideClock(Clock(move_seconds=2, bank_seconds=1), side, wall, now), now
+    return SideClock(ClockSettings(move_seconds=2, bank_seconds=1), side, wall, now), now
 
 
 def test_an_answer_within_the_moves_own_time_costs_the_bank_nothing() -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.engine import EngineError
-from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.envs.pettingzoo_game import openings
-from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.sandboxes.sandbox import Cell, Opener, Sandbox
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Limits, Task
-from evaluator.model.records.duel_record import Duel, End
+from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
@@ -40,8 +40,8 @@ class Agent:
 """
 
 
-def held(order: DuelOrder, opener: Opener, kind: SandboxKind = SandboxKind.PROCESS) -> Duel:
-    return hold(order, kind, opener, lambda: NOW, lambda done: None)
+def held(order: DuelRequest, opener: SandboxFactory, kind: SandboxKind = SandboxKind.PROCESS) -> Duel:
+    return evaluate_duel(order, kind, opener, lambda: NOW, lambda done: None)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_the_same_order_gives_the_same_matches(honest: Duel) -> None:
 
 def test_sides_do_not_depend_on_who_is_named_first() -> None:
     found = folder(FIRST_LEGAL)
-    one, other = (Contender(login=login, login_id=None, agent="x", folder=found) for login in ("Alice", "bob"))
+    one, other = (DuelPlayer(login=login, login_id=None, agent="x", folder=found) for login in ("Alice", "bob"))
 
     assert order_sides(one, other) == order_sides(other, one) == (one, other)
     assert order_sides(one, one) == (one, one)
@@ -121,7 +121,7 @@ def test_a_player_against_itself_is_its_validation() -> None:
 
     assert duel.is_validation
     assert (duel.verdict, duel.players[0].name, duel.players[1].name) == (Verdict.OK, ("alice", "one"), ("alice", "one"))
-    assert {match.end for match in duel.matches} == {End.PLAYED}
+    assert {match.end for match in duel.matches} == {MatchEnd.PLAYED}
     assert len({tuple(row) for row in duel.match_moves()}) > 1
 
 
@@ -130,7 +130,7 @@ def test_a_player_that_cannot_be_loaded_loses_every_match_and_says_why() -> None
 
     assert (duel.verdict, duel.players[0].verdict, duel.players[1].verdict) == (Verdict.OK, Verdict.OK, Verdict.CRASHED)
     assert "no model file" in duel.players[1].message
-    assert {(m.end, m.winner, m.offenders, m.plies) for m in duel.matches} == {(End.FORFEIT, 0, (1,), 2)}
+    assert {(m.end, m.winner, m.offenders, m.plies) for m in duel.matches} == {(MatchEnd.FORFEIT, 0, (1,), 2)}
     assert [player.cost.steps for player in duel.players] == [0, 0]
 
 
@@ -138,20 +138,20 @@ def test_a_player_that_never_gets_ready_loses_every_match() -> None:
     duel = duelled(NEVER_STARTS, FIRST_LEGAL, TASK, limits=Limits(start_seconds=8))
 
     assert (duel.verdict, duel.players[0].verdict) == (Verdict.OK, Verdict.TIMEOUT)
-    assert {(match.end, match.winner) for match in duel.matches} == {(End.FORFEIT, 1)}
+    assert {(match.end, match.winner) for match in duel.matches} == {(MatchEnd.FORFEIT, 1)}
 
 
 def test_two_players_that_cannot_be_loaded_both_lose() -> None:
     duel = duelled(BROKEN, BROKEN, TASK)
 
-    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(End.FORFEIT, None, (0, 1))}
+    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(MatchEnd.FORFEIT, None, (0, 1))}
     assert [player.verdict for player in duel.players] == [Verdict.CRASHED, Verdict.CRASHED]
 
 
 def test_a_crash_forfeits_what_is_left_and_is_told() -> None:
     duel = duelled(CRASHES, FIRST_LEGAL, TASK)
 
-    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(End.FORFEIT, 1, (0,))}
+    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(MatchEnd.FORFEIT, 1, (0,))}
     assert duel.players[0].verdict is Verdict.CRASHED
     assert "on purpose" in duel.players[0].message
 
@@ -160,7 +160,7 @@ def test_an_illegal_move_loses_its_match_only() -> None:
     duel = duelled(FIRST_LEGAL, ILLEGAL, TASK)
 
     assert duel.players[1].verdict is Verdict.OK
-    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(End.ILLEGAL, 0, (1,))}
+    assert {(match.end, match.winner, match.offenders) for match in duel.matches} == {(MatchEnd.ILLEGAL, 0, (1,))}
     assert all(match.refused in row for match, row in zip(duel.matches, duel.match_moves(), strict=True))
 
 
@@ -169,10 +169,10 @@ class Flaky:
 
     def __init__(self, failures: int, error: Exception) -> None:
         self.failures, self.error = failures, error
-        self.cells: list[Cell] = []
+        self.cells: list[SandboxSpec] = []
         self.opened: list[Any] = []
 
-    def __call__(self, cell: Cell) -> Sandbox:
+    def __call__(self, cell: SandboxSpec) -> Sandbox:
         self.cells.append(cell)
         if len(self.cells) <= self.failures:
             raise self.error
@@ -235,19 +235,19 @@ def test_a_game_that_breaks_is_our_failure() -> None:
     assert "a bug in the game" in duel.message
 
 
-@pytest.mark.parametrize("error", [FaultError(Verdict.OUT_OF_MEMORY, "no room for it"), HangupError()])
+@pytest.mark.parametrize("error", [AgentFault(Verdict.OUT_OF_MEMORY, "no room for it"), SandboxClosed()])
 def test_a_sandbox_that_cannot_be_opened_through_the_players_fault_loses(error: Exception) -> None:
     real = process().opener
 
-    def opener(cell: Cell) -> Sandbox:
+    def opener(cell: SandboxSpec) -> Sandbox:
         if "bob" in (cell.folder / "agent.py").read_text():
             raise error
         return real(cell)
 
     duel = held(duel_order(FIRST_LEGAL, f"# bob\n{FIRST_LEGAL}", TASK), opener)
 
-    assert {(match.end, match.winner) for match in duel.matches} == {(End.FORFEIT, 0)}
-    assert duel.players[1].verdict is (error.verdict if isinstance(error, FaultError) else Verdict.CRASHED)
+    assert {(match.end, match.winner) for match in duel.matches} == {(MatchEnd.FORFEIT, 0)}
+    assert duel.players[1].verdict is (error.verdict if isinstance(error, AgentFault) else Verdict.CRASHED)
 
 
 def test_each_player_gets_its_own_copy_and_a_wall_that_allows_for_its_opponent() -> None:

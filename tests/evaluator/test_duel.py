@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.duels.duel_referee import Contest, DuelTally, Seat, play_duel
+from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.envs.pettingzoo_game import open_game, replay
-from evaluator.host.errors import FaultError
-from evaluator.model.config.challenge import Lanes, Limits, Task
-from evaluator.model.records.duel_record import End
+from evaluator.host.errors import AgentFault
+from evaluator.model.config.challenge import Limits, ParallelEpisodes, Task
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import RANDOM, TINY, ZERO, duelled, tickets
 from tests.rooms import process
@@ -21,7 +21,7 @@ def tiny(**changes: Any) -> Task:
     return Task(id="tiny", **{"game": TINY, "opening": 0, "matches": 12, **changes})
 
 
-def ends(tally: DuelTally) -> Counter[tuple[End, int | None, tuple[int, ...]]]:
+def ends(tally: DuelTally) -> Counter[tuple[MatchEnd, int | None, tuple[int, ...]]]:
     return Counter((match.end, match.winner, match.offenders) for match in tally.matches)
 
 
@@ -32,7 +32,7 @@ def verdicts(tally: DuelTally) -> tuple[Verdict | None, Verdict | None]:
 
 @pytest.mark.parametrize("lanes", [1, 5, 16])
 def test_every_match_replays_and_hangs_neither_on_lanes_nor_on_its_neighbours(lanes: int) -> None:
-    task = Task(id="c4", game=CONNECT_FOUR, matches=20, lanes=Lanes(shared=lanes, separate=lanes))
+    task = Task(id="c4", game=CONNECT_FOUR, matches=20, lanes=ParallelEpisodes(shared=lanes, separate=lanes))
 
     tally = duelled((RANDOM, RANDOM), task, process())
 
@@ -44,9 +44,11 @@ def test_every_match_replays_and_hangs_neither_on_lanes_nor_on_its_neighbours(la
         assert expected == (
             match.index, match.moves[:2], match.scores, match.checksum, now.over, len(match.milliseconds),
         )  # fmt: skip
-        assert match.end is End.PLAYED
+        assert match.end is MatchEnd.PLAYED
         assert match.winner == (None if now.scores == (0, 0) else int(now.scores[1] > 0))
-    reference = duelled((RANDOM, RANDOM), task.model_copy(update={"lanes": Lanes(shared=3, separate=3)}), process())
+    reference = duelled(
+        (RANDOM, RANDOM), task.model_copy(update={"lanes": ParallelEpisodes(shared=3, separate=3)}), process()
+    )
     assert [match.moves for match in reference.matches] == [match.moves for match in tally.matches]
     own = sum(len(match.moves) for match in tally.matches) - 2 * len(tally.matches)
     assert sum(tally.moves) == own
@@ -82,15 +84,15 @@ class Agent:
     tally = duelled((source, ZERO), task, process())
 
     assert 0 < sum(expected) < 12
-    assert expected == [match.end is End.ILLEGAL for match in tally.matches]
+    assert expected == [match.end is MatchEnd.ILLEGAL for match in tally.matches]
     for match in tally.matches:
-        if match.end is End.ILLEGAL:
+        if match.end is MatchEnd.ILLEGAL:
             plies = 2 + match.index % 2
             assert (match.winner, match.offenders, match.refused, len(match.moves)) == (1, (0,), 4, plies)
             legal = "0, 1, 2, 3" if plies % 2 == 0 else "0, 1, 2"
             assert match.message == f"ply {plies}: the move 4 is not legal here; legal: {legal}"
         else:
-            assert (match.winner, match.end) == (0, End.PLAYED)
+            assert (match.winner, match.end) == (0, MatchEnd.PLAYED)
 
 
 def test_the_mask_is_the_law_also_inside_the_action_space() -> None:
@@ -98,7 +100,7 @@ def test_the_mask_is_the_law_also_inside_the_action_space() -> None:
 
     tally = duelled((three, ZERO), tiny(), process())
 
-    assert {(m.index % 2, m.end, m.refused) for m in tally.matches} == {(0, End.PLAYED, None), (1, End.ILLEGAL, 3)}
+    assert {(m.index % 2, m.end, m.refused) for m in tally.matches} == {(0, MatchEnd.PLAYED, None), (1, MatchEnd.ILLEGAL, 3)}
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ class Agent:
 
     tally = duelled((ZERO, source), task, process(), logs=logs)
 
-    assert expected == [match.end is End.MALFORMED for match in tally.matches]
+    assert expected == [match.end is MatchEnd.MALFORMED for match in tally.matches]
     assert tally.faults == (None, None)
     assert {m.refused for m in tally.matches} == {None}
     assert answer == "2**53" or logs[1].count("a move is one integer") == sum(expected)
@@ -143,7 +145,7 @@ class Agent:
 """
     tally = duelled((source, ZERO), tiny(matches=4), process())
 
-    malformed = [match.end is End.MALFORMED for match in tally.matches]
+    malformed = [match.end is MatchEnd.MALFORMED for match in tally.matches]
     assert all(malformed) if bad_rows == "all" else any(malformed)
     assert tally.faults == (None, None)
     assert all(match.winner == 1 for match, bad in zip(tally.matches, malformed, strict=True) if bad)
@@ -184,18 +186,18 @@ def close(fd):
     except OSError:
         pass
 """
-    task = tiny(lanes=Lanes(shared=2, separate=2), matches=12)
+    task = tiny(lanes=ParallelEpisodes(shared=2, separate=2), matches=12)
 
     tally = duelled((ZERO, source), task, process())
 
     assert verdicts(tally) == (None, verdict)
     assert words in str(tally.faults[1])
     found = [match.end for match in tally.matches]
-    played = found.count(End.PLAYED)
+    played = found.count(MatchEnd.PLAYED)
     assert 2 <= played <= 4
-    assert found.count(End.FORFEIT) == 12 - played
-    assert {(m.winner, m.offenders) for m in tally.matches if m.end is End.FORFEIT} == {(0, (1,))}
-    assert {m.message for m in tally.matches if m.end is End.FORFEIT} == {f"could not go on: {verdict}"}
+    assert found.count(MatchEnd.FORFEIT) == 12 - played
+    assert {(m.winner, m.offenders) for m in tally.matches if m.end is MatchEnd.FORFEIT} == {(0, (1,))}
+    assert {m.message for m in tally.matches if m.end is MatchEnd.FORFEIT} == {f"could not go on: {verdict}"}
 
 
 def test_a_forfeited_match_keeps_its_opening_and_replays() -> None:
@@ -206,7 +208,7 @@ def test_a_forfeited_match_keeps_its_opening_and_replays() -> None:
     game = open_game(task)
     for ticket, match in zip(tickets(game), tally.matches, strict=True):
         now = replay(game, ticket.seed, match.moves, ticket.index % 2)
-        assert (match.moves[:3], match.milliseconds[:3], match.end) == (ticket.opening, (0, 0, 0), End.FORFEIT)
+        assert (match.moves[:3], match.milliseconds[:3], match.end) == (ticket.opening, (0, 0, 0), MatchEnd.FORFEIT)
         assert (now.scores, now.checksum) == (match.scores, match.checksum)
 
 
@@ -217,7 +219,7 @@ def test_who_is_not_ready_loses_every_match_and_never_draws() -> None:
     tally = duelled((BROKEN, ZERO), tiny(matches=4), process())
 
     assert verdicts(tally) == (Verdict.INVALID, None)
-    assert ends(tally) == {(End.FORFEIT, 1, (0,)): 4}
+    assert ends(tally) == {(MatchEnd.FORFEIT, 1, (0,)): 4}
 
 
 def test_where_neither_is_ready_nobody_wins() -> None:
@@ -227,18 +229,18 @@ def test_where_neither_is_ready_nobody_wins() -> None:
 
     assert verdicts(tally) == (Verdict.INVALID, Verdict.TIMEOUT)
     assert str(tally.faults[1]) == "the agent was not ready in time"
-    assert ends(tally) == {(End.FORFEIT, None, (0, 1)): 4}
+    assert ends(tally) == {(MatchEnd.FORFEIT, None, (0, 1)): 4}
 
 
 def test_a_side_whose_sandbox_could_not_be_opened_loses() -> None:
     game = open_game(tiny(matches=2))
-    fault = FaultError(Verdict.TIMEOUT, "the sandbox did not start within 60 s")
-    seats = (Seat(fault=fault), Seat(fault=fault))
+    fault = AgentFault(Verdict.TIMEOUT, "the sandbox did not start within 60 s")
+    seats = (ConnectedPlayer(fault=fault), ConnectedPlayer(fault=fault))
 
-    tally = play_duel(Contest(game=game, tickets=tickets(game), limits=Limits(), seats=seats))
+    tally = play_duel(DuelSetup(game=game, tickets=tickets(game), limits=Limits(), seats=seats))
 
     assert tally.faults == (fault, fault)
-    assert ends(tally) == {(End.FORFEIT, None, (0, 1)): 2}
+    assert ends(tally) == {(MatchEnd.FORFEIT, None, (0, 1)): 2}
 
 
 def test_who_fails_in_the_same_moment_fails_too() -> None:
@@ -247,13 +249,13 @@ def test_who_fails_in_the_same_moment_fails_too() -> None:
     tally = duelled((crash, crash), tiny(), process())
 
     assert verdicts(tally) == (Verdict.CRASHED, Verdict.CRASHED)
-    assert ends(tally) == {(End.FORFEIT, None, (0, 1)): 12}
+    assert ends(tally) == {(MatchEnd.FORFEIT, None, (0, 1)): 12}
 
 
 def test_a_match_that_is_too_long_is_a_draw() -> None:
     tally = duelled((ZERO, ZERO), tiny(max_plies=5, matches=4), process())
 
-    assert ends(tally) == {(End.TOO_LONG, None, ()): 4}
+    assert ends(tally) == {(MatchEnd.TOO_LONG, None, ()): 4}
     assert {len(match.moves) for match in tally.matches} == {5}
 
 
@@ -275,7 +277,7 @@ def test_a_game_without_a_mask_and_one_where_both_choose_at_once() -> None:
 
     hands = duelled((rock, paper), rps, process())
 
-    assert ends(unmasked) == {(End.PLAYED, 1, ()): 4}
+    assert ends(unmasked) == {(MatchEnd.PLAYED, 1, ()): 4}
     assert {match.scores for match in hands.matches} == {(-5.0, 5.0)}
     assert {match.moves for match in hands.matches} == {(0, 1) * 5, (1, 0) * 5}
 
@@ -294,7 +296,7 @@ class Agent:
         print("over", observation["observation"].tolist(), reward, self.moves)
 """
     logs: list[str] = []
-    task = tiny(matches=6, kwargs={"length": 4}, lanes=Lanes(shared=2, separate=2))
+    task = tiny(matches=6, kwargs={"length": 4}, lanes=ParallelEpisodes(shared=2, separate=2))
 
     tally = duelled((source, ZERO), task, process(), logs=logs)
 
@@ -307,11 +309,11 @@ class Agent:
 def test_an_end_that_fails_is_a_crash_where_matches_are_left() -> None:
     source = ZERO + "    def end(self, observation, reward):\n        raise KeyError('end')\n"
 
-    tally = duelled((source, ZERO), tiny(lanes=Lanes(shared=1, separate=1), matches=4), process())
+    tally = duelled((source, ZERO), tiny(lanes=ParallelEpisodes(shared=1, separate=1), matches=4), process())
 
     assert verdicts(tally) == (Verdict.CRASHED, None)
     assert "end raised KeyError" in str(tally.faults[0])
-    assert [match.end for match in tally.matches] == [End.PLAYED] + 3 * [End.FORFEIT]
+    assert [match.end for match in tally.matches] == [MatchEnd.PLAYED] + 3 * [MatchEnd.FORFEIT]
 
 
 def test_a_game_that_fails_is_ours() -> None:
@@ -322,5 +324,5 @@ def test_a_game_that_fails_is_ours() -> None:
 def test_an_opening_that_ends_the_game_is_a_match() -> None:
     tally = duelled((ZERO, ZERO), tiny(opening=6, kwargs={"length": 4}, matches=4), process())
 
-    assert {(match.end, len(match.moves)) for match in tally.matches} == {(End.PLAYED, 4)}
+    assert {(match.end, len(match.moves)) for match in tally.matches} == {(MatchEnd.PLAYED, 4)}
     assert tally.moves == (0, 0)

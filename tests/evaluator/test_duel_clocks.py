@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from evaluator.model.config.challenge import Clock, Lanes, Limits
-from evaluator.model.records.duel_record import End
+from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import HALF_AN_ANSWER, ZERO, duelled
 from tests.evaluator.test_duel import ends, tiny, verdicts
@@ -23,7 +23,7 @@ class Agent:
 
 
 def test_a_hung_player_is_killed_when_its_bank_is_used_up_and_the_others_clock_is_untouched() -> None:
-    task = tiny(matches=8, clock=Clock(move_seconds=0.1, bank_seconds=0.2))
+    task = tiny(matches=8, clock=ClockSettings(move_seconds=0.1, bank_seconds=0.2))
     begun = time.monotonic()
 
     tally = duelled((HANG, ZERO), task, process())
@@ -34,12 +34,12 @@ def test_a_hung_player_is_killed_when_its_bank_is_used_up_and_the_others_clock_i
     # Four positions in the frame: 4 × (0.1 + 0.2) seconds.
     assert 1.2 <= tally.thinking[0] < 30
     assert tally.thinking[1] < 1.2
-    assert ends(tally) == {(End.LATE, 1, (0,)): 4, (End.FORFEIT, 1, (0,)): 4}
+    assert ends(tally) == {(MatchEnd.LATE, 1, (0,)): 4, (MatchEnd.FORFEIT, 1, (0,)): 4}
     assert max(ms for match in tally.matches for ms in match.milliseconds) < 300
 
 
 def test_half_an_answer_holds_nobody_up() -> None:
-    task = tiny(matches=4, clock=Clock(move_seconds=0.5, bank_seconds=0.5))
+    task = tiny(matches=4, clock=ClockSettings(move_seconds=0.5, bank_seconds=0.5))
 
     tally = duelled((HALF_AN_ANSWER, ZERO), task, process())
 
@@ -57,11 +57,13 @@ class Agent:
         return [1] * len(observations["action_mask"])
 """
     # Twelve positions in the frame: 2.4 seconds.
-    task = tiny(matches=24, clock=Clock(move_seconds=0.2, bank_seconds=0), lanes=Lanes(shared=24, separate=24))
+    task = tiny(
+        matches=24, clock=ClockSettings(move_seconds=0.2, bank_seconds=0), lanes=ParallelEpisodes(shared=24, separate=24)
+    )
 
     tally = duelled((source, ZERO), task, process())
 
-    assert ends(tally) == {(End.PLAYED, 0, ()): 24}
+    assert ends(tally) == {(MatchEnd.PLAYED, 0, ()): 24}
     own = [ms for match in tally.matches for ms in match.milliseconds[match.index % 2 :: 2]]
     other = [ms for match in tally.matches for ms in match.milliseconds[1 - match.index % 2 :: 2]]
     assert min(own) >= 20
@@ -70,15 +72,15 @@ class Agent:
 
 def test_overage_comes_out_of_the_matchs_own_bank() -> None:
     source = ZERO.replace("return 0", "import time; time.sleep(0.4); return 1")
-    task = tiny(matches=2, kwargs={"length": 20}, clock=Clock(move_seconds=0.2, bank_seconds=0.9))
-    task = task.model_copy(update={"lanes": Lanes(shared=1, separate=1)})
+    task = tiny(matches=2, kwargs={"length": 20}, clock=ClockSettings(move_seconds=0.2, bank_seconds=0.9))
+    task = task.model_copy(update={"lanes": ParallelEpisodes(shared=1, separate=1)})
 
     tally = duelled((source, ZERO), task, process())
 
     # Each of its moves costs 0.2 s of the bank: the fifth one comes too late, an earlier one where the machine is busy.
     # Whether the referee stopped waiting or was itself late to look decides how the other match ends.
-    assert tally.matches[0].end is End.LATE
-    assert tally.matches[1].end in (End.LATE, End.FORFEIT)
+    assert tally.matches[0].end is MatchEnd.LATE
+    assert tally.matches[1].end in (MatchEnd.LATE, MatchEnd.FORFEIT)
     assert 2 <= len(tally.matches[0].moves) <= 8
     assert verdicts(tally)[1] is None
 
@@ -101,4 +103,4 @@ def test_all_thinking_of_a_player_has_a_limit(seconds: float) -> None:
     assert time.monotonic() - begun < 60
     assert verdicts(tally) == (Verdict.TIMEOUT, None)
     assert str(tally.faults[0]) == "the player was thinking for more than 2 seconds in all"
-    assert {(match.end, match.winner) for match in tally.matches} == {(End.FORFEIT, 1)}
+    assert {(match.end, match.winner) for match in tally.matches} == {(MatchEnd.FORFEIT, 1)}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.engine_errors import complaints
-from evaluator.host.docker.seccomp import profile
+from evaluator.host.docker.seccomp import seccomp_profile
 
 SECCOMP = {"SecurityOptions": ["name=apparmor", "name=seccomp,profile=default"]}
 # No agent has any business with these: other processes, namespaces, file systems, the kernel itself.
@@ -48,7 +48,7 @@ def test_an_engine_without_seccomp_is_named(info: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("is_gvisor", [False, True])
 def test_the_profile_lets_through_only_what_it_names(is_gvisor: bool) -> None:
-    found = json.loads(profile(loopback=False, is_gvisor=is_gvisor))
+    found = json.loads(seccomp_profile(loopback=False, is_gvisor=is_gvisor))
     allowed = {name for rule in found["syscalls"] if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}
 
     assert found["defaultAction"] == "SCMP_ACT_ERRNO"
@@ -58,7 +58,7 @@ def test_the_profile_lets_through_only_what_it_names(is_gvisor: bool) -> None:
 
 
 def families(*, loopback: bool) -> set[int]:
-    rules = [rule for rule in json.loads(profile(loopback=loopback))["syscalls"] if rule["names"] == ["socket"]]
+    rules = [rule for rule in json.loads(seccomp_profile(loopback=loopback))["syscalls"] if rule["names"] == ["socket"]]
     assert all(len(rule["args"]) == 1 and rule["args"][0]["op"] == "SCMP_CMP_EQ" for rule in rules)
     return {rule["args"][0]["value"] for rule in rules}
 

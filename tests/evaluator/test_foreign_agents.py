@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.digests.runtime_digest import contents, runtime_digest, versions, with_extras
-from evaluator.host.docker.evaluator_image import tag
+from evaluator.host.docker.evaluator_image import image_tag
 from evaluator.model.config.challenge import Limits, Task
-from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_ADAPTERS, Kind, Submission
+from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_ADAPTERS, Submission, SubmissionKind
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign
@@ -83,7 +83,7 @@ def test_unknown_extras_and_extras_of_images_are_refused() -> None:
     with pytest.raises(ValidationError, match="no extra 'jax'"):
         Submission(name="A", algorithm="x", extras=("jax",))
     with pytest.raises(ValidationError, match="brings everything"):
-        Submission(name="A", algorithm="x", kind=Kind.IMAGE, entry="a.b/c@sha256:" + "a" * 64, extras=("torch",))
+        Submission(name="A", algorithm="x", kind=SubmissionKind.IMAGE, entry="a.b/c@sha256:" + "a" * 64, extras=("torch",))
 
 
 def test_memory_is_the_larger_of_the_two() -> None:
@@ -106,8 +106,8 @@ def test_extras_change_the_runtime_of_who_needs_them_only() -> None:
 
 def test_an_image_without_extras_knows_nothing_of_them() -> None:
     assert not [name for name in build_context() if name.startswith("extra-")]
-    assert tag("base") == tag("base", ())
-    assert tag("base") != tag("base", ("onnx",))
+    assert image_tag("base") == image_tag("base", ())
+    assert image_tag("base") != image_tag("base", ("onnx",))
 
 
 @pytest.mark.parametrize("name", EXTRAS)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pettingzoo.classic import connect_four_v3, rps_v2, tictactoe_v3
 
-from evaluator.host.envs.gym_task import WorldError
-from evaluator.host.envs.pettingzoo_game import Board, open_game, openings, replay
+from evaluator.host.envs.gym_task import EnvironmentFault
+from evaluator.host.envs.pettingzoo_game import GamePosition, open_game, openings, replay
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.challenge import Task
 
@@ -85,12 +85,12 @@ def test_a_player_who_is_done_is_stepped_over_and_the_other_goes_on() -> None:
     ],
 )
 def test_what_is_no_game_of_two_is_refused_in_words(game: str, words: str) -> None:
-    with pytest.raises(WorldError, match=words):
+    with pytest.raises(EnvironmentFault, match=words):
         open_game(task(game))
 
 
 def test_arguments_that_the_factory_refuses_are_the_hosts_to_mend() -> None:
-    with pytest.raises(WorldError, match="cannot be made"):
+    with pytest.raises(EnvironmentFault, match="cannot be made"):
         open_game(task(TINY, kwargs={"colour": "red"}))
 
 
@@ -171,7 +171,7 @@ def test_a_board_draws_itself_where_the_environment_does() -> None:
 
 def test_a_board_shows_either_player_its_own_view_also_at_the_end() -> None:
     board = open_game(task(TINY, kwargs={"length": 1})).start(SEEDS[0])
-    assert isinstance(board, Board)
+    assert isinstance(board, GamePosition)
     board.play(2)
 
     assert board.over

@@ -11,7 +11,7 @@ from pettingzoo.test import api_test, seed_test
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import End
+from evaluator.model.records.duel_record import MatchEnd
 from tests.duels import RANDOM, duelled
 from tests.rooms import process
 
@@ -22,7 +22,7 @@ CHALLENGE = parse_challenge((ROOT / "challenge.yml").read_bytes())
 GAMES = {task.id: task.model_copy(update={"matches": 4}) for task in CHALLENGE.tasks if task.game}
 
 
-def ends_of(sources: tuple[str, str], task: Task, adapter: str | None = None) -> set[End]:
+def ends_of(sources: tuple[str, str], task: Task, adapter: str | None = None) -> set[MatchEnd]:
     tally = duelled(sources, task, process(), adapters=(adapter, None))
     assert tally.faults == (None, None)
     return {match.end for match in tally.matches}
@@ -30,16 +30,16 @@ def ends_of(sources: tuple[str, str], task: Task, adapter: str | None = None) ->
 
 @pytest.mark.parametrize("name", ["tictactoe", "connect_four", "quarto"])
 def test_first_player_of_the_page_plays(name: str) -> None:
-    assert ends_of((BLOCKS[""], RANDOM), GAMES[name]) == {End.PLAYED}
+    assert ends_of((BLOCKS[""], RANDOM), GAMES[name]) == {MatchEnd.PLAYED}
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connect_four", "quarto"])
 def test_player_of_rl_arena_plays(name: str) -> None:
-    assert ends_of((BLOCKS["player.py"], RANDOM), GAMES[name], "rl-arena") == {End.PLAYED}
+    assert ends_of((BLOCKS["player.py"], RANDOM), GAMES[name], "rl-arena") == {MatchEnd.PLAYED}
 
 
 def test_player_of_kaggle_plays() -> None:
-    assert ends_of((BLOCKS["main.py"], RANDOM), GAMES["connect_four"], "kaggle-connectx") == {End.PLAYED}
+    assert ends_of((BLOCKS["main.py"], RANDOM), GAMES["connect_four"], "kaggle-connectx") == {MatchEnd.PLAYED}
 
 
 def test_manifests_of_the_page_are_right() -> None:
@@ -67,7 +67,7 @@ def test_game_of_the_page_is_one(nim: Task) -> None:
 
     api_test(game.make(), num_cycles=50)
     seed_test(game.make, num_cycles=20)
-    assert ends_of((BLOCKS[""], RANDOM), nim) == {End.PLAYED}
+    assert ends_of((BLOCKS[""], RANDOM), nim) == {MatchEnd.PLAYED}
 
 
 def test_table_of_games_is_right() -> None:
@@ -84,7 +84,7 @@ def test_table_of_games_is_right() -> None:
 def test_table_of_ends_is_whole() -> None:
     section = PAGE[PAGE.index("### Ends") : PAGE.index("### Validation")]
 
-    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(End)
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(MatchEnd)
 
 
 def test_numbers_of_the_page_are_the_defaults() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.sandboxes.docker_sandbox import Jail, Walls
-from evaluator.host.sandboxes.sandbox import Cell, SandboxKind
+from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
+from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
@@ -51,11 +51,11 @@ class Table:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Any]:
-    jails: list[Jail] = []
+    jails: list[DockerSandbox] = []
 
-    def make(engine: Table) -> Jail:
-        walls = Walls(engine=engine, image="sha256:0", kind=SandboxKind.DOCKER, over_socket=True)  # type: ignore[arg-type]
-        jails.append(Jail(walls, Cell(folder=tmp_path, entry="agent.py", limits=LIMITS)))
+    def make(engine: Table) -> DockerSandbox:
+        walls = DockerConfig(engine=engine, image="sha256:0", kind=SandboxKind.DOCKER, over_socket=True)  # type: ignore[arg-type]
+        jails.append(DockerSandbox(walls, SandboxSpec(folder=tmp_path, entry="agent.py", limits=LIMITS)))
         return jails[-1]
 
     yield make

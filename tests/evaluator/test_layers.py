@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.docker.layers import examine
-from evaluator.host.errors import FaultError
+from evaluator.host.docker.layers import examine_layers
+from evaluator.host.errors import AgentFault
 from evaluator.model.records.verdict import Verdict
 
 MIB = 1 << 20
@@ -38,11 +38,11 @@ def file(name: str = "a", size: int = 3, **fields: object) -> tuple[tarfile.TarI
 def examined(content: bytes, path: Path, most: int = MIB, said: str | None = None, entries: int = 1000) -> tuple[int, int]:
     unpacked = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
     (path / "layer").write_bytes(content)
-    return examine(path / "layer", said or hashlib.sha256(unpacked).hexdigest(), most, entries)
+    return examine_layers(path / "layer", said or hashlib.sha256(unpacked).hexdigest(), most, entries)
 
 
 def fault(content: bytes, path: Path, **options: object) -> str:
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         examined(content, path, **options)  # type: ignore[arg-type]
     assert caught.value.verdict is Verdict.INVALID
     return str(caught.value)
@@ -83,8 +83,8 @@ def test_a_bomb_is_left_unread_behind_the_limit(tmp_path: Path) -> None:
     (tmp_path / "layer").write_bytes(bomb)
     tracemalloc.start()
 
-    with pytest.raises(FaultError, match="unpacks to more than the limit"):
-        examine(tmp_path / "layer", "0" * 64, 2 * MIB)
+    with pytest.raises(AgentFault, match="unpacks to more than the limit"):
+        examine_layers(tmp_path / "layer", "0" * 64, 2 * MIB)
 
     assert tracemalloc.get_traced_memory()[1] < 8 * MIB
     tracemalloc.stop()
@@ -155,8 +155,8 @@ def test_damaged_compression(tmp_path: Path) -> None:
     content = gzip.compress(tar(file(size=3000)))
     for broken in (content[:-20], content[:30] + b"\xff" * 20 + content[50:], content[:-8] + bytes(8)):
         (tmp_path / "layer").write_bytes(broken)
-        with pytest.raises(FaultError, match=r"damaged|cannot be read|in the middle"):
-            examine(tmp_path / "layer", "0" * 64, MIB)
+        with pytest.raises(AgentFault, match=r"damaged|cannot be read|in the middle"):
+            examine_layers(tmp_path / "layer", "0" * 64, MIB)
 
 
 def test_another_content_than_was_said(tmp_path: Path) -> None:
@@ -179,6 +179,6 @@ def test_noise_never_does_anything_else(tmp_path: Path) -> None:
             noisy[chance.randrange(len(noisy))] = chance.randrange(256)
         try:
             size, _ = examined(bytes(noisy), tmp_path)
-        except FaultError:
+        except AgentFault:
             continue
         assert size == len(good)

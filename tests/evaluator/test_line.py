@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from evaluator import wire
-from evaluator.host.duels.connection import Line
-from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.sandboxes.channel import ComplaintError, SocketStream
+from evaluator.host.duels.connection import PlayerConnection
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes.channel import AgentComplaint, SocketStream
 from evaluator.model.records.verdict import Verdict
 
-Pair = tuple[Line, socket.socket]
+Pair = tuple[PlayerConnection, socket.socket]
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def pair() -> Iterator[Pair]:
     """A line, and the player's end of it."""
     ours, theirs = socket.socketpair()
     stream = SocketStream(ours)
-    yield Line(stream), theirs
+    yield PlayerConnection(stream), theirs
     stream.close()
     theirs.close()
 
@@ -67,7 +67,7 @@ def test_a_complaint_is_read_whatever_the_answers_size(pair: Pair, size: int) ->
     assert line.pump() is None
     theirs.send(error("crashed")[7:])
 
-    with pytest.raises(ComplaintError, match="no") as caught:
+    with pytest.raises(AgentComplaint, match="no") as caught:
         line.pump()
 
     assert (caught.value.verdict, caught.value.lane) == (Verdict.CRASHED, 3)
@@ -79,7 +79,7 @@ def test_last_words_are_read_after_a_hangup(pair: Pair) -> None:
     theirs.close()
     line.ask(b"question", 8)
 
-    with pytest.raises(ComplaintError) as caught:
+    with pytest.raises(AgentComplaint) as caught:
         line.pump()
 
     assert caught.value.verdict is Verdict.OUT_OF_MEMORY
@@ -91,7 +91,7 @@ def test_a_hangup_is_one(pair: Pair) -> None:
     line.ask(b"question", 8)
     theirs.close()
 
-    with pytest.raises(HangupError):
+    with pytest.raises(SandboxClosed):
         line.pump()
 
 
@@ -105,7 +105,7 @@ def test_what_is_not_of_the_protocol_is_a_fault(pair: Pair, frame: bytes) -> Non
     line.ask(b"question", 8)
     theirs.send(frame)
 
-    with pytest.raises(FaultError, match="not a frame of this protocol") as caught:
+    with pytest.raises(AgentFault, match="not a frame of this protocol") as caught:
         line.pump()
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.digests import image_files, local_code
 from evaluator.host.digests.image_files import ROOT
-from evaluator.host.digests.local_code import SHIPPED, code_of
+from evaluator.host.digests.local_code import SHIPPED, local_code_of
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, read_challenge
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.metric import Metric
@@ -40,7 +40,7 @@ def write(folder: Path, **sources: str) -> None:
 
 
 def parts(task: Task) -> tuple[str, ...]:
-    code = code_of(task)
+    code = local_code_of(task)
     return code.parts if code else ()
 
 
@@ -110,10 +110,10 @@ def test_a_source_that_is_no_python_counts_by_its_bytes(here: Path) -> None:
 
 
 def test_a_module_that_is_nowhere_or_installed_is_no_code_of_the_hosts() -> None:
-    assert code_of(Task(id="t", env="nowhere.at_all:Some-v0")) is None
-    assert code_of(Task(id="t", env="gymnasium.envs.classic_control:Some-v0")) is None
-    assert code_of(Task(id="t", game="pettingzoo.classic.tictactoe_v3")) is None
-    assert code_of(Task(id="t", env="../..:Some-v0", game=None, kwargs={"a": "..tests.rooms:X"})) is None
+    assert local_code_of(Task(id="t", env="nowhere.at_all:Some-v0")) is None
+    assert local_code_of(Task(id="t", env="gymnasium.envs.classic_control:Some-v0")) is None
+    assert local_code_of(Task(id="t", game="pettingzoo.classic.tictactoe_v3")) is None
+    assert local_code_of(Task(id="t", env="../..:Some-v0", game=None, kwargs={"a": "..tests.rooms:X"})) is None
 
 
 def test_code_is_never_imported_to_be_looked_up(here: Path) -> None:
@@ -172,11 +172,11 @@ def test_other_versions_of_an_extra_are_another_measurement(tmp_path: Path, monk
     tasks = [Task(id="HalfCheetah-v5", extra="mujoco"), Task(id="CartPole-v1")]
     path = tmp_path / "requirements" / "mujoco.txt"
     path.write_text(path.read_text().replace("\nimageio==", "\nimageio==99."))
-    assert [code_of(task) for task in tasks] == [None, None]
+    assert [local_code_of(task) for task in tasks] == [None, None]
     path.write_text(path.read_text().replace("\nmujoco==", "\nmujoco==99."))
 
     assert [parts(task) for task in tasks] == [("mujoco==99.4.0.0",), ()]
-    assert code_of(Task(id="x", extra="../runtime")) is None
+    assert local_code_of(Task(id="x", extra="../runtime")) is None
 
 
 def test_a_copied_challenge_keeps_the_code_of_its_tasks(here: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_copied_challenge_keeps_the_code_of_its_tasks(here: Path) -> None:
 def test_a_module_that_is_named_in_plain_text_counts_however_it_is_imported(here: Path, source: str) -> None:
     write(here, mine=source, rewards="SCALE = 1\n", shaping__init="__all__ = ['rewards']\n", shaping__rewards="SCALE = 1\n")
     task = Task(id="t", env="mine:Mine-v0")
-    before = code_of(task)
+    before = local_code_of(task)
     write(here, rewards="SCALE = 2\n", shaping__rewards="SCALE = 2\n")
 
-    assert code_of(task) != before
+    assert local_code_of(task) != before

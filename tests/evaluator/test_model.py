@@ -14,9 +14,9 @@ from evaluator.host.seeds.derive import agent_seeds, environment_seed, episode_s
 from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json, identifiers
 from evaluator.model.config.challenge import Challenge, Limits, Task
-from evaluator.model.config.submission import Blob, Submission, submission_digest
+from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
 from evaluator.model.records.duel_record import duel_path
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
 from scripts.commands.schemas import MODELS, schema
 from tests.rooms import ANGLE_RULE, RANDOM_PLAYER, duelled, evaluated
@@ -44,7 +44,7 @@ def test_strict_json_refuses_what_is_not_json(text: bytes) -> None:
 
 
 def digest(manifest: bytes, **files: bytes) -> str:
-    blobs = [Blob(path=path, executable=False, content=content) for path, content in files.items()]
+    blobs = [SubmissionFile(path=path, executable=False, content=content) for path, content in files.items()]
     return submission_digest(parse_submission(manifest), blobs)
 
 
@@ -57,12 +57,12 @@ def test_rewording_and_entering_another_task_is_the_same_agent() -> None:
 
 def test_any_other_byte_mode_or_name_is_another_agent() -> None:
     manifest = parse_submission(b"name: A\nalgorithm: x\n")
-    base = [Blob(path="agent.py", executable=False, content=b"1")]
+    base = [SubmissionFile(path="agent.py", executable=False, content=b"1")]
     others = [
-        [Blob(path="agent.py", executable=False, content=b"2")],
-        [Blob(path="agent.py", executable=True, content=b"1")],
-        [Blob(path="agent2.py", executable=False, content=b"1")],
-        [*base, Blob(path="b", executable=False, content=b"")],
+        [SubmissionFile(path="agent.py", executable=False, content=b"2")],
+        [SubmissionFile(path="agent.py", executable=True, content=b"1")],
+        [SubmissionFile(path="agent2.py", executable=False, content=b"1")],
+        [*base, SubmissionFile(path="b", executable=False, content=b"")],
         [],
     ]
     digests = {submission_digest(manifest, blobs) for blobs in (base, *others)}
@@ -73,7 +73,7 @@ def test_any_other_byte_mode_or_name_is_another_agent() -> None:
 
 def test_the_order_of_files_does_not_matter() -> None:
     manifest = parse_submission(b"name: A\nalgorithm: x\n")
-    blobs = [Blob(path=name, executable=False, content=name.encode()) for name in "cab"]
+    blobs = [SubmissionFile(path=name, executable=False, content=name.encode()) for name in "cab"]
 
     assert submission_digest(manifest, blobs) == submission_digest(manifest, sorted(blobs, key=lambda b: b.path))
 
@@ -109,7 +109,7 @@ def test_seeds_are_those_of_the_design() -> None:
 def test_packed_actions_come_back(values: list[int]) -> None:
     import numpy as np
 
-    leaf = Leaf.of(np.array(values, np.int64))
+    leaf = TraceLeaf.of(np.array(values, np.int64))
 
     assert leaf.array(len(values)).tolist() == values
     with pytest.raises(ValueError):

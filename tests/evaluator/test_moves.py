@@ -10,7 +10,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.sandbox import load_agent
-from evaluator.sandbox.game_moves import LINES, Moves
+from evaluator.sandbox.game_moves import LINES, MoveEncoder
 
 BAD = wire.MALFORMED
 
@@ -30,7 +30,7 @@ class Seven:
     ],
 )
 def test_each_move_is_judged_alone(moves: list[Any], expected: list[int]) -> None:
-    for found in (Moves().singles(moves), Moves().stacked(moves, 4), Moves().stacked(tuple(moves), 4)):
+    for found in (MoveEncoder().singles(moves), MoveEncoder().stacked(moves, 4), MoveEncoder().stacked(tuple(moves), 4)):
         assert np.frombuffer(found, "<i8").tolist() == expected
 
 
@@ -47,11 +47,11 @@ def test_each_move_is_judged_alone(moves: list[Any], expected: list[int]) -> Non
     ],
 )
 def test_a_batch_is_one_move_for_each_position(moves: Any, expected: list[int]) -> None:
-    assert np.frombuffer(Moves().stacked(moves, 2), "<i8").tolist() == expected
+    assert np.frombuffer(MoveEncoder().stacked(moves, 2), "<i8").tolist() == expected
 
 
 def test_complaints_do_not_fill_the_log(capfd: pytest.CaptureFixture[str]) -> None:
-    Moves().singles([None] * 500)
+    MoveEncoder().singles([None] * 500)
 
     assert capfd.readouterr().out.count("act returned None; a move is one integer") == LINES
 
@@ -64,6 +64,6 @@ def test_an_adapter_makes_the_agent_of_a_file(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "player.py").write_text("class Player:\n    name = 'old'\n")
 
-    assert load_agent.load(tmp_path, "player.py", "other-system").name == "old"  # type: ignore[attr-defined]
+    assert load_agent.load_agent(tmp_path, "player.py", "other-system").name == "old"  # type: ignore[attr-defined]
     with pytest.raises(load_agent.AgentError, match="defines no class Agent"):
-        load_agent.load(tmp_path, "player.py")
+        load_agent.load_agent(tmp_path, "player.py")

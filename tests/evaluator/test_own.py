@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from evaluator.host.envs.custom_metrics import Episode, own_metrics
-from evaluator.host.envs.gym_task import WorldError, open_world
-from evaluator.host.solo.verify_result import Standing, verify
+from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics
+from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import sealed
@@ -33,7 +33,9 @@ def test_a_result_holds_what_the_functions_say_and_verification_says_the_same():
     assert values["replayed_return"] == sum(found.result.returns) / EPISODES
     assert values["largest_angle:error"] > 0
     assert values["replayed_return:error"] == 0
-    assert verify("r", found.result.serialised(), found.trace, open_world(of)).standing is Standing.VERIFIED
+    assert (
+        verify_result("r", found.result.serialised(), found.trace, load_gym_task(of)).standing is VerificationStatus.VERIFIED
+    )
 
 
 @pytest.mark.parametrize("key", [f"{HERE}:largest_angle", f"{HERE}:largest_angle:error"])
@@ -44,9 +46,9 @@ def test_a_changed_value_is_refuted(key, change):
     metrics = {k: v for k, v in found.result.metrics.items() if k != key}
     forged = sealed({**found.result.document(), "metrics": metrics | ({key: 0.9} if change == "another value" else {})})
 
-    finding = verify("r", forged.serialised(), found.trace, open_world(of))
+    finding = verify_result("r", forged.serialised(), found.trace, load_gym_task(of))
 
-    assert finding.standing is Standing.REFUTED
+    assert finding.standing is VerificationStatus.REFUTED
     assert key in finding.faults[0]
 
 
@@ -89,16 +91,16 @@ def test_of_few_episodes_nobody_knows_the_standard_error():
 def test_a_function_that_is_not_there_is_told_before_anything_is_played(kind):
     of = Task(id="CartPole-v1", metrics=(Metric(name="M", kind=kind, direction="lower"),))
 
-    with pytest.raises(WorldError, match=f"task CartPole-v1 names the metric {kind}, which is not"):
-        open_world(of)
+    with pytest.raises(EnvironmentFault, match=f"task CartPole-v1 names the metric {kind}, which is not"):
+        load_gym_task(of)
 
 
 def test_the_standard_error_of_a_mean_is_that_of_the_mean():
     of = Task(id="CartPole-v1", metrics=(Metric(name="M", kind="tests.evaluator.test_own:mean_return", direction="higher"),))
-    world = open_world(of)
+    world = load_gym_task(of)
     totals = np.random.default_rng(1).normal(size=1000).tolist()
-    episodes = [Episode(seed="0" * 32, total=t, length=1, world=world, recorded=()) for t in totals]
-    found = own_metrics(world, episodes)["tests.evaluator.test_own:mean_return:error"]
+    episodes = [RecordedEpisode(seed="0" * 32, total=t, length=1, world=world, recorded=()) for t in totals]
+    found = compute_custom_metrics(world, episodes)["tests.evaluator.test_own:mean_return:error"]
 
     expected = math.sqrt(1 / 1000)
     assert expected / 2 < found < expected * 2

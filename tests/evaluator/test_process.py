@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.sandboxes.process_sandbox import Group
-from evaluator.host.sandboxes.select import choose
+from evaluator.host.sandboxes.process_sandbox import ControlGroup
+from evaluator.host.sandboxes.select import select_sandbox
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
@@ -44,7 +44,7 @@ def tree(root: Path, *, unified: bool) -> Path:
     ],
 )
 def test_the_limits_are_written_for_both_versions(tmp_path: Path, unified: bool, expected: dict[str, str]) -> None:
-    group = Group.create(Limits(), tree(tmp_path, unified=unified), "box")
+    group = ControlGroup.create(Limits(), tree(tmp_path, unified=unified), "box")
 
     assert group is not None
     assert {name: (tmp_path / name).read_text() for name in expected} == expected
@@ -53,7 +53,7 @@ def test_the_limits_are_written_for_both_versions(tmp_path: Path, unified: bool,
 def test_usage_and_a_kill_by_memory_are_read_for_both_versions(tmp_path: Path) -> None:
     for unified in (True, False):
         root = tree(tmp_path / str(unified), unified=unified) if (tmp_path / str(unified)).mkdir() is None else tmp_path
-        group = Group.create(Limits(), root, "box")
+        group = ControlGroup.create(Limits(), root, "box")
         assert group is not None
         assert group.usage() == Usage()
         files = (
@@ -74,7 +74,7 @@ def test_usage_and_a_kill_by_memory_are_read_for_both_versions(tmp_path: Path) -
 
 
 def test_where_the_kernel_grants_no_group_there_is_none(tmp_path: Path) -> None:
-    assert Group.create(Limits(), tmp_path / "nowhere", "box") is None
+    assert ControlGroup.create(Limits(), tmp_path / "nowhere", "box") is None
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,16 @@ def test_faults_of_the_agent_are_verdicts_here_too(body: str, verdict: Verdict, 
 
 def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the groups made here are looked for: other tests and other processes make some of their own meanwhile."""
-    created: list[Group] = []
-    create = Group.create
+    created: list[ControlGroup] = []
+    create = ControlGroup.create
 
-    def remembered(limits: Limits, root: Path, name: str) -> Group | None:
+    def remembered(limits: Limits, root: Path, name: str) -> ControlGroup | None:
         group = create(limits, root, name)
         if group is not None:
             created.append(group)
         return group
 
-    monkeypatch.setattr(Group, "create", remembered)
+    monkeypatch.setattr(ControlGroup, "create", remembered)
 
     result = evaluated(ANGLE_RULE, TASK).result
 
@@ -125,7 +125,7 @@ def test_the_agents_environment_is_clean() -> None:
 
 
 def test_it_says_that_it_is_no_boundary() -> None:
-    chosen = choose("process", "", lambda line: None)
+    chosen = select_sandbox("process", "", lambda line: None)
 
     assert chosen.notice is not None
     assert "no security boundary" in chosen.notice

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from evaluator.host.duels.verify_duel import parse_duel, verify_duel
-from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.solo import verify_result
-from evaluator.host.solo.verify_result import Finding, Standing, parse_result, verify
+from evaluator.host.solo import verify_result as verifying
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, parse_result, verify_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import WantedDuel, sealed_duel
-from evaluator.model.records.result import Wanted, sealed
+from evaluator.model.records.result import WantedResult, sealed
 from tests.rooms import ANGLE_RULE, FIRST_LEGAL, duelled, evaluated
 
 BEFORE = Path(__file__).parents[1] / "scripts" / "schema_1"
@@ -39,11 +39,11 @@ def of_result(**changes: Any) -> Finding:
     document, trace = result_before()
     document |= changes
     if "key" not in changes:
-        wanted = {name: document.get(name, 1) for name in Wanted.model_fields}
-        document["key"] = Wanted(**wanted).key()
+        wanted = {name: document.get(name, 1) for name in WantedResult.model_fields}
+        document["key"] = WantedResult(**wanted).key()
     text = trace.replace(result_before()[0]["key"].encode(), document["key"].encode())
     made = sealed({**document, "trace_sha256": hashlib.sha256(text).hexdigest()})
-    return verify("r", made.serialised(), text, open_world(POLE))
+    return verify_result("r", made.serialised(), text, load_gym_task(POLE))
 
 
 def of_duel(**changes: Any) -> Finding:
@@ -73,18 +73,18 @@ def test_new_records_name_todays_protocol_and_old_ones_none() -> None:
 
 @KINDS
 def test_an_old_record_has_todays_key_in_protocol_1(judged: Any, document: dict[str, Any]) -> None:
-    assert judged(key=document["key"]).standing is Standing.VERIFIED
-    assert judged(schema=2, protocol=1, key=document["key"]).standing is Standing.VERIFIED
+    assert judged(key=document["key"]).standing is VerificationStatus.VERIFIED
+    assert judged(schema=2, protocol=1, key=document["key"]).standing is VerificationStatus.VERIFIED
 
 
 @KINDS
 def test_a_record_is_verified_by_its_own_number_when_the_number_was_raised(
     judged: Any, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verify_result, "PROTOCOL", PROTOCOL + 1)
+    monkeypatch.setattr(verifying, "PROTOCOL", PROTOCOL + 1)
 
-    assert judged(key=document["key"]).standing is Standing.VERIFIED
-    assert judged(schema=2, protocol=PROTOCOL + 1).standing is Standing.VERIFIED
+    assert judged(key=document["key"]).standing is VerificationStatus.VERIFIED
+    assert judged(schema=2, protocol=PROTOCOL + 1).standing is VerificationStatus.VERIFIED
 
 
 @KINDS
@@ -92,7 +92,7 @@ def test_a_record_of_a_newer_protocol_is_stale_here_and_says_why(judged: Any, do
     newer = PROTOCOL + 1
     finding = judged(schema=2, protocol=newer)
 
-    assert finding.standing is Standing.STALE
+    assert finding.standing is VerificationStatus.STALE
     assert finding.faults == (f"recorded under other rules: protocol {newer} is newer than this evaluator; update it",)
 
 
@@ -100,7 +100,7 @@ def test_a_record_of_a_newer_protocol_is_stale_here_and_says_why(judged: Any, do
 def test_another_number_does_not_fit_the_key(judged: Any, document: dict[str, Any]) -> None:
     finding = judged(schema=2, protocol=2, key=document["key"])
 
-    assert finding.standing is Standing.REFUTED
+    assert finding.standing is VerificationStatus.REFUTED
     assert "the key does not fit" in finding.faults[0]
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from evaluator.host.digests.image_files import ROOT
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.host.solo.verify_result import parse_trace
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, script
 from tests.rooms import duel_order, duelled, evaluated, folder, order, process
@@ -74,7 +74,7 @@ def agent(name: str, *, shared: bool = False) -> str:
     return AGENT.format(imports=imports, choice=choice, kind="memoryless = True" if shared else "")
 
 
-def actions(done: Evaluation) -> tuple[Leaf, ...]:
+def actions(done: Evaluation) -> tuple[TraceLeaf, ...]:
     assert (done.result.verdict, done.result.message) == (Verdict.OK, ""), done.result.log_tail
     assert done.trace is not None
     return parse_trace(done.trace).actions
@@ -170,7 +170,7 @@ def test_an_adapted_agent_draws_the_same_again() -> None:
     manifest = b"name: Test\nalgorithm: none\nadapter: function\n"
     box = process()
     one, other = (
-        evaluate(
+        evaluate_agent(
             order(folder(source, manifest), POLE),
             box.kind,
             box.opener,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from evaluator.host.errors import FaultError
+from evaluator.host.errors import AgentFault
 from evaluator.host.loading.yaml_loader import read_challenge
-from evaluator.model.config.challenge import Lanes, Task
+from evaluator.model.config.challenge import ParallelEpisodes, Task
 from evaluator.model.records.verdict import Verdict
 from tests.rooms import played, process, tickets
 
@@ -93,14 +93,19 @@ def test_returns_equal_a_plain_loop_for_every_default_task(task_id: str, source:
 
     expected = plain(task, source)
 
-    for lanes in (Lanes(shared=1, separate=1), Lanes(shared=2, separate=2), Lanes(shared=10, separate=10)):
+    for lanes in (
+        ParallelEpisodes(shared=1, separate=1),
+        ParallelEpisodes(shared=2, separate=2),
+        ParallelEpisodes(shared=10, separate=10),
+    ):
         tally = played(source, task.model_copy(update={"lanes": lanes}), process())
         assert expected == [(episode.total, episode.length) for episode in tally.episodes]
 
 
 def test_checksums_and_actions_do_not_depend_on_the_number_of_lanes() -> None:
     tallies = [
-        played(SEEDED, Task(id="CartPole-v1", episodes=12, lanes=Lanes(shared=n, separate=n)), process()) for n in (1, 5, 12)
+        played(SEEDED, Task(id="CartPole-v1", episodes=12, lanes=ParallelEpisodes(shared=n, separate=n)), process())
+        for n in (1, 5, 12)
     ]
 
     first = tallies[0].episodes
@@ -146,7 +151,7 @@ class Agent:
 def test_an_action_outside_the_space_names_its_episode() -> None:
     source = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 2\n"
 
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         played(source, Task(id="CartPole-v1", episodes=1), process())
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR
@@ -164,7 +169,7 @@ def test_float_actions_outside_the_box_are_clipped_and_counted() -> None:
 
     assert tally.clipped == 400
     assert all((episode.actions[0] == 2.0).all() for episode in tally.episodes)
-    with pytest.raises(FaultError, match="not in the action space"):
+    with pytest.raises(AgentFault, match="not in the action space"):
         played(source, task.model_copy(update={"clip": False}), process())
 
 

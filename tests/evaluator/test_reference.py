@@ -5,7 +5,7 @@ import pytest
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
-from evaluator.model.config.submission import Blob, Kind, parse_reference, parse_tagged
+from evaluator.model.config.submission import SubmissionFile, SubmissionKind, parse_reference, parse_tagged
 
 DIGEST = "0123456789abcdef" * 4
 
@@ -54,10 +54,12 @@ def test_what_names_no_image(text: str) -> None:
 def submitted(*lines: str) -> tuple[str, ...]:
     manifest = "\n".join(["name: A", "algorithm: b", "kind: image", *lines]).encode()
     try:
-        found = assemble((Blob(path="submission.yml", executable=False, content=manifest),), SubmissionLimits(image_mib=7))
+        found = assemble(
+            (SubmissionFile(path="submission.yml", executable=False, content=manifest),), SubmissionLimits(image_mib=7)
+        )
     except LoadError as error:
         return error.lines
-    assert found.submission.kind is Kind.IMAGE
+    assert found.submission.kind is SubmissionKind.IMAGE
     assert found.image is not None
     assert found.image.image_mib == 7
     return (str(found.image.reference),)

@@ -13,8 +13,8 @@ import pytest
 
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.docker.manifest import read_config, read_manifest
-from evaluator.host.errors import FaultError
-from evaluator.model.config.submission import Reference, Tagged
+from evaluator.host.errors import AgentFault
+from evaluator.model.config.submission import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of
 
@@ -62,11 +62,11 @@ def say(handler: Any, status: int, body: bytes = b"", **headers: str) -> None:
 
 
 def registry(address: str, seconds: float = 10) -> Registry:
-    return Registry(Reference(host=address, name="alice/agent", digest=DIGEST), seconds)
+    return Registry(ImageReference(host=address, name="alice/agent", digest=DIGEST), seconds)
 
 
-def faulty(answer: Answer, seconds: float = 10) -> FaultError:
-    with serving(answer) as (address, _), pytest.raises(FaultError) as caught:
+def faulty(answer: Answer, seconds: float = 10) -> AgentFault:
+    with serving(answer) as (address, _), pytest.raises(AgentFault) as caught:
         registry(address, seconds).manifest(DIGEST)
     return caught.value
 
@@ -74,7 +74,7 @@ def faulty(answer: Answer, seconds: float = 10) -> FaultError:
 def test_it_is_read_by_its_digest() -> None:
     with serving(lambda handler: say(handler, 200, CONTENT)) as (address, asked):
         assert registry(address).manifest(DIGEST) == CONTENT
-        assert Registry(Tagged(host=address, name="a", tag="v1"), 5).digest_of("v1") == DIGEST
+        assert Registry(TaggedImage(host=address, name="a", tag="v1"), 5).digest_of("v1") == DIGEST
 
     assert [path for path, _ in asked] == [f"/v2/alice/agent/manifests/sha256:{DIGEST}", "/v2/a/manifests/v1"]
 
@@ -163,7 +163,7 @@ def test_no_account_of_this_machine_is_ever_shown(path: str, tmp_path: Path, mon
     def answer(handler: Any) -> None:
         say(handler, 401, WWW_Authenticate='Basic realm="x"')
 
-    with serving(answer) as (address, asked), pytest.raises(FaultError):
+    with serving(answer) as (address, asked), pytest.raises(AgentFault):
         registry(address).manifest(DIGEST)
 
     assert asked
@@ -203,14 +203,14 @@ def test_redirects_end() -> None:
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.1.1:5000", "169.254.169.254", "0.0.0.0:1"])
 def test_a_registry_in_a_private_network_is_refused(host: str) -> None:
-    with pytest.raises(FaultError, match="private network"):
+    with pytest.raises(AgentFault, match="private network"):
         registry(host).manifest(DIGEST)
 
 
 def test_a_runners_own_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     words = "a registry of one machine; push the image to a public one"
-    with serving(lambda handler: say(handler, 200, CONTENT)) as (address, asked), pytest.raises(FaultError, match=words):
+    with serving(lambda handler: say(handler, 200, CONTENT)) as (address, asked), pytest.raises(AgentFault, match=words):
         registry(address).manifest(DIGEST)
     assert asked == []
 
@@ -221,7 +221,7 @@ GOOD = {"schemaVersion": 2, "config": {**LAYER, "mediaType": "x"}, "layers": [LA
 
 def manifest_fault(document: Any) -> str:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         read_manifest(body, "linux/amd64", lambda digest: b"{}", 10)
     assert caught.value.verdict is Verdict.INVALID
     return str(caught.value)
@@ -261,7 +261,7 @@ def test_manifests_that_are_none(document: Any, words: str) -> None:
 def test_a_list_of_lists_goes_one_step_only() -> None:
     inner = {"manifests": [{"platform": {"os": "linux", "architecture": "amd64"}, "digest": "sha256:" + "b" * 64}]}
 
-    with pytest.raises(FaultError, match="of an old kind"):
+    with pytest.raises(AgentFault, match="of an old kind"):
         read_manifest(json.dumps(inner).encode(), "linux/amd64", lambda digest: json.dumps(inner).encode(), 10)
 
 
@@ -276,5 +276,5 @@ def test_only_what_is_run_is_kept_of_a_configuration() -> None:
 
     assert kept["config"] == {"Entrypoint": [], "Cmd": ["a"], "Env": ["A=b=c"], "WorkingDir": "/w"}
     assert set(kept) == {"architecture", "os", "config", "rootfs"}
-    with pytest.raises(FaultError, match="another number of layers"):
+    with pytest.raises(AgentFault, match="another number of layers"):
         read_config(json.dumps(body).encode(), "linux/amd64", 2)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from evaluator.host.duels.verify_duel import parse_duel, verify_duel
-from evaluator.host.envs.pettingzoo_game import Game, open_game, openings, replay
-from evaluator.host.solo.verify_result import Finding, Standing
-from evaluator.model.config.challenge import Clock, Task
-from evaluator.model.records.duel_record import Duel, End, WantedDuel, sealed_duel
-from evaluator.model.records.trace import Leaf
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.model.config.challenge import ClockSettings, Task
+from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel, sealed_duel
+from evaluator.model.records.trace import TraceLeaf
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
 TASK = Task(id="connect_four", game="pettingzoo.classic.connect_four_v3", matches=6)
@@ -71,7 +71,7 @@ class Agent:
 
 
 @pytest.fixture(scope="module")
-def game() -> Game:
+def game() -> PettingZooGame:
     return open_game(TASK)
 
 
@@ -80,7 +80,7 @@ def honest() -> Duel:
     return duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK)
 
 
-def judged(duel: Duel | bytes, game: Game | None) -> Finding:
+def judged(duel: Duel | bytes, game: PettingZooGame | None) -> Finding:
     return verify_duel("d.json", duel if isinstance(duel, bytes) else duel.serialised(), game)
 
 
@@ -106,13 +106,13 @@ def rekeyed(duel: Duel, **changes: Any) -> Duel:
     return sealed_duel({**document, "key": wanted.key()})
 
 
-def packed(rows: list[list[int]]) -> Leaf:
-    return Leaf.of(np.array([value for row in rows for value in row], np.int64))
+def packed(rows: list[list[int]]) -> TraceLeaf:
+    return TraceLeaf.of(np.array([value for row in rows for value in row], np.int64))
 
 
-def faults(duel: Duel | bytes, game: Game | None) -> tuple[str, ...]:
+def faults(duel: Duel | bytes, game: PettingZooGame | None) -> tuple[str, ...]:
     finding = judged(duel, game)
-    assert finding.standing is Standing.REFUTED
+    assert finding.standing is VerificationStatus.REFUTED
     return finding.faults
 
 
@@ -121,7 +121,7 @@ def test_an_honest_duel_is_verified(task: Task) -> None:
     duel = duelled(RANDOM_PLAYER, RANDOM_PLAYER + "\n", task)
     finding = judged(duel, open_game(task))
 
-    assert (finding.standing, finding.faults) == (Standing.VERIFIED, ())
+    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
     assert finding.steps == sum(match.plies for match in duel.matches)
 
 
@@ -129,14 +129,14 @@ def test_an_honest_duel_of_a_simultaneous_game_is_verified() -> None:
     duel = duelled(CYCLES, CYCLES + "\n", RPS)
 
     assert judged(duel, open_game(RPS)).faults == ()
-    assert {(match.end, match.plies) for match in duel.matches} == {(End.PLAYED, 14)}
+    assert {(match.end, match.plies) for match in duel.matches} == {(MatchEnd.PLAYED, 14)}
 
 
 @pytest.mark.parametrize(("source", "end"), [
-    (CHEATS, End.ILLEGAL), (MUMBLES, End.MALFORMED), (SLOW_ONCE, End.LATE), (CRASHES_LATE, End.FORFEIT),
+    (CHEATS, MatchEnd.ILLEGAL), (MUMBLES, MatchEnd.MALFORMED), (SLOW_ONCE, MatchEnd.LATE), (CRASHES_LATE, MatchEnd.FORFEIT),
 ])  # fmt: skip
-def test_every_kind_of_offence_is_verified(source: str, end: End) -> None:
-    clock = Clock(move_seconds=0.4, bank_seconds=0.2) if end is End.LATE else Clock()
+def test_every_kind_of_offence_is_verified(source: str, end: MatchEnd) -> None:
+    clock = ClockSettings(move_seconds=0.4, bank_seconds=0.2) if end is MatchEnd.LATE else ClockSettings()
     task = TASK.model_copy(update={"clock": clock})
     duel = duelled(source, FIRST_LEGAL, task)
 
@@ -150,7 +150,7 @@ def test_matches_that_are_too_long_are_draws_and_verified() -> None:
     duel = duelled(RANDOM_PLAYER, RANDOM_PLAYER + "\n", task)
 
     assert judged(duel, open_game(task)).faults == ()
-    assert {(match.end, match.winner, match.plies) for match in duel.matches} == {(End.TOO_LONG, None, 6)}
+    assert {(match.end, match.winner, match.plies) for match in duel.matches} == {(MatchEnd.TOO_LONG, None, 6)}
     shorter = [match | {"end": "played"} for match in duel.document()["matches"]]
     assert "is not over after its moves" in faults(forged(duel, matches=shorter), open_game(task))[0]
 
@@ -164,7 +164,7 @@ def test_a_long_match_with_a_winner_is_found() -> None:
     assert faults(late, open_game(task)) == ("match 0 is too long, or is said to be and is not",)
 
 
-def test_a_lost_match_cut_short_and_called_too_long_is_found(honest: Duel, game: Game) -> None:
+def test_a_lost_match_cut_short_and_called_too_long_is_found(honest: Duel, game: PettingZooGame) -> None:
     """The forger computes the checksum anew, too."""
     rows, times = honest.match_moves(), honest.match_milliseconds()
     rows[0].pop(), times[0].pop()
@@ -176,28 +176,28 @@ def test_a_lost_match_cut_short_and_called_too_long_is_found(honest: Duel, game:
     assert faults(told, game)[0] == "match 0 is too long, or is said to be and is not"
 
 
-def test_a_duel_that_failed_on_our_side_is_verified_by_its_claims(honest: Duel, game: Game) -> None:
+def test_a_duel_that_failed_on_our_side_is_verified_by_its_claims(honest: Duel, game: PettingZooGame) -> None:
     failed = forged(honest, verdict="internal_error", message="ours", matches=(), moves=None, milliseconds=None)
 
-    assert (judged(failed, game).standing, judged(failed, game).steps) == (Standing.VERIFIED, 0)
+    assert (judged(failed, game).standing, judged(failed, game).steps) == (VerificationStatus.VERIFIED, 0)
 
 
-def test_every_changed_byte_is_found(honest: Duel, game: Game) -> None:
+def test_every_changed_byte_is_found(honest: Duel, game: PettingZooGame) -> None:
     content = honest.serialised()
     for index in range(len(content)):
         changed = bytearray(content)
         changed[index] ^= 1
-        assert judged(bytes(changed), game).standing is not Standing.VERIFIED, content[index - 20 : index + 5]
-    assert judged(content + b" ", game).standing is Standing.REFUTED
-    assert judged(content[:-1], game).standing is Standing.REFUTED
+        assert judged(bytes(changed), game).standing is not VerificationStatus.VERIFIED, content[index - 20 : index + 5]
+    assert judged(content + b" ", game).standing is VerificationStatus.REFUTED
+    assert judged(content[:-1], game).standing is VerificationStatus.REFUTED
 
 
 @pytest.mark.parametrize("junk", [b"", b"[]", b"{", b"\xff", b'{"schema": NaN}', b'{"a":1,"a":2}', b"[" * 100_000])
-def test_junk_is_refuted_with_a_reason(junk: bytes, game: Game) -> None:
+def test_junk_is_refuted_with_a_reason(junk: bytes, game: PettingZooGame) -> None:
     assert faults(junk, game)[0]
 
 
-def test_another_move_is_found(honest: Duel, game: Game) -> None:
+def test_another_move_is_found(honest: Duel, game: PettingZooGame) -> None:
     rows = honest.match_moves()
     for ply in range(2, len(rows[1])):
         for move in range(7):
@@ -206,17 +206,17 @@ def test_another_move_is_found(honest: Duel, game: Game) -> None:
                 assert faults(forged(honest, moves=packed(changed).model_dump()), game)[0].startswith("match 1 ")
 
 
-def test_moves_that_are_no_moves_are_found(honest: Duel, game: Game) -> None:
+def test_moves_that_are_no_moves_are_found(honest: Duel, game: PettingZooGame) -> None:
     for move in (-1, 7, 2**40):
         rows = honest.match_moves()
         rows[0][3] = move
         assert faults(forged(honest, moves=packed(rows).model_dump()), game) == ("match 0 has an illegal move at ply 3",)
-    floats = Leaf.of(np.array([value for row in honest.match_moves() for value in row], np.float64))
+    floats = TraceLeaf.of(np.array([value for row in honest.match_moves() for value in row], np.float64))
     assert faults(forged(honest, moves=floats.model_dump()), game) == ("the moves and the times are not whole numbers",)
 
 
 @pytest.mark.parametrize("time", [-1, 22_002])
-def test_a_time_that_cannot_be_is_found(time: int, honest: Duel, game: Game) -> None:
+def test_a_time_that_cannot_be_is_found(time: int, honest: Duel, game: PettingZooGame) -> None:
     rows = honest.match_milliseconds()
     rows[2][4] = time
     opening = honest.match_milliseconds()
@@ -228,7 +228,7 @@ def test_a_time_that_cannot_be_is_found(time: int, honest: Duel, game: Game) -> 
     assert "match 0 has a time" in faults(forged(honest, milliseconds=packed(opening).model_dump()), game)[0]
 
 
-def test_another_winner_or_score_is_found(honest: Duel, game: Game) -> None:
+def test_another_winner_or_score_is_found(honest: Duel, game: PettingZooGame) -> None:
     match = honest.matches[0]
     assert match.winner is not None
     swapped = (match.scores[1], match.scores[0])
@@ -240,7 +240,7 @@ def test_another_winner_or_score_is_found(honest: Duel, game: Game) -> None:
     assert faults(both, game)[0].startswith("match 0 returns ")
 
 
-def test_another_end_is_found(honest: Duel, game: Game) -> None:
+def test_another_end_is_found(honest: Duel, game: PettingZooGame) -> None:
     match = honest.matches[0]
     loser = 1 - (match.winner or 0)
     for end in ("illegal", "malformed", "late", "forfeit"):
@@ -249,7 +249,7 @@ def test_another_end_is_found(honest: Duel, game: Game) -> None:
     assert faults(rematched(honest, 0, end="too_long", winner=None), game) == ("match 0 is over after its moves",)
 
 
-def test_a_match_that_is_cut_short_and_blamed_on_the_other_is_found(honest: Duel, game: Game) -> None:
+def test_a_match_that_is_cut_short_and_blamed_on_the_other_is_found(honest: Duel, game: PettingZooGame) -> None:
     """A loser takes its last moves away and says that the winner was late."""
     rows, times = honest.match_moves(), honest.match_milliseconds()
     winner = honest.matches[0].winner
@@ -261,7 +261,7 @@ def test_a_match_that_is_cut_short_and_blamed_on_the_other_is_found(honest: Duel
     assert any(fault == "match 0 meets other observations or rewards" for fault in faults(told, game))
 
 
-def test_other_plies_are_found(honest: Duel, game: Game) -> None:
+def test_other_plies_are_found(honest: Duel, game: PettingZooGame) -> None:
     plies = [match.plies for match in honest.matches]
 
     assert "are not the" in faults(rematched(honest, 0, plies=plies[0] + 1), game)[0]
@@ -270,16 +270,16 @@ def test_other_plies_are_found(honest: Duel, game: Game) -> None:
     assert faults(rematched(honest, 0, plies=10**9), game) == ("a match is longer than the task allows",)
 
 
-def test_another_checksum_is_found(honest: Duel, game: Game) -> None:
+def test_another_checksum_is_found(honest: Duel, game: PettingZooGame) -> None:
     assert faults(rematched(honest, 3, checksum="0" * 32), game) == ("match 3 meets other observations or rewards",)
 
 
-def test_other_seeds_are_found(honest: Duel, game: Game) -> None:
+def test_other_seeds_are_found(honest: Duel, game: PettingZooGame) -> None:
     for seeds in ([honest.seeds[1], honest.seeds[0], honest.seeds[2]], ["0" * 32, *honest.seeds[1:]]):
         assert faults(forged(honest, seeds=seeds), game) == ("the seeds are not those that the beacon gives",)
 
 
-def test_another_opening_is_found_though_the_moves_are_legal(honest: Duel, game: Game) -> None:
+def test_another_opening_is_found_though_the_moves_are_legal(honest: Duel, game: PettingZooGame) -> None:
     rows = honest.match_moves()
     drawn = openings(game, honest.seeds)
     assert [row[:2] for row in rows[::2]] == drawn
@@ -290,11 +290,11 @@ def test_another_opening_is_found_though_the_moves_are_legal(honest: Duel, game:
     )
 
 
-def test_fewer_matches_are_found(honest: Duel, game: Game) -> None:
+def test_fewer_matches_are_found(honest: Duel, game: PettingZooGame) -> None:
     fewer = honest.document()["matches"][:4]
     plies = sum(match["plies"] for match in fewer)
     parts = {
-        name: Leaf.of(leaf.array(sum(match.plies for match in honest.matches))[:plies]).model_dump()
+        name: TraceLeaf.of(leaf.array(sum(match.plies for match in honest.matches))[:plies]).model_dump()
         for name, leaf in (("moves", honest.moves), ("milliseconds", honest.milliseconds))
         if leaf is not None
     }
@@ -303,11 +303,11 @@ def test_fewer_matches_are_found(honest: Duel, game: Game) -> None:
     assert faults(told, game) == ("the number of matches is not the task's",)
 
 
-def test_a_key_that_does_not_fit_is_found(honest: Duel, game: Game) -> None:
+def test_a_key_that_does_not_fit_is_found(honest: Duel, game: PettingZooGame) -> None:
     assert "the key does not fit" in faults(forged(honest, key="1" * 64), game)[0]
 
 
-def test_players_that_changed_places_are_found(honest: Duel, game: Game) -> None:
+def test_players_that_changed_places_are_found(honest: Duel, game: PettingZooGame) -> None:
     one, other = honest.document()["players"]
     digests = one["submission_digest"], other["submission_digest"]
     mixed = [{**one, "submission_digest": digests[1]}, {**other, "submission_digest": digests[0]}]
@@ -323,18 +323,18 @@ def test_players_that_changed_places_are_found(honest: Duel, game: Game) -> None
 @pytest.mark.parametrize("changes", [
     {"season": "2031"}, {"beacon": "f" * 40}, {"task": "tictactoe"},
 ])  # fmt: skip
-def test_a_duel_of_elsewhere_is_found_by_its_seeds(changes: dict[str, str], honest: Duel, game: Game) -> None:
+def test_a_duel_of_elsewhere_is_found_by_its_seeds(changes: dict[str, str], honest: Duel, game: PettingZooGame) -> None:
     assert faults(rekeyed(honest, **changes), game) == ("the seeds are not those that the beacon gives",)
 
 
-def test_a_validation_of_two_versions_is_found(honest: Duel, game: Game) -> None:
+def test_a_validation_of_two_versions_is_found(honest: Duel, game: PettingZooGame) -> None:
     one, other = honest.document()["players"]
     same = {**other, "login": one["login"], "agent": one["agent"]}
 
     assert faults(forged(honest, players=[one, same]), game) == ("a player's two sides are two versions of it",)
 
 
-def test_other_steps_are_found(honest: Duel, game: Game) -> None:
+def test_other_steps_are_found(honest: Duel, game: PettingZooGame) -> None:
     players = honest.document()["players"]
     players[0]["cost"]["steps"] += 1
 
@@ -368,18 +368,18 @@ def test_blame_on_the_other_side_is_found(cheated: Duel) -> None:
         rematched(cheated, 0, winner=0)
 
 
-def test_a_compression_bomb_is_never_unpacked(honest: Duel, game: Game) -> None:
-    bomb = Leaf.of(np.zeros(200_000_000, np.int64)).model_dump()
+def test_a_compression_bomb_is_never_unpacked(honest: Duel, game: PettingZooGame) -> None:
+    bomb = TraceLeaf.of(np.zeros(200_000_000, np.int64)).model_dump()
 
     assert "are not the" in faults(forged(honest, moves=bomb), game)[0]
     assert "are not the" in faults(forged(honest, milliseconds=bomb), game)[0]
 
 
-def test_a_gone_or_changed_game_is_stale(honest: Duel, game: Game) -> None:
+def test_a_gone_or_changed_game_is_stale(honest: Duel, game: PettingZooGame) -> None:
     other = dataclasses.replace(game, task=TASK.model_copy(update={"matches": 8}))
 
-    assert judged(honest, None).standing is Standing.STALE
-    assert judged(honest, other).standing is Standing.STALE
+    assert judged(honest, None).standing is VerificationStatus.STALE
+    assert judged(honest, other).standing is VerificationStatus.STALE
 
 
 def test_a_duel_parses_to_itself(honest: Duel) -> None:

@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator import wire
-from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
-from evaluator.host.errors import FaultError
+from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import SocketStream
 from evaluator.host.training_scripts.episode_recorder import HELD_STEPS
-from evaluator.host.training_scripts.remote_envs import Desk, Offer
-from evaluator.host.training_scripts.server import Outcome, Service, serve
+from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
+from evaluator.host.training_scripts.server import ScriptOutcome, ScriptSession, serve_script
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict
-from evaluator.sandbox.remote_env import BudgetOver, Link, RemoteEnv, named, step_head
+from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv, named, step_head
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 
 POLE = Task.model_validate({"id": "CartPole-v1", "reusable": True, "script": {"worst": 0}})
@@ -35,17 +35,17 @@ LAKE = Task.model_validate({"id": "FrozenLake-v1", "reusable": True, "script": {
 LAST = 1
 
 
-def offer(task: Task = POLE, steps: int = 1000) -> Offer:
+def offer(task: Task = POLE, steps: int = 1000) -> ScriptTask:
     """What a script may play."""
-    return Offer(
-        world=open_world(task), rules=ScriptRules(steps=steps, last=LAST, worst=0), seed_of=lambda index: f"{index:032x}"
+    return ScriptTask(
+        world=load_gym_task(task), rules=ScriptRules(steps=steps, last=LAST, worst=0), seed_of=lambda index: f"{index:032x}"
     )
 
 
 class Wire:
     """The sandbox's stream, answered at once."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: RemoteEnvServer) -> None:
         self.desk = desk
         self.answer = b""
 
@@ -59,15 +59,15 @@ class Wire:
         return op, memoryview(bytearray(self.answer[wire.HEADER.size :]))
 
 
-def joined(task: Task = POLE, steps: int = 1000) -> tuple[Link, Desk]:
+def joined(task: Task = POLE, steps: int = 1000) -> tuple[RefereeLink, RemoteEnvServer]:
     """A script's end and the referee's."""
     what = offer(task, steps)
-    desk, world = Desk(what), what.world
+    desk, world = RemoteEnvServer(what), what.world
     hello = {
         "task_id": task.id, "env_id": task.env_id, "kwargs": {}, "max_episode_steps": world.time_limit,
         "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),
     }  # fmt: skip
-    return Link(Wire(desk), hello), desk
+    return RefereeLink(Wire(desk), hello), desk
 
 
 def test_one_environment_shows_what_the_real_one_does() -> None:
@@ -226,11 +226,11 @@ NONSENSE = {
 
 @pytest.mark.parametrize("frames", NONSENSE.values(), ids=NONSENSE)
 def test_nonsense_is_a_protocol_error(frames: list[tuple[int, bytes]]) -> None:
-    desk = Desk(offer())
+    desk = RemoteEnvServer(offer())
     for op, body in frames[:-1]:
         desk.answer(op, memoryview(body))
 
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         desk.answer(frames[-1][0], memoryview(frames[-1][1]))
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR
@@ -240,8 +240,8 @@ def test_nonsense_is_a_protocol_error(frames: list[tuple[int, bytes]]) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([8, 10, 12, 14, 9, 255]), st.binary(max_size=64)), max_size=6))
 def test_whatever_is_sent_is_answered_or_a_fault(frames: list[tuple[int, bytes]]) -> None:
-    desk = Desk(OFFER)
-    with contextlib.suppress(FaultError):
+    desk = RemoteEnvServer(OFFER)
+    with contextlib.suppress(AgentFault):
         for op, body in [*BEGIN, *frames]:
             desk.answer(op, memoryview(body))
     assert len(desk.finish()) >= 2
@@ -250,7 +250,7 @@ def test_whatever_is_sent_is_answered_or_a_fault(frames: list[tuple[int, bytes]]
 OFFER = offer(LAKE)
 
 
-def served(script: bytes, *, shut: bool = True, cpu_seconds: float = 6) -> Outcome:
+def served(script: bytes, *, shut: bool = True, cpu_seconds: float = 6) -> ScriptOutcome:
     """What comes of bytes in place of a script's frames, after the handshake."""
     ours, theirs = socket.socketpair()
     stream = SocketStream(ours)
@@ -267,8 +267,8 @@ def served(script: bytes, *, shut: bool = True, cpu_seconds: float = 6) -> Outco
 
     speaker = threading.Thread(target=speak, daemon=True)
     speaker.start()
-    service = Service(offer=OFFER, agent_seed=1, limits=Limits(cpu_seconds=cpu_seconds), progress=lambda done: None)
-    outcome = serve(service, stream)
+    service = ScriptSession(offer=OFFER, agent_seed=1, limits=Limits(cpu_seconds=cpu_seconds), progress=lambda done: None)
+    outcome = serve_script(service, stream)
     stream.close()
     speaker.join(5)
     return outcome

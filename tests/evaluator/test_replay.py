@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.host.envs.gym_task import World, open_world
+from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import Finding, Standing, parse_result, parse_trace, verify
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, parse_result, parse_trace, verify_result
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.result import Result, Wanted, sealed
-from evaluator.model.records.trace import Leaf, Trace
+from evaluator.model.records.result import Result, WantedResult, sealed
+from evaluator.model.records.trace import Trace, TraceLeaf
 from tests.rooms import ANGLE_RULE, evaluated
 
 TASK = Task(id="CartPole-v1", episodes=4)
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    return open_world(TASK)
+def world() -> GymTask:
+    return load_gym_task(TASK)
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,8 @@ def honest() -> Evaluation:
     return evaluated(ANGLE_RULE, TASK)
 
 
-def judged(result: Result | bytes, trace: bytes | None, world: World | None) -> Finding:
-    return verify("r.json", result if isinstance(result, bytes) else result.serialised(), trace, world)
+def judged(result: Result | bytes, trace: bytes | None, world: GymTask | None) -> Finding:
+    return verify_result("r.json", result if isinstance(result, bytes) else result.serialised(), trace, world)
 
 
 def forged(result: Result, trace: Trace | None = None, **changes: Any) -> tuple[Result, bytes | None]:
@@ -43,95 +43,97 @@ def forged(result: Result, trace: Trace | None = None, **changes: Any) -> tuple[
 def rekeyed(result: Result, **changes: Any) -> Result:
     """Other identity fields and the key that fits them."""
     document = {**result.document(), **changes}
-    wanted = Wanted(**{name: document[name] for name in Wanted.model_fields})
+    wanted = WantedResult(**{name: document[name] for name in WantedResult.model_fields})
     return sealed({**document, "key": wanted.key()})
 
 
-def test_an_honest_result_is_verified(honest: Evaluation, world: World) -> None:
+def test_an_honest_result_is_verified(honest: Evaluation, world: GymTask) -> None:
     finding = judged(honest.result, honest.trace, world)
 
-    assert (finding.standing, finding.faults) == (Standing.VERIFIED, ())
+    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
     assert sum(honest.result.lengths) == finding.steps
 
 
-def test_every_changed_byte_of_a_result_is_found(honest: Evaluation, world: World) -> None:
+def test_every_changed_byte_of_a_result_is_found(honest: Evaluation, world: GymTask) -> None:
     content = honest.result.serialised()
     for index in range(len(content)):
         changed = bytearray(content)
         changed[index] ^= 1
-        assert judged(bytes(changed), honest.trace, world).standing is not Standing.VERIFIED, content[index - 20 : index + 5]
-    assert judged(content + b" ", honest.trace, world).standing is Standing.REFUTED
-    assert judged(content[:-1], honest.trace, world).standing is Standing.REFUTED
+        assert judged(bytes(changed), honest.trace, world).standing is not VerificationStatus.VERIFIED, content[
+            index - 20 : index + 5
+        ]
+    assert judged(content + b" ", honest.trace, world).standing is VerificationStatus.REFUTED
+    assert judged(content[:-1], honest.trace, world).standing is VerificationStatus.REFUTED
 
 
-def test_every_changed_byte_of_a_trace_is_found(honest: Evaluation, world: World) -> None:
+def test_every_changed_byte_of_a_trace_is_found(honest: Evaluation, world: GymTask) -> None:
     assert honest.trace is not None
     for index in range(len(honest.trace)):
         changed = bytearray(honest.trace)
         changed[index] ^= 1
-        assert judged(honest.result, bytes(changed), world).standing is Standing.REFUTED
+        assert judged(honest.result, bytes(changed), world).standing is VerificationStatus.REFUTED
 
 
-def test_a_better_return_with_fitting_hashes_is_found(honest: Evaluation, world: World) -> None:
+def test_a_better_return_with_fitting_hashes_is_found(honest: Evaluation, world: GymTask) -> None:
     returns = [*honest.result.returns[:-1], 1e6]
     result, _ = forged(honest.result, returns=returns)
 
     finding = judged(result, honest.trace, world)
 
-    assert Standing.REFUTED is finding.standing
+    assert VerificationStatus.REFUTED is finding.standing
     assert finding.faults[0].startswith("episode 3 returns ")
 
 
-def test_other_seeds_with_fitting_hashes_are_found(honest: Evaluation, world: World) -> None:
+def test_other_seeds_with_fitting_hashes_are_found(honest: Evaluation, world: GymTask) -> None:
     seeds = ["0" * 32, *honest.result.seeds[1:]]
     result, _ = forged(honest.result, seeds=seeds)
 
     assert judged(result, honest.trace, world).faults == ("the seeds are not those that the beacon gives",)
 
 
-def test_a_key_that_does_not_fit_is_found(honest: Evaluation, world: World) -> None:
+def test_a_key_that_does_not_fit_is_found(honest: Evaluation, world: GymTask) -> None:
     result, _ = forged(honest.result, key="1" * 64)
 
     assert "the key does not fit" in judged(result, honest.trace, world).faults[0]
 
 
-def test_a_result_of_another_submission_is_found_by_its_seeds(honest: Evaluation, world: World) -> None:
+def test_a_result_of_another_submission_is_found_by_its_seeds(honest: Evaluation, world: GymTask) -> None:
     stolen = rekeyed(honest.result, submission_digest="cd" * 32)
 
     assert judged(stolen, honest.trace, world).faults == ("the seeds are not those that the beacon gives",)
 
 
-def test_changed_actions_with_fitting_hashes_are_found(honest: Evaluation, world: World) -> None:
+def test_changed_actions_with_fitting_hashes_are_found(honest: Evaluation, world: GymTask) -> None:
     trace = parse_trace(honest.trace or b"")
     actions = trace.actions[0].array(trace.steps()).copy()
     actions[5] ^= 1
-    result, raw = forged(honest.result, trace.model_copy(update={"actions": (Leaf.of(actions),)}))
+    result, raw = forged(honest.result, trace.model_copy(update={"actions": (TraceLeaf.of(actions),)}))
 
-    assert judged(result, raw, world).standing is Standing.REFUTED
+    assert judged(result, raw, world).standing is VerificationStatus.REFUTED
 
 
-def test_actions_outside_the_space_are_found(honest: Evaluation, world: World) -> None:
+def test_actions_outside_the_space_are_found(honest: Evaluation, world: GymTask) -> None:
     trace = parse_trace(honest.trace or b"")
     actions = trace.actions[0].array(trace.steps()).copy()
     actions[7] = 2
-    result, raw = forged(honest.result, trace.model_copy(update={"actions": (Leaf.of(actions),)}))
+    result, raw = forged(honest.result, trace.model_copy(update={"actions": (TraceLeaf.of(actions),)}))
 
     assert judged(result, raw, world).faults == ("step 7: the action 2 is not in the action space",)
 
 
-def test_an_episode_cut_short_is_found(honest: Evaluation, world: World) -> None:
+def test_an_episode_cut_short_is_found(honest: Evaluation, world: GymTask) -> None:
     trace = parse_trace(honest.trace or b"")
     actions = trace.actions[0].array(trace.steps())
     first = trace.episodes[0]
     short = (first.model_copy(update={"length": first.length - 1}), *trace.episodes[1:])
-    cut = trace.model_copy(update={"episodes": short, "actions": (Leaf.of(actions[1:]),)})
+    cut = trace.model_copy(update={"episodes": short, "actions": (TraceLeaf.of(actions[1:]),)})
     lengths = [e.length for e in short]
     result, raw = forged(honest.result, cut, lengths=lengths)
 
-    assert judged(result, raw, world).standing is Standing.REFUTED
+    assert judged(result, raw, world).standing is VerificationStatus.REFUTED
 
 
-def test_fewer_episodes_than_the_task_has_are_found(honest: Evaluation, world: World) -> None:
+def test_fewer_episodes_than_the_task_has_are_found(honest: Evaluation, world: GymTask) -> None:
     document = honest.result.document()
     part = {name: document[name][:2] for name in ("seeds", "returns", "lengths")}
     result, _ = forged(honest.result, **part)
@@ -139,7 +141,7 @@ def test_fewer_episodes_than_the_task_has_are_found(honest: Evaluation, world: W
     assert judged(result, honest.trace, world).faults == ("the number of episodes is not the task's",)
 
 
-def test_another_checksum_is_found_and_says_where(honest: Evaluation, world: World) -> None:
+def test_another_checksum_is_found_and_says_where(honest: Evaluation, world: GymTask) -> None:
     trace = parse_trace(honest.trace or b"")
     episodes = list(trace.episodes)
     episodes[2] = episodes[2].model_copy(update={"checksum": "0" * 32})
@@ -148,36 +150,39 @@ def test_another_checksum_is_found_and_says_where(honest: Evaluation, world: Wor
     assert judged(result, raw, world).faults == ("episode 2 meets other observations or rewards",)
 
 
-def test_a_compression_bomb_is_never_unpacked(honest: Evaluation, world: World) -> None:
+def test_a_compression_bomb_is_never_unpacked(honest: Evaluation, world: GymTask) -> None:
     trace = parse_trace(honest.trace or b"")
-    bomb = Leaf.of(np.zeros(200_000_000, np.int64))
+    bomb = TraceLeaf.of(np.zeros(200_000_000, np.int64))
     result, raw = forged(honest.result, trace.model_copy(update={"actions": (bomb,)}))
 
     finding = judged(result, raw, world)
 
-    assert Standing.REFUTED is finding.standing
+    assert VerificationStatus.REFUTED is finding.standing
     assert "are not the" in finding.faults[0]
 
 
-def test_a_missing_trace_and_a_gone_task_are_named(honest: Evaluation, world: World) -> None:
+def test_a_missing_trace_and_a_gone_task_are_named(honest: Evaluation, world: GymTask) -> None:
     assert judged(honest.result, None, world).faults == ("its trace is missing",)
-    assert judged(honest.result, honest.trace, None).standing is Standing.STALE
+    assert judged(honest.result, honest.trace, None).standing is VerificationStatus.STALE
     other = dataclasses.replace(world, task=TASK.model_copy(update={"episodes": 5}))
-    assert judged(honest.result, honest.trace, other).standing is Standing.STALE
+    assert judged(honest.result, honest.trace, other).standing is VerificationStatus.STALE
 
 
 @pytest.mark.parametrize("junk", [b"", b"[]", b"{", b"\xff", b'{"schema": NaN}', b'{"a":1,"a":2}', b"[" * 100_000])
-def test_junk_is_refuted_with_a_reason(junk: bytes, world: World) -> None:
+def test_junk_is_refuted_with_a_reason(junk: bytes, world: GymTask) -> None:
     finding = judged(junk, None, world)
 
-    assert Standing.REFUTED is finding.standing
+    assert VerificationStatus.REFUTED is finding.standing
     assert finding.faults[0]
 
 
-def test_a_failed_result_is_verified_by_its_claims(world: World) -> None:
+def test_a_failed_result_is_verified_by_its_claims(world: GymTask) -> None:
     failed = evaluated("class Agent:\n    def act(self, observation):\n        return 1 / 0\n", TASK)
 
-    assert (judged(failed.result, None, world).standing, judged(failed.result, None, world).steps) == (Standing.VERIFIED, 0)
+    assert (judged(failed.result, None, world).standing, judged(failed.result, None, world).steps) == (
+        VerificationStatus.VERIFIED,
+        0,
+    )
     assert failed.trace is None
     assert failed.result.returns == ()
 

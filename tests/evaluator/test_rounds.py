@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from evaluator import wire
-from evaluator.host.duels.connection import Line
-from evaluator.host.duels.matches import LiveMatch, Table
+from evaluator.host.duels.connection import PlayerConnection
+from evaluator.host.duels.matches import LiveMatch, MatchPool
 from evaluator.host.duels.rounds import Rounds
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.channel import SocketStream
-from evaluator.model.config.challenge import Clock, Limits, Task
-from evaluator.model.records.duel_record import End
+from evaluator.model.config.challenge import ClockSettings, Limits, Task
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 from tests.duels import TINY, tickets
 
 Script = Callable[[int, int], list[int]]
 
 
-class Uneven(Table):
+class Uneven(MatchPool):
     """Side 0 has less time left in match 0 than in the others."""
 
     def seat(self, lane: int) -> LiveMatch | None:
@@ -66,13 +66,13 @@ def played(
     task: Task,
     limits: Limits | None = None,
     lanes: int | None = None,
-) -> tuple[Rounds, Table]:
+) -> tuple[Rounds, MatchPool]:
     game = open_game(task)
     lanes = lanes or task.matches
     table = Uneven(game, tickets(game), lanes)
     for (_, end), script in zip(pairs, scripts, strict=True):
         threading.Thread(target=serve, args=(end, script), daemon=True).start()
-    lines = [Line(SocketStream(ours)) for ours, _ in pairs]
+    lines = [PlayerConnection(SocketStream(ours)) for ours, _ in pairs]
     rounds = Rounds(table, lines, limits or Limits(), lambda done: None)
     rounds.play(lanes)
     return rounds, table
@@ -83,15 +83,15 @@ def test_one_match_is_late_while_the_others_of_its_frame_go_on(sockets: list[tup
         time.sleep(0.9 if number == 0 else 0)
         return [2] * count
 
-    task = Task(id="t", game=TINY, opening=0, matches=8, clock=Clock(move_seconds=0.1, bank_seconds=1))
+    task = Task(id="t", game=TINY, opening=0, matches=8, clock=ClockSettings(move_seconds=0.1, bank_seconds=1))
 
     rounds, table = played(sockets, (slow_once, quick), task)
 
     # Four positions: match 0 is over at 0.4 s, before the answer; the others pay 0.125 s of their second.
     late = table.done[0]
-    assert (late.end, late.winner, late.moves, len(table.done)) == (End.LATE, 1, (), 8)
+    assert (late.end, late.winner, late.moves, len(table.done)) == (MatchEnd.LATE, 1, (), 8)
     assert late.message == "ply 0: no move within 0.1 s and what was left of a bank of 1 s"
-    assert {table.done[i].end for i in range(1, 8)} == {End.PLAYED}
+    assert {table.done[i].end for i in range(1, 8)} == {MatchEnd.PLAYED}
     assert 200 <= table.done[2].milliseconds[0] < 800
     assert rounds.troubles == [None, None]
     assert rounds.moves == [3 * 3 + 4 * 3, 8 * 3 - 3]
@@ -139,7 +139,7 @@ def test_many_matches_in_a_frame_are_stepped_while_the_other_side_answers(
 
     rounds, table = played(sockets, (quick, quick), task)
 
-    assert {(match.end, len(match.moves), match.winner) for match in table.done.values()} == {(End.PLAYED, 6, None)}
+    assert {(match.end, len(match.moves), match.winner) for match in table.done.values()} == {(MatchEnd.PLAYED, 6, None)}
     assert rounds.troubles == [None, None]
     assert rounds.moves == [360, 360]
 

@@ -10,7 +10,7 @@ from evaluator.host.digests import image_files
 from evaluator.host.digests import runtime_digest as runtime
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest, with_extras
-from evaluator.host.docker.evaluator_image import tag
+from evaluator.host.docker.evaluator_image import image_tag
 from evaluator.model.config.submission import EXTRAS
 
 BASE = "sha256:" + "0" * 64
@@ -57,11 +57,11 @@ def test_protocol_1_with_its_packages_has_the_digests_of_its_first_results(copy:
 
 @pytest.mark.parametrize("path", ["evaluator/sandbox/main.py", "evaluator/wire.py", "evaluator/Dockerfile"])
 def test_another_word_in_the_sandbox_makes_no_result_stale_but_another_image(copy: Path, path: str) -> None:
-    image = tag(BASE)
+    image = image_tag(BASE)
     (copy / path).write_text((copy / path).read_text() + "\n# One more word.\n")
 
     assert digests() == BEFORE
-    assert tag(BASE) != image
+    assert image_tag(BASE) != image
 
 
 @pytest.mark.parametrize("name", ["mkdocs-material", "pygithub", "rich", "typing-extensions", "jinja2", "cloudpickle"])

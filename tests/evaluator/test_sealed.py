@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.seeds.encryption import open_result, open_trace, seal
-from evaluator.host.seeds.season_secret import Secret, SecretError, new_secret, read_secret
-from evaluator.host.solo.evaluate_agent import Order
+from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace, encrypt_result
+from evaluator.host.seeds.season_secret import SeasonSecret, SecretError, new_secret, read_secret
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits, Task
-from evaluator.model.records.result import Class, Result, sealed
+from evaluator.model.records.result import Result, Tier, sealed
 from evaluator.model.sealed_fields import HIDDEN
 
-SECRET = Secret(bytes(range(32)))
-OTHER = Secret(bytes(32))
+SECRET = SeasonSecret(bytes(range(32)))
+OTHER = SeasonSecret(bytes(32))
 TRACE = b'{"trace": "plain"}\n'
 
 
@@ -41,17 +41,17 @@ def result(**fields: Any) -> Result:
 
 def test_what_is_sealed_opens_to_the_same_bytes() -> None:
     plain = result()
-    closed, trace = seal(plain, TRACE, 12.0, SECRET)
+    closed, trace = encrypt_result(plain, TRACE, 12.0, SECRET)
 
-    assert open_result(closed, SECRET).serialised() == plain.serialised()
+    assert decrypt_result(closed, SECRET).serialised() == plain.serialised()
     assert trace is not None
-    assert open_trace(trace, closed, SECRET) == TRACE
+    assert decrypt_trace(trace, closed, SECRET) == TRACE
     assert closed.self_hash() == closed.self_sha256
-    assert open_result(plain, SECRET) is plain
+    assert decrypt_result(plain, SECRET) is plain
 
 
 def test_nothing_hidden_shows() -> None:
-    closed, trace = seal(result(), TRACE, 12.0, SECRET)
+    closed, trace = encrypt_result(result(), TRACE, 12.0, SECRET)
     shown = {k: v for k, v in closed.document().items() if k != "sealed"}
     text = json.dumps({k: v for k, v in shown.items() if k not in ("trace_sha256", "self_sha256")})
 
@@ -77,13 +77,16 @@ def test_every_field_an_agent_can_write_into_is_hidden() -> None:
 
 def test_lengths_do_not_tell_what_was_written() -> None:
     noise = "".join(random.Random(1).choices("abcdefgh", k=1500))
-    sizes = {len(seal(result(log_tail=tail), TRACE * n, 1.0, SECRET)[0].serialised()) for tail, n in (("", 1), (noise, 9))}
+    sizes = {
+        len(encrypt_result(result(log_tail=tail), TRACE * n, 1.0, SECRET)[0].serialised())
+        for tail, n in (("", 1), (noise, 9))
+    }
 
     assert len(sizes) == 1
 
 
 def test_two_seals_of_one_result_have_nothing_in_common() -> None:
-    first, second = (seal(result(), TRACE, 1.0, SECRET)[0].sealed for _ in range(2))
+    first, second = (encrypt_result(result(), TRACE, 1.0, SECRET)[0].sealed for _ in range(2))
 
     assert first
     assert second
@@ -93,47 +96,47 @@ def test_two_seals_of_one_result_have_nothing_in_common() -> None:
 
 @pytest.mark.parametrize("change", [{"login": "eve"}, {"agent": "b"}, {"key": "9" * 64}, {"season": "2"}, {"task": "x"}])
 def test_a_sealed_part_opens_in_its_own_place_only(change: dict[str, str]) -> None:
-    closed, _ = seal(result(), TRACE, 1.0, SECRET)
+    closed, _ = encrypt_result(result(), TRACE, 1.0, SECRET)
 
     with pytest.raises(ValueError, match="cannot be opened"):
-        open_result(sealed({**closed.document(), **change}), SECRET)
+        decrypt_result(sealed({**closed.document(), **change}), SECRET)
 
 
 @pytest.mark.parametrize("change", [{"verdict": "crashed", "trace_sha256": None}, {"runtime_digest": "5" * 64}])
 def test_what_is_public_must_be_what_was_sealed(change: dict[str, Any]) -> None:
-    closed, _ = seal(result(), TRACE, 1.0, SECRET)
+    closed, _ = encrypt_result(result(), TRACE, 1.0, SECRET)
     document = {**closed.document(), **change}
     if "verdict" in change:
         document["sealed"] = {**document["sealed"], "score": None}
 
     with pytest.raises(ValueError, match=r"changed|an ok result|half an evaluation"):
-        open_result(sealed(document), SECRET)
+        decrypt_result(sealed(document), SECRET)
 
 
 def test_another_secret_opens_nothing() -> None:
-    closed, trace = seal(result(), TRACE, 1.0, SECRET)
+    closed, trace = encrypt_result(result(), TRACE, 1.0, SECRET)
 
     assert trace is not None
     with pytest.raises(ValueError, match="another secret"):
-        open_result(closed, OTHER)
+        decrypt_result(closed, OTHER)
     with pytest.raises(ValueError, match="cannot be opened"):
-        open_trace(trace, closed, OTHER)
+        decrypt_trace(trace, closed, OTHER)
     with pytest.raises(ValueError, match="only a result of the sealed season"):
-        seal(result(), None, 1.0, OTHER)
+        encrypt_result(result(), None, 1.0, OTHER)
     with pytest.raises(ValueError, match="only a result of the sealed season"):
-        seal(closed, None, 1.0, SECRET)
+        encrypt_result(closed, None, 1.0, SECRET)
 
 
 @pytest.mark.parametrize("content", [TRACE, b"{}", b'{"schema":1,"nonce":null,"ciphertext":3}\n', b"not json", b"[]"])
 def test_what_is_no_sealed_trace_is_refused(content: bytes) -> None:
-    closed, _ = seal(result(), TRACE, 1.0, SECRET)
+    closed, _ = encrypt_result(result(), TRACE, 1.0, SECRET)
 
     with pytest.raises(ValueError):
-        open_trace(content, closed, SECRET)
+        decrypt_trace(content, closed, SECRET)
 
 
 def test_a_sealed_result_cannot_show_episodes() -> None:
-    closed, _ = seal(result(), TRACE, 1.0, SECRET)
+    closed, _ = encrypt_result(result(), TRACE, 1.0, SECRET)
 
     first = result().document()["first_attempt"]
     fields: list[dict[str, Any]] = [
@@ -153,10 +156,10 @@ def test_the_secret_never_shows() -> None:
 def test_nothing_is_played_without_the_secret(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("class Agent: pass\n")
     (tmp_path / "submission.yml").write_text("name: A\nalgorithm: none\n")
-    order = Order(
+    order = EvaluationRequest(
         login="alice", login_id=None, agent="a", folder=read_folder(tmp_path, SubmissionLimits()),
-        world=open_world(Task(id="CartPole-v1", episodes=2)), limits=Limits(), season="1", beacon=SECRET.beacon,
-        beacon_verified=False, klass=Class.OFFICIAL, runtime_digest="4" * 64,
+        world=load_gym_task(Task(id="CartPole-v1", episodes=2)), limits=Limits(), season="1", beacon=SECRET.beacon,
+        beacon_verified=False, tier=Tier.OFFICIAL, runtime_digest="4" * 64,
     )  # fmt: skip
     for wrong in (order, dataclasses.replace(order, secret=OTHER)):
         with pytest.raises(SecretError, match="not at hand"):

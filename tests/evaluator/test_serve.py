@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.host.envs.gym_task import WorldError, open_world
+from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.solo.evaluate_agent import evaluate
-from evaluator.host.solo.verify_result import Standing, parse_trace, verify
-from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.verify_result import VerificationStatus, parse_trace, verify_result
+from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.result import Result, sealed
@@ -64,8 +64,8 @@ def test_what_leaves_nothing_to_train_with_is_no_budget() -> None:
     ],
 )
 def test_a_task_for_scripts_has_a_time_limit_and_steps_to_train_with(changes: dict[str, object], words: str) -> None:
-    with pytest.raises(WorldError, match=words):
-        open_world(Task.model_validate({"id": "lake", "env": "FrozenLake-v1", **changes}))
+    with pytest.raises(EnvironmentFault, match=words):
+        load_gym_task(Task.model_validate({"id": "lake", "env": "FrozenLake-v1", **changes}))
 
 
 def test_in_protocol_1_the_last_episodes_counted_and_one_reset_at_the_end_was_forgiven() -> None:
@@ -91,19 +91,19 @@ def test_in_protocol_1_the_last_episodes_counted_and_one_reset_at_the_end_was_fo
     ],
 )
 def test_the_last_line_with_a_score_is_the_claim(log: str, score: float) -> None:
-    assert claimed(log) == score
+    assert claimed_score(log) == score
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", '"9"', "true", "null", "[1]", "{}", "1" + "0" * 400])
 def test_a_score_that_is_no_finite_number_is_none(value: str) -> None:
     with pytest.raises(ClaimFault, match="no finite number"):
-        claimed(f'{{"score": 1}}\n{{"score": {value}}}')
+        claimed_score(f'{{"score": 1}}\n{{"score": {value}}}')
 
 
 @pytest.mark.parametrize("log", ["", "1\n", "score: 1", '{"scores": 1}', 'x{"score": 1}', '{"score": 1}x'])
 def test_without_a_line_there_is_no_claim(log: str) -> None:
     with pytest.raises(ClaimFault, match="printed no score"):
-        claimed(log)
+        claimed_score(log)
 
 
 def test_what_the_referee_played_is_measured_and_verified() -> None:
@@ -116,8 +116,8 @@ def test_what_the_referee_played_is_measured_and_verified() -> None:
     assert (result.script.counts_from, sum(result.script.lengths[:-10])) == (len(result.script.returns) - 10, 1000)
     assert result.script.claimed == pytest.approx(sum(result.returns) / 10)
     assert result.cost.steps == sum(result.script.lengths)
-    finding = verify("x", result.serialised(), done.trace, open_world(LAKE))
-    assert (finding.standing, finding.faults, finding.steps) == (Standing.VERIFIED, (), result.cost.steps)
+    finding = verify_result("x", result.serialised(), done.trace, load_gym_task(LAKE))
+    assert (finding.standing, finding.faults, finding.steps) == (VerificationStatus.VERIFIED, (), result.cost.steps)
 
 
 def test_a_changed_return_of_any_episode_is_refuted() -> None:
@@ -125,9 +125,9 @@ def test_a_changed_return_of_any_episode_is_refuted() -> None:
     document = done.result.document()
     document["script"]["returns"][0] += 1
 
-    finding = verify("x", sealed(document).serialised(), done.trace, open_world(LAKE))
+    finding = verify_result("x", sealed(document).serialised(), done.trace, load_gym_task(LAKE))
 
-    assert finding.standing is Standing.REFUTED
+    assert finding.standing is VerificationStatus.REFUTED
     assert "episode 0 returns" in finding.faults[0]
 
 
@@ -136,7 +136,7 @@ def test_counting_other_episodes_is_refuted() -> None:
     document = done.result.document()
     document["returns"][3] = 1.0
 
-    finding = verify("x", sealed(document).serialised(), done.trace, open_world(LAKE))
+    finding = verify_result("x", sealed(document).serialised(), done.trace, load_gym_task(LAKE))
 
     assert "the episodes that count are not those that the rules name" in finding.faults
 
@@ -176,7 +176,7 @@ def test_a_vector_trains_and_the_run_ends_with_the_episodes_that_count(mode: str
     assert result.script.steps < 2000  # 64 short episodes each round: the ten that count end long before the budget
     assert result.script.counts_from is not None
     assert not set(range(result.script.counts_from, result.script.counts_from + 10)) & set(result.script.unfinished)
-    assert verify("x", result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
+    assert verify_result("x", result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
 
 
 def test_ended_environments_rest_in_disabled_mode() -> None:
@@ -326,7 +326,9 @@ def test_actions_of_boxes_are_clipped_and_verified() -> None:
     )
 
     assert (done.result.verdict, done.result.metrics) == (Verdict.OK, {"clipped_actions": 80.0})
-    assert verify("x", done.result.serialised(), done.trace, open_world(task)).standing is Standing.VERIFIED
+    assert (
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(task)).standing is VerificationStatus.VERIFIED
+    )
 
 
 def test_resetting_bad_starts_away_does_not_pay() -> None:
@@ -359,7 +361,9 @@ def test_looking_at_starts_is_no_way_to_choose_among_them() -> None:
     assert done.result.script.counts_from is not None
     assert done.result.script.counts_from > 50
     assert set(done.result.returns) == {-1.0}
-    assert verify("x", done.result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
+    assert (
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
+    )
 
 
 def test_looking_at_starts_without_a_step_uses_up_the_budget() -> None:
@@ -369,7 +373,9 @@ def test_looking_at_starts_without_a_step_uses_up_the_budget() -> None:
     assert done.result.script is not None
     assert len(done.result.script.returns) == 2002
     assert set(done.result.returns) == {-1.0}
-    assert verify("x", done.result.serialised(), done.trace, open_world(LAKE)).standing is Standing.VERIFIED
+    assert (
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(LAKE)).standing is VerificationStatus.VERIFIED
+    )
     assert parse_trace(done.trace or b"").steps() == 0
 
 
@@ -388,7 +394,9 @@ def test_many_episodes_begun_at_the_end_of_the_budget_are_not_played_beyond_it()
     assert done.result.script is not None
     assert done.result.script.steps <= 3000
     assert done.result.returns == (0.0,) * 5
-    assert verify("x", done.result.serialised(), done.trace, open_world(POLE)).standing is Standing.VERIFIED
+    assert (
+        verify_result("x", done.result.serialised(), done.trace, load_gym_task(POLE)).standing is VerificationStatus.VERIFIED
+    )
 
 
 def test_a_perfect_player_of_one_environment_has_steps_enough() -> None:
@@ -423,8 +431,8 @@ def test_a_record_that_counts_from_elsewhere_is_refuted() -> None:
             )
         else:
             document["script"].pop("counts_from")
-        finding = verify("x", sealed(document).serialised(), done.trace, open_world(LAKE))
-        assert finding.standing is Standing.REFUTED
+        finding = verify_result("x", sealed(document).serialised(), done.trace, load_gym_task(LAKE))
+        assert finding.standing is VerificationStatus.REFUTED
         assert words in " ".join(finding.faults)
 
 
@@ -444,7 +452,7 @@ def test_main_file_names_the_one_to_run() -> None:
 @pytest.mark.parametrize("name", ["FrozenLake-v1", "Taxi-v4", "CartPole-v1"])
 def test_playing_many_episodes_in_one_environment_changes_nothing(name: str) -> None:
     """Why the board's own tasks for scripts say `reusable: true`."""
-    world = open_world(Task(id=name))
+    world = load_gym_task(Task(id=name))
     used = world.make()
     for number in range(30):
         fresh = world.make()
@@ -467,7 +475,7 @@ def test_an_example_learns_and_says_what_was_measured() -> None:
 
     wanted = order(read_folder(root / "example_agents/q-learning", SubmissionLimits()), task)
     box = process()
-    result = evaluate(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None).result
+    result = evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None).result
 
     assert result.verdict is Verdict.OK, result.log_tail
     assert result.script is not None

@@ -37,7 +37,7 @@ def test_what_comes_in_the_block_happens_after_it(number: signal.Signals):
     told = []
     before = signal.signal(number, lambda found, frame: told.append(found))
     try:
-        with signals.put_off():
+        with signals.signals_deferred():
             os.kill(os.getpid(), number)
             assert told == []
         assert told == [number]
@@ -51,7 +51,7 @@ def test_another_thread_changes_no_handler():
     found = []
 
     def ask() -> None:
-        with signals.put_off():
+        with signals.signals_deferred():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=ask)

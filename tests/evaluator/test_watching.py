@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from evaluator.host.envs.gym_task import WorldError, open_world
-from evaluator.host.envs.render import Bounds, Recorded, moments, watch, with_rendering
+from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
+from evaluator.host.envs.render import Bounds, RecordedActions, chosen_steps, render_episode, with_rendering
 from evaluator.model.config.challenge import Task
 
 SEED = "0" * 31 + "7"
@@ -72,20 +72,20 @@ def task(kind: type[Shy]) -> Task:
     return Task(id="t", env=f"{kind.__name__}-watched-v0", episodes=1)
 
 
-def recorded(total: float = 6.0, steps: int = 6) -> Recorded:
-    return Recorded(seed=SEED, actions=[np.zeros(steps, np.int64)], total=total)
+def recorded(total: float = 6.0, steps: int = 6) -> RecordedActions:
+    return RecordedActions(seed=SEED, actions=[np.zeros(steps, np.int64)], total=total)
 
 
-def watched(kind: type[Shy], what: Recorded, bounds: Bounds = BOUNDS) -> list[tuple[int, Any]]:
-    world = with_rendering(open_world(task(kind)))
+def watched(kind: type[Shy], what: RecordedActions, bounds: Bounds = BOUNDS) -> list[tuple[int, Any]]:
+    world = with_rendering(load_gym_task(task(kind)))
     assert world is not None
-    return list(watch(world, what, bounds, itertools.count().__next__))
+    return list(render_episode(world, what, bounds, itertools.count().__next__))
 
 
 def test_the_first_and_the_last_moment_are_always_there() -> None:
-    assert moments(500, 5) == (0, 125, 250, 375, 500)
-    assert moments(2, 60) == (0, 1, 2)
-    assert moments(0, 60) == (0,)
+    assert chosen_steps(500, 5) == (0, 125, 250, 375, 500)
+    assert chosen_steps(2, 60) == (0, 1, 2)
+    assert chosen_steps(0, 60) == (0,)
 
 
 def test_pictures_are_taken_after_the_steps_they_name() -> None:
@@ -100,22 +100,22 @@ def test_an_environment_that_only_writes_is_read() -> None:
 
 
 def test_an_environment_that_renders_nothing_has_no_world_that_renders() -> None:
-    assert with_rendering(open_world(task(Shy))) is None
+    assert with_rendering(load_gym_task(task(Shy))) is None
 
 
 def test_what_returns_something_else_than_was_recorded_is_refused() -> None:
-    with pytest.raises(WorldError, match=r"it returns 6\.0 where 7\.0 was recorded"):
+    with pytest.raises(EnvironmentFault, match=r"it returns 6\.0 where 7\.0 was recorded"):
         watched(Painter, recorded(total=7.0))
 
 
 @pytest.mark.parametrize(("kind", "why"), [(Flat, "three colours"), (Huge, "4096 pixels"), (Breaking, "no screen")])
 def test_what_is_no_picture_is_refused(kind: type[Shy], why: str) -> None:
-    with pytest.raises(WorldError, match=why):
+    with pytest.raises(EnvironmentFault, match=why):
         watched(kind, recorded())
 
 
 def test_time_and_length_are_bounded() -> None:
-    with pytest.raises(WorldError, match="longer than 3 seconds"):
+    with pytest.raises(EnvironmentFault, match="longer than 3 seconds"):
         watched(Painter, recorded(), Bounds(frames=5, steps=100, seconds=3))
-    with pytest.raises(WorldError, match="6 steps is too long"):
+    with pytest.raises(EnvironmentFault, match="6 steps is too long"):
         watched(Painter, recorded(), Bounds(frames=5, steps=5, seconds=10))

@@ -13,17 +13,17 @@ import yaml
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine import LABEL, Engine
-from evaluator.host.envs.gym_task import World, open_world
-from evaluator.host.loading.submission_folder import Folder, read_folder
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.host.solo.evaluate_agent import Evaluation, Order, evaluate
-from evaluator.model.config.challenge import Lanes, Limits, SubmissionLimits, Task
-from evaluator.model.records.result import Class
+from evaluator.host.envs.gym_task import GymTask, load_gym_task
+from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
+from evaluator.model.config.challenge import Limits, ParallelEpisodes, SubmissionLimits, Task
+from evaluator.model.records.result import Tier
 
 HERE = Path(__file__).parent
 # Large enough for a machine that is busy elsewhere; an attack that is to run into a limit names a smaller one.
 LIMITS = {"memory_mib": 128, "tmpfs_mib": 64, "cpu_seconds": 6, "answer_seconds": 10, "start_seconds": 60, "log_kib": 64}
-LANES = Lanes(shared=4, separate=2)
+LANES = ParallelEpisodes(shared=4, separate=2)
 MANIFEST = "name: A test agent\nalgorithm: none\n"
 
 
@@ -40,7 +40,7 @@ class Attack:
     limits: Mapping[str, Any] = field(default_factory=dict)
     also: tuple[str, ...] = ()
 
-    def order(self) -> Order:
+    def order(self) -> EvaluationRequest:
         """The attack as an order."""
         return order_of(HERE / self.name / "agent", self.task, self.episodes, self.limits)
 
@@ -61,19 +61,21 @@ def attacks() -> list[Attack]:
     return [read_attack(path) for path in sorted(HERE.glob("*/expect.yml"))]
 
 
-def world_of(task: str, episodes: int) -> World:
+def world_of(task: str, episodes: int) -> GymTask:
     """A task with few lanes and few episodes."""
-    return open_world(Task(id=task, episodes=episodes, lanes=LANES))
+    return load_gym_task(Task(id=task, episodes=episodes, lanes=LANES))
 
 
-def order_of(folder: Path, task: str = "CartPole-v1", episodes: int = 4, limits: Mapping[str, Any] | None = None) -> Order:
+def order_of(
+    folder: Path, task: str = "CartPole-v1", episodes: int = 4, limits: Mapping[str, Any] | None = None
+) -> EvaluationRequest:
     """An order for the agent in a folder."""
     return order(read_folder(folder, SubmissionLimits()), world_of(task, episodes), Limits(**{**LIMITS, **(limits or {})}))
 
 
-def order(folder: Folder, world: World, limits: Limits) -> Order:
+def order(folder: SubmissionFolder, world: GymTask, limits: Limits) -> EvaluationRequest:
     """An order, as a person at home would give it."""
-    return Order(
+    return EvaluationRequest(
         login="mallory",
         login_id=None,
         agent="attack",
@@ -83,14 +85,14 @@ def order(folder: Folder, world: World, limits: Limits) -> Order:
         season="test",
         beacon="preview",
         beacon_verified=False,
-        klass=Class.LOCAL,
+        tier=Tier.LOCAL,
         runtime_digest=runtime_digest("test"),
     )
 
 
-def play(order: Order, chosen: Chosen) -> Evaluation:
+def play(order: EvaluationRequest, chosen: SelectedSandbox) -> Evaluation:
     """Evaluate it."""
-    return evaluate(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
+    return evaluate_agent(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
 
 
 def write_agent(folder: Path, source: str, manifest: str = MANIFEST) -> Path:
@@ -106,9 +108,9 @@ def base() -> str:
     return os.environ.get("BASE_IMAGE") or default_base()
 
 
-def over_standard_streams(engine: Engine) -> Chosen:
+def over_standard_streams(engine: Engine) -> SelectedSandbox:
     """The docker sandbox whose channel is standard input and output."""
-    return choose("docker", base(), lambda line: None, over_socket=False)
+    return select_sandbox("docker", base(), lambda line: None, over_socket=False)
 
 
 def our_containers(engine: Engine) -> list[str]:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.docker.engine import Engine
-from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import Standing, verify
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import (
@@ -44,12 +44,12 @@ class Arena:
     """The sandboxes, and an honest agent's returns from before the attacks."""
 
     def __init__(self, engine: Engine, gvisor: bool, honest: Path) -> None:
-        wanted = {"docker": lambda: choose("docker", base(), lambda line: None, over_socket=True)}
+        wanted = {"docker": lambda: select_sandbox("docker", base(), lambda line: None, over_socket=True)}
         wanted["stdio"] = lambda: over_standard_streams(engine)
-        wanted["process"] = lambda: choose("process", "", lambda line: None)
+        wanted["process"] = lambda: select_sandbox("process", "", lambda line: None)
         if gvisor:
-            wanted["gvisor"] = lambda: choose("gvisor", base(), lambda line: None)
-        self.chosen: dict[str, Chosen] = {name: open_it() for name, open_it in wanted.items()}
+            wanted["gvisor"] = lambda: select_sandbox("gvisor", base(), lambda line: None)
+        self.chosen: dict[str, SelectedSandbox] = {name: open_it() for name, open_it in wanted.items()}
         self.honest = order_of(honest)
         self.before = play(self.honest, self.chosen["docker"]).result.returns
 
@@ -111,8 +111,8 @@ def test_attack_gains_nothing_that_its_actions_do_not_give(
 
     evaluation = outcomes[name_of(attack, how)].result()
 
-    found = verify("it", evaluation.result.serialised(), evaluation.trace, attack.order().world)
-    assert (found.standing, found.faults) == (Standing.VERIFIED, ())
+    found = verify_result("it", evaluation.result.serialised(), evaluation.trace, attack.order().world)
+    assert (found.standing, found.faults) == (VerificationStatus.VERIFIED, ())
 
 
 def test_nothing_is_left_behind(arena: Arena, engine: Engine, outcomes: dict[str, Future[Evaluation]]) -> None:

@@ -16,13 +16,13 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.training_scripts.remote_envs import Desk, Offer
+from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
-from evaluator.sandbox.remote_env import BudgetOver, Link, RemoteEnv
+from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from tests.evaluator.test_remote import Wire
 
@@ -57,7 +57,7 @@ RUNS = 200
 EXPECTED = (STARTS - 1) / 2
 ERROR = math.sqrt((STARTS**2 - 1) / 12 / RULES.last)
 
-Player = Callable[[Link], None]
+Player = Callable[[RefereeLink], None]
 
 
 def finish(env: RemoteEnv, most: int = LIMIT) -> int:
@@ -81,14 +81,14 @@ def train(env: RemoteEnv) -> None:
         taken += begun(env, TRAINING - taken)
 
 
-def honest(link: Link) -> None:
+def honest(link: RefereeLink) -> None:
     env = RemoteEnv(link)
     train(env)
     while True:
         begun(env)
 
 
-def looks_while_training(link: Link) -> None:
+def looks_while_training(link: RefereeLink) -> None:
     """A hundred starts are looked at, and the training goes on from the best of them; it stops when a start was good."""
     env = RemoteEnv(link)
     for _ in range(100):
@@ -100,7 +100,7 @@ def looks_while_training(link: Link) -> None:
         begun(env)
 
 
-def looks_when_it_counts(link: Link) -> None:
+def looks_when_it_counts(link: RefereeLink) -> None:
     """Of the episodes that count the bad starts are left, as long as there are others."""
     env = RemoteEnv(link)
     train(env)
@@ -110,7 +110,7 @@ def looks_when_it_counts(link: Link) -> None:
             finish(env)
 
 
-def holds_back(link: Link) -> None:
+def holds_back(link: RefereeLink) -> None:
     """All that count are begun at once; the good starts are finished, the bad ones never are."""
     envs = [RemoteEnv(link) for _ in range(20)]
     train(envs[0])
@@ -124,7 +124,7 @@ def holds_back(link: Link) -> None:
         finish(env)
 
 
-def begins_early(link: Link) -> None:
+def begins_early(link: RefereeLink) -> None:
     """Twenty episodes are begun a step before those that count, and the good ones are hoped to count instead."""
     envs = [RemoteEnv(link) for _ in range(20)]
     taken = 0
@@ -137,7 +137,7 @@ def begins_early(link: Link) -> None:
         begun(envs[0])
 
 
-def stops_when_lucky(link: Link) -> None:
+def stops_when_lucky(link: RefereeLink) -> None:
     """It ends as soon as what counts is above the mean, and goes on otherwise."""
     env = RemoteEnv(link)
     train(env)
@@ -150,7 +150,7 @@ def stops_when_lucky(link: Link) -> None:
             return
 
 
-def stops_at_a_lucky_window(link: Link) -> None:
+def stops_at_a_lucky_window(link: RefereeLink) -> None:
     """It plays from the first step on and ends where the last episodes were good ones: once those were its score."""
     env, seen = RemoteEnv(link), []
     while True:
@@ -160,7 +160,7 @@ def stops_at_a_lucky_window(link: Link) -> None:
             return
 
 
-def goes_on_while_unlucky(link: Link) -> None:
+def goes_on_while_unlucky(link: RefereeLink) -> None:
     """More episodes than count are played, in the hope that the last or the best of them do."""
     env = RemoteEnv(link)
     train(env)
@@ -172,7 +172,7 @@ def goes_on_while_unlucky(link: Link) -> None:
             finish(env)
 
 
-def plays_a_vector(link: Link) -> None:
+def plays_a_vector(link: RefereeLink) -> None:
     """As many environments as may be open, all reset when it counts, and those with good starts stepped by themselves."""
     train(RemoteEnv(link))
     envs = RemoteVectorEnv(link, 60, AutoresetMode.DISABLED)
@@ -181,7 +181,7 @@ def plays_a_vector(link: Link) -> None:
         states, *_ = envs.step([0 for _ in states])
 
 
-def counts_looks(link: Link) -> None:
+def counts_looks(link: RefereeLink) -> None:
     """Looks move the number of the first episode that counts; it is stopped where the last look was good."""
     env = RemoteEnv(link)
     train(env)
@@ -194,16 +194,16 @@ def counts_looks(link: Link) -> None:
 
 def scores(player: Player) -> Iterator[float]:
     """The mean of what counts in each run, by the referee's own desk and rules."""
-    world = open_world(TASK)
+    world = load_gym_task(TASK)
     for run in range(RUNS):
         seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700)
-        desk = Desk(Offer(world=world, rules=RULES, seed_of=seeds.__getitem__))
+        desk = RemoteEnvServer(ScriptTask(world=world, rules=RULES, seed_of=seeds.__getitem__))
         hello = {
             "task_id": TASK.id, "env_id": TASK.env_id, "kwargs": {}, "max_episode_steps": LIMIT,
             "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),
         }  # fmt: skip
         with contextlib.suppress(BudgetOver):
-            player(Link(Wire(desk), hello))
+            player(RefereeLink(Wire(desk), hello))
         told = desk.finish()
         record = ScriptRecord(
             returns=tuple(one.total for one in told), lengths=tuple(one.length for one in told),

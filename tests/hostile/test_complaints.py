@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from evaluator import wire
-from evaluator.host.errors import FaultError, HangupError
+from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.bounded_log import BoundedLog
-from evaluator.host.sandboxes.channel import SocketStream, Stream, complaint, listen, read_body
-from evaluator.host.sandboxes.docker_sandbox import STDOUT, StandardStream
+from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, read_body, read_complaint
+from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 
@@ -23,8 +23,8 @@ NO_REASON = "the agent's side reported a fault without a reason; see the end of 
 def said(body: bytes) -> tuple[Verdict, str]:
     """Verdict and message of an ERROR frame."""
     try:
-        fault: FaultError = complaint(body)
-    except FaultError as error:
+        fault: AgentFault = read_complaint(body)
+    except AgentFault as error:
         fault = error
     return fault.verdict, str(fault)
 
@@ -49,7 +49,7 @@ def test_trouble_that_there_is_not_is_a_protocol_error(value: object) -> None:
 
 @pytest.mark.parametrize("value", [None, "0", 0.5, [0], {"a": 1}])
 def test_lane_that_is_no_number_is_dropped(value: object) -> None:
-    assert complaint(json.dumps({"trouble": "crashed", "message": "x", "lane": value}).encode()).lane is None
+    assert read_complaint(json.dumps({"trouble": "crashed", "message": "x", "lane": value}).encode()).lane is None
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_message_is_cleaned_and_cut() -> None:
 
 
 @pytest.fixture(params=["socket", "stdio"])
-def ends(request: pytest.FixtureRequest) -> Iterator[tuple[Stream, socket.socket, bool]]:
+def ends(request: pytest.FixtureRequest) -> Iterator[tuple[ByteStream, socket.socket, bool]]:
     """The referee's stream, the other end of it, and whether the engine's frames are around what is written there."""
     ours, theirs = socket.socketpair()
     stdio = request.param == "stdio"
-    yield StandardStream(ours, BoundedLog(1000, lambda: None)) if stdio else SocketStream(ours), theirs, stdio
+    yield ContainerStream(ours, BoundedLog(1000, lambda: None)) if stdio else SocketStream(ours), theirs, stdio
     ours.close()
     theirs.close()
 
@@ -85,7 +85,7 @@ def wrapped(data: bytes, stdio: bool) -> bytes:
     return bytes([STDOUT, 0, 0, 0]) + len(data).to_bytes(4, "big") + data if stdio else data
 
 
-def test_answer_that_drips_is_late_at_its_deadline(ends: tuple[Stream, socket.socket, bool]) -> None:
+def test_answer_that_drips_is_late_at_its_deadline(ends: tuple[ByteStream, socket.socket, bool]) -> None:
     stream, theirs, stdio = ends
     over = threading.Event()
 
@@ -98,7 +98,7 @@ def test_answer_that_drips_is_late_at_its_deadline(ends: tuple[Stream, socket.so
     dripping = threading.Thread(target=drip)
     dripping.start()
     begun = time.monotonic()
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         read_body(stream, wire.Op.ACTIONS, 64, begun + 0.4)
     over.set()
     dripping.join()
@@ -107,29 +107,29 @@ def test_answer_that_drips_is_late_at_its_deadline(ends: tuple[Stream, socket.so
     assert time.monotonic() - begun < 20
 
 
-def test_question_that_nobody_reads_is_late(ends: tuple[Stream, socket.socket, bool]) -> None:
+def test_question_that_nobody_reads_is_late(ends: tuple[ByteStream, socket.socket, bool]) -> None:
     stream, _, _ = ends
 
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         stream.send(bytes(1 << 24), time.monotonic() + 0.3)
 
     assert caught.value.verdict is Verdict.TIMEOUT
 
 
-def test_end_of_the_stream_is_a_hangup(ends: tuple[Stream, socket.socket, bool]) -> None:
+def test_end_of_the_stream_is_a_hangup(ends: tuple[ByteStream, socket.socket, bool]) -> None:
     stream, theirs, stdio = ends
     theirs.sendall(wrapped(b"\x10", stdio))
     theirs.close()
 
-    with pytest.raises(HangupError):
+    with pytest.raises(SandboxClosed):
         read_body(stream, wire.Op.ACTIONS, 64, time.monotonic() + 5)
 
 
-def test_promised_length_is_never_allocated(ends: tuple[Stream, socket.socket, bool]) -> None:
+def test_promised_length_is_never_allocated(ends: tuple[ByteStream, socket.socket, bool]) -> None:
     stream, theirs, stdio = ends
     theirs.sendall(wrapped(wire.HEADER.pack(0xFFFFFFFF, wire.Op.ERROR) + bytes(100), stdio))
 
-    with pytest.raises(FaultError) as caught:
+    with pytest.raises(AgentFault) as caught:
         read_body(stream, wire.Op.ACTIONS, 8, time.monotonic() + 5)
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR

@@ -15,7 +15,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from scripts.commands import check, new
 from scripts.console import CommandError
-from scripts.repository.checkout import Board
+from scripts.repository.checkout import Checkout
 from scripts.runs.eligible_tasks import entered
 
 GOOD = "name: Mine\nalgorithm: a rule\n"
@@ -359,14 +359,14 @@ def test_manifest_that_is_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def board(tmp_path: Path) -> Board:
+def board(tmp_path: Path) -> Checkout:
     """A board with one task."""
     (tmp_path / "challenge.yml").write_text("title: T\nseason: '1'\ntasks: [{id: CartPole-v1}]\n")
-    return Board(tmp_path)
+    return Checkout(tmp_path)
 
 
 @pytest.mark.parametrize("login", ["-alice", "alice-", "a" * 40, "_alice", "al.ice", "älice", "alice[bot]"])
-def test_folder_of_an_impossible_login_is_refused(login: str, board: Board) -> None:
+def test_folder_of_an_impossible_login_is_refused(login: str, board: Checkout) -> None:
     folder = folder_of(board.root)
     place = board.root / "submissions" / login
     folder.parent.rename(place)
@@ -380,7 +380,7 @@ def test_folder_of_an_impossible_login_is_refused(login: str, board: Board) -> N
     )
 
 
-def test_unknown_task_is_refused_with_the_known_ones(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_task_is_refused_with_the_known_ones(board: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(board.root)
     found = board.find(folder_of(board.root, GOOD + "tasks: [CartPole-v2]\n"))
 
@@ -409,4 +409,4 @@ def test_a_folder_named_like_a_file_is_refused_where_it_would_come_in_and_read_w
     assert [len(str(caught.value).splitlines()) for caught in (checked, made)] == [1, 1]
     assert str(shown) in str(checked.value)
     assert not (tmp_path / "submissions/bob").exists()
-    assert Board(tmp_path).find(folder).agent == name
+    assert Checkout(tmp_path).find(folder).agent == name

@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.envs.pettingzoo_game import open_game, replay
-from evaluator.host.loading.submission_folder import Folder, assemble
+from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
-from evaluator.host.solo.evaluate_agent import evaluate
-from evaluator.host.solo.verify_result import Standing, parse_trace
+from evaluator.host.solo.evaluate_agent import evaluate_agent
+from evaluator.host.solo.verify_result import VerificationStatus, parse_trace
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
-from evaluator.model.records.result import Class, Result, Wanted, sealed
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.result import Result, Tier, WantedResult, sealed
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.core.store import Store
+from leaderboard.core.store import ResultStore
 from scripts.git.beacon import beacon
 from scripts.verification.verify_records import verify_files
 from tests.bot.games import FIRST, MIDDLE
@@ -92,7 +92,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
     )  # fmt: skip
 
 
-def folder(clone: Clone, login: str, agent: str) -> Folder:
+def folder(clone: Clone, login: str, agent: str) -> SubmissionFolder:
     return assemble(clone.repository.blobs(clone.head, f"submissions/{login}/{agent}"), SubmissionLimits())
 
 
@@ -101,7 +101,7 @@ def official(clone: Clone, login: str, agent: str) -> Document:
     digest = folder(clone, login, agent).digest
     return {
         "season": "1", "beacon": beacon(clone.repository, clone.head, login, agent, digest).sha, "beacon_verified": True,
-        "klass": Class.OFFICIAL, "commit": clone.head, "run_url": RUN,
+        "tier": Tier.OFFICIAL, "commit": clone.head, "run_url": RUN,
     }  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def played(clone: Clone, challenge: Challenge, agent: str, task_id: str) -> tupl
     own = official(clone, "alice", agent)
     wanted = order(folder(clone, "alice", agent), task, agent=agent, login_id=7, **own)
     box = process()
-    evaluation = evaluate(wanted, box.kind, box.opener, now, lambda done: None)
+    evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
     assert evaluation.trace is not None, evaluation.result.message
     jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
     return sealed({**evaluation.result.document(), **jailed}), evaluation.trace
@@ -125,15 +125,15 @@ def met(clone: Clone, challenge: Challenge) -> Duel:
     task = challenge.task("tictactoe")
     assert task is not None
     one, other = (
-        Contender(login=login, login_id=number, agent="xo", folder=folder(clone, login, "xo"))
+        DuelPlayer(login=login, login_id=number, agent="xo", folder=folder(clone, login, "xo"))
         for login, number in (("alice", 7), ("bob", 8))
     )
-    wanted = DuelOrder(
+    wanted = DuelRequest(
         contenders=order_sides(one, other), game=open_game(task), limits=Limits(), runtime_digest=DIGEST,
         **official(clone, "bob", "xo"),
     )  # fmt: skip
     box = process()
-    duel = hold(wanted, box.kind, box.opener, now, lambda done: None)
+    duel = evaluate_duel(wanted, box.kind, box.opener, now, lambda done: None)
     jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
     return sealed_duel({**duel.document(), **jailed})
 
@@ -150,7 +150,7 @@ def remade(document: Document) -> Document:
         count = 2 * len(document["seeds"])
         seeds = opening_seeds(document["season"], document["beacon"], digests, document["task"], count)
     else:
-        key = Wanted(**{name: document[name] for name in Wanted.model_fields}).key()
+        key = WantedResult(**{name: document[name] for name in WantedResult.model_fields}).key()
         script = document.get("script")
         first = Result.model_validate(document).script.first(len(document["seeds"])) if script else 0  # type: ignore[union-attr]
         name = (document["season"], document["beacon"], document["submission_digest"], document["task"])
@@ -171,11 +171,11 @@ def forged(document: Document, trace: bytes | None, raw: Document) -> tuple[Resu
     return sealed({**document, **raw}), trace
 
 
-def standing(challenge: Challenge, root: Path, record: Result | Duel, trace: bytes | None) -> tuple[Standing, str]:
+def standing(challenge: Challenge, root: Path, record: Result | Duel, trace: bytes | None) -> tuple[VerificationStatus, str]:
     """What `verify` says of a record that lies where it says that it belongs."""
     for name in ("results", "traces"):
         shutil.rmtree(root / name, ignore_errors=True)
-    store = Store(results=root / "results", traces=root / "traces")
+    store = ResultStore(results=root / "results", traces=root / "traces")
     path = store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace)
     (finding,) = verify_files(challenge, store, [path], quiet=True)
     return finding.standing, "; ".join(finding.faults)
@@ -187,7 +187,7 @@ def standing(challenge: Challenge, root: Path, record: Result | Duel, trace: byt
 def inner(annotation: Any) -> type[BaseModel] | None:
     """The model in a field, whether there is one, several or perhaps none of it."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return None if annotation in (Leaf, SealedPart) else annotation
+        return None if annotation in (TraceLeaf, SealedPart) else annotation
     return next((found for part in get_args(annotation) if (found := inner(part))), None)
 
 
@@ -269,7 +269,7 @@ def broken_off(document: Document) -> Document:
 
 
 def packed(rows: list[list[int]]) -> Document:
-    return Leaf.of(np.array([number for row in rows for number in row], np.int64)).model_dump(mode="json")
+    return TraceLeaf.of(np.array([number for row in rows for number in row], np.int64)).model_dump(mode="json")
 
 
 def shifted_steps(document: Document) -> Document:
@@ -358,7 +358,7 @@ def is_verified(
     except ValueError:
         return False  # it is no file of this kind
     assert record.document() != honest, name
-    return standing(challenge, root, record, trace)[0] is Standing.VERIFIED
+    return standing(challenge, root, record, trace)[0] is VerificationStatus.VERIFIED
 
 
 def listed(of: str) -> dict[str, str]:
@@ -374,7 +374,7 @@ KINDS = [("result", Result), ("duel", Duel)]
 def test_the_honest_records_are_verified_with_history_and_without(setting: Setting, tmp_path: Path) -> None:
     for root in (tmp_path, setting.clone.path):
         for record, trace in (setting.result, setting.script, (setting.duel, None)):
-            assert standing(setting.challenge, root, record, trace) == (Standing.VERIFIED, "")
+            assert standing(setting.challenge, root, record, trace) == (VerificationStatus.VERIFIED, "")
 
 
 @pytest.mark.parametrize(("of", "model"), KINDS)
@@ -405,21 +405,22 @@ def preview(setting: Setting) -> tuple[Result, bytes]:
     task = setting.challenge.tasks[0]
     wanted = order(folder(setting.clone, "alice", "pole"), task, agent="pole", season="1")
     box = process()
-    evaluation = evaluate(wanted, box.kind, box.opener, now, lambda done: None)
+    evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
     assert evaluation.trace is not None
     return evaluation.result, evaluation.trace
 
 
 def test_a_preview_that_is_called_official_is_refused(setting: Setting, tmp_path: Path) -> None:
     result, trace = preview(setting)
-    assert standing(setting.challenge, tmp_path, result, trace) == (Standing.VERIFIED, "")
+    assert standing(setting.challenge, tmp_path, result, trace) == (VerificationStatus.VERIFIED, "")
     where = {**result.document()["provenance"], "commit": setting.clone.head, "run_url": RUN}
     labels = {"class": "official", "sandbox": "docker", "beacon_verified": True, "login_id": 7, "provenance": where}
 
     record, forged_trace = forged({**result.document(), **labels}, trace, {})
 
     assert standing(setting.challenge, tmp_path, record, forged_trace) == (
-        Standing.REFUTED, "it is official, and its seeds come from 'preview', which is no commit and no sealed secret",
+        VerificationStatus.REFUTED,
+        "it is official, and its seeds come from 'preview', which is no commit and no sealed secret",
     )  # fmt: skip
 
 
@@ -434,17 +435,17 @@ def test_seeds_of_a_commit_that_did_not_bring_the_version_are_refuted(setting: S
         **{**official(setting.clone, "alice", "pole"), "beacon": later},
     )
     box = process()
-    evaluation = evaluate(wanted, box.kind, box.opener, now, lambda done: None)
+    evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
     record = sealed({**evaluation.result.document(), "sandbox": "docker"})
 
     found, fault = standing(setting.challenge, setting.clone.path, record, evaluation.trace)
 
-    assert found is Standing.REFUTED
+    assert found is VerificationStatus.REFUTED
     assert fault.startswith(f"its seeds come from {later[:12]}, and the version came to main with ")
 
 
 def test_a_file_that_lies_elsewhere_than_it_says_is_refuted_and_not_read(setting: Setting, tmp_path: Path) -> None:
-    store = Store(results=tmp_path / "results", traces=tmp_path / "traces")
+    store = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
     path = store.write(*setting.result)
     moved = path.parent.parent / "mallory" / path.name
     for old, new in ((path, moved), (store.trace_of(path), store.trace_of(moved))):
@@ -454,7 +455,7 @@ def test_a_file_that_lies_elsewhere_than_it_says_is_refuted_and_not_read(setting
     (finding,) = verify_files(setting.challenge, store, [moved], quiet=True)
     results, damaged = store.read()
 
-    assert finding.standing is Standing.REFUTED
+    assert finding.standing is VerificationStatus.REFUTED
     assert "it lies at CartPole-v1/alice/mallory/" in finding.faults[0]
     assert (results, len(damaged)) == ([], 1)
     assert "lies elsewhere" in damaged[0].reason
@@ -468,14 +469,14 @@ def test_seeds_by_the_folder_as_the_rule_was_before_are_stale_and_not_refuted(tm
     task = parse_challenge(RULES).tasks[0]
     own = {**official(clone, "alice", "pole"), "beacon": moved}
     box = process()
-    evaluation = evaluate(
+    evaluation = evaluate_agent(
         order(folder(clone, "alice", "pole"), task, agent="pole", **own), box.kind, box.opener, now, lambda done: None
     )
     record = sealed({**evaluation.result.document(), "sandbox": "docker"})
 
     found, fault = standing(parse_challenge(RULES), clone.path, record, evaluation.trace)
 
-    assert found is Standing.STALE
+    assert found is VerificationStatus.STALE
     assert fault.startswith("its seeds come from the commit that brought the folder")
 
 
@@ -488,25 +489,28 @@ def test_seeds_of_a_task_that_is_named_later_cannot_be_those_that_were_known(set
     def entered(tasks: bytes) -> str:
         return clone.commit(agent_files("alice", "many", source, MANIFEST + b"tasks: [" + tasks + b"]\n"))
 
-    def judged(beacon: str) -> tuple[Standing, str]:
+    def judged(beacon: str) -> tuple[VerificationStatus, str]:
         box = process()
         own = {**official(clone, "alice", "many"), "beacon": beacon}
-        one = evaluate(
+        one = evaluate_agent(
             order(folder(clone, "alice", "many"), task, agent="many", **own), box.kind, box.opener, now, lambda n: None
         )
         record = sealed({**one.result.document(), "sandbox": "docker"})
         return standing(parse_challenge(RULES), clone.path, record, one.trace)
 
     first = entered(b"twin")
-    assert judged(first) == (Standing.REFUTED, f"no folder on main ever entered that version for {task.id}")
+    assert judged(first) == (VerificationStatus.REFUTED, f"no folder on main ever entered that version for {task.id}")
     second = entered(b"twin, CartPole-v1")
-    assert judged(second) == (Standing.VERIFIED, "")
+    assert judged(second) == (VerificationStatus.VERIFIED, "")
     found, fault = judged(first)
-    assert (found, fault.partition(";")[0]) == (Standing.STALE, "its seeds come from the commit that brought the version")
+    assert (found, fault.partition(";")[0]) == (
+        VerificationStatus.STALE,
+        "its seeds come from the commit that brought the version",
+    )
 
 
 def test_limits_that_were_changed_since_leave_an_official_record_verified(setting: Setting, tmp_path: Path) -> None:
     newer = setting.challenge.model_copy(update={"limits": Limits(memory_mib=1000)})
 
-    assert standing(newer, setting.clone.path, *setting.result) == (Standing.VERIFIED, "")
-    assert standing(newer, tmp_path, *setting.result)[0] is Standing.STALE
+    assert standing(newer, setting.clone.path, *setting.result) == (VerificationStatus.VERIFIED, "")
+    assert standing(newer, tmp_path, *setting.result)[0] is VerificationStatus.STALE

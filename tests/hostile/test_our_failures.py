@@ -10,15 +10,15 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from evaluator import wire
-from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import Standing, replay_episode, verify
-from evaluator.host.training_scripts.remote_envs import Desk, Offer
+from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
+from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict
-from evaluator.sandbox.remote_env import Link, RemoteEnv
+from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from tests.evaluator.scripts import script
 from tests.evaluator.test_remote import Wire
@@ -55,8 +55,8 @@ class Agent:
 
 def checked(task: Task, evaluation: Evaluation) -> None:
     """The record is one that publish would take."""
-    found = verify("it", evaluation.result.serialised(), evaluation.trace, open_world(task))
-    assert (evaluation.result.verdict, found.standing, found.faults) == (Verdict.OK, Standing.VERIFIED, ())
+    found = verify_result("it", evaluation.result.serialised(), evaluation.trace, load_gym_task(task))
+    assert (evaluation.result.verdict, found.standing, found.faults) == (Verdict.OK, VerificationStatus.VERIFIED, ())
 
 
 @pytest.mark.parametrize("action", [5.0, 1e30, -2.0, -1e30, 0.44])
@@ -116,14 +116,14 @@ def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() 
     assert (result.verdict, result.returns) == (Verdict.INVALID, ()), result.message
 
 
-def single(link: Link, act: Callable[[int], Any]) -> None:
+def single(link: RefereeLink, act: Callable[[int], Any]) -> None:
     env = RemoteEnv(link)
     env.reset()
     for step in range(3):
         env.step(act(step))
 
 
-def vector(link: Link, act: Callable[[int], Any]) -> None:
+def vector(link: RefereeLink, act: Callable[[int], Any]) -> None:
     envs = RemoteVectorEnv(link, 2, AutoresetMode.NEXT_STEP)
     envs.reset()
     for step in range(3):
@@ -133,7 +133,7 @@ def vector(link: Link, act: Callable[[int], Any]) -> None:
 class Reused(Wire):
     """The referee reads each frame into the same buffer, as it does."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: RemoteEnvServer) -> None:
         super().__init__(desk)
         self.buffer = bytearray(1 << 16)
 
@@ -147,13 +147,15 @@ class Reused(Wire):
 def test_an_environment_that_keeps_a_scripts_action_keeps_that_action(play: Callable[..., None]) -> None:
     """It met the next frame's bytes in it, so that no replay gave the same rewards."""
     task = OPEN.model_copy(update={"script": ScriptRules(steps=100, last=2, worst=0)})
-    world = open_world(task)
-    desk = Desk(Offer(world=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}"))
+    world = load_gym_task(task)
+    desk = RemoteEnvServer(
+        ScriptTask(world=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}")
+    )
     hello = {
         "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),
         "max_episode_steps": 3, "env_id": "Open-v0", "task_id": "open", "kwargs": {},
     }  # fmt: skip
-    play(Link(Reused(desk), hello), lambda step: np.array([1.0 + step]))
+    play(RefereeLink(Reused(desk), hello), lambda step: np.array([1.0 + step]))
 
     for told in desk.finish():
         now = replay_episode(world, f"{told.index:032x}", list(told.actions))

@@ -15,16 +15,16 @@ import pytest
 import yaml
 
 from evaluator.host.docker.engine import Engine
-from evaluator.host.duels.evaluate_duel import Contender, DuelOrder, hold, order_sides
+from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.duels.verify_duel import verify_duel, violations
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.loading.submission_folder import Folder, read_folder
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.host.solo.verify_result import Standing
-from evaluator.model.config.challenge import Clock, Lanes, Limits, SubmissionLimits, Task
+from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, SubmissionLimits, Task
 from evaluator.model.identifiers import INVISIBLE
-from evaluator.model.records.duel_record import Duel, End
-from evaluator.model.records.result import Class
+from evaluator.model.records.duel_record import Duel, MatchEnd
+from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams
 from tests.hostile.test_attacks import processes_named
@@ -36,7 +36,7 @@ HERE = Path(__file__).parent / "games"
 AT_ONCE = 2
 GAMES = {"connect_four": "pettingzoo.classic.connect_four_v3", "tictactoe": "pettingzoo.classic.tictactoe_v3"}
 LIMITS = {"memory_mib": 128, "tmpfs_mib": 16, "cpu_seconds": 6, "start_seconds": 30, "log_kib": 64}
-LANES = Lanes(shared=4, separate=2)
+LANES = ParallelEpisodes(shared=4, separate=2)
 # Far more than an honest player needs for all its moves, on a machine that is busy elsewhere; less than the 20 seconds that
 # one attack lasts.
 HONEST_SECONDS = 12
@@ -101,19 +101,19 @@ class Attack:
     """Whether its validation finds nothing."""
 
     @property
-    def folder(self) -> Folder:
+    def folder(self) -> SubmissionFolder:
         return read_folder(HERE / self.name / "agent", SubmissionLimits())
 
-    def order(self, *, alone: bool = False) -> DuelOrder:
+    def order(self, *, alone: bool = False) -> DuelRequest:
         """The honest player is side 0; `alone` is the validation."""
-        mine = Contender(login="mallory", login_id=None, agent="attack", folder=self.folder)
+        mine = DuelPlayer(login="mallory", login_id=None, agent="attack", folder=self.folder)
         honest = mine.folder if self.opponent == "itself" else folder(HONEST)
-        other = mine if alone else Contender(login="alice", login_id=None, agent="honest", folder=honest)
-        clock = Clock(**{"move_seconds": 2, "bank_seconds": 20, **self.clock})
+        other = mine if alone else DuelPlayer(login="alice", login_id=None, agent="honest", folder=honest)
+        clock = ClockSettings(**{"move_seconds": 2, "bank_seconds": 20, **self.clock})
         task = Task(id=self.game, game=GAMES[self.game], matches=self.matches, lanes=LANES, clock=clock)
-        return DuelOrder(
+        return DuelRequest(
             contenders=order_sides(other, mine), game=open_game(task), limits=Limits(**{**LIMITS, **self.limits}),
-            season="test", beacon="preview", beacon_verified=False, klass=Class.LOCAL, runtime_digest="ab" * 32,
+            season="test", beacon="preview", beacon_verified=False, tier=Tier.LOCAL, runtime_digest="ab" * 32,
         )  # fmt: skip
 
 
@@ -131,11 +131,11 @@ CASES = [(attack, how) for attack in ATTACKS for how in ("docker", *attack.also)
 NAMES = [f"{attack.name}-{how}" for attack, how in CASES]
 
 
-def fight(order: DuelOrder, chosen: Chosen) -> Duel:
-    return hold(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
+def fight(order: DuelRequest, chosen: SelectedSandbox) -> Duel:
+    return evaluate_duel(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None)
 
 
-def without_a_sandbox(order: DuelOrder, sources: tuple[str, str]) -> list[list[int]]:
+def without_a_sandbox(order: DuelRequest, sources: tuple[str, str]) -> list[list[int]]:
     """The moves that two players make in a plain loop."""
     classes: list[Any] = []
     for source in sources:
@@ -157,22 +157,22 @@ def without_a_sandbox(order: DuelOrder, sources: tuple[str, str]) -> list[list[i
 
 
 @pytest.fixture(scope="module")
-def chosen(engine: Engine) -> Iterator[dict[str, Chosen]]:
+def chosen(engine: Engine) -> Iterator[dict[str, SelectedSandbox]]:
     """The sandboxes, with a temporary directory of their own, so that what is left there is ours."""
     with tempfile.TemporaryDirectory() as room, pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", room)
         found = {
-            "docker": choose("docker", base(), lambda line: None, over_socket=True),
+            "docker": select_sandbox("docker", base(), lambda line: None, over_socket=True),
             "stdio": over_standard_streams(engine),
-            "process": choose("process", "", lambda line: None),
+            "process": select_sandbox("process", "", lambda line: None),
         }
         if "runsc" in engine.runtimes():
-            found["gvisor"] = choose("gvisor", base(), lambda line: None)
+            found["gvisor"] = select_sandbox("gvisor", base(), lambda line: None)
         yield found
 
 
 @pytest.fixture(scope="module")
-def duels(chosen: dict[str, Chosen], request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Duel]]]:
+def duels(chosen: dict[str, SelectedSandbox], request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Duel]]]:
     """The duels that were asked for, all on their way."""
     calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
     wanted = {call.id for call in calls if call is not None}
@@ -204,7 +204,9 @@ def test_attacker_gets_what_it_deserves(attack: Attack, how: str, duels: dict[st
     for words in attack.message:
         assert words in mallory.message
     assert attack.log in mallory.log_tail
-    assert {match.refused for match in duel.matches if match.end is End.ILLEGAL} <= set(attack.refused) or not attack.refused
+    assert {match.refused for match in duel.matches if match.end is MatchEnd.ILLEGAL} <= set(
+        attack.refused
+    ) or not attack.refused
     assert bool(mallory.message) is (mallory.verdict is not Verdict.OK)
     assert not INVISIBLE.search(mallory.message + mallory.log_tail)
     for match in duel.matches:
@@ -231,7 +233,7 @@ def test_record_replays(attack: Attack, how: str, duels: dict[str, Future[Duel]]
     duel = held(duels, attack, how)
 
     found = verify_duel("it", duel.serialised(), attack.order().game)
-    assert (found.standing, found.faults) == (Standing.VERIFIED, ())
+    assert (found.standing, found.faults) == (VerificationStatus.VERIFIED, ())
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=NAMES)
@@ -249,17 +251,17 @@ def test_matches_are_what_the_moves_alone_give(attack: Attack, how: str, duels: 
 
 @pytest.mark.parametrize("attack", [attack for attack in ATTACKS if attack.validates], ids=lambda attack: attack.name)
 def test_good_behaviour_in_self_play_buys_nothing(
-    attack: Attack, chosen: dict[str, Chosen], duels: dict[str, Future[Duel]]
+    attack: Attack, chosen: dict[str, SelectedSandbox], duels: dict[str, Future[Duel]]
 ) -> None:
     validation = fight(attack.order(alone=True), chosen["docker"])
 
     assert violations(validation) == []
     duel = held(duels, attack, "docker")
-    assert {match.winner for match in duel.matches if match.end is End.ILLEGAL} == {0}
+    assert {match.winner for match in duel.matches if match.end is MatchEnd.ILLEGAL} == {0}
 
 
 @pytest.mark.parametrize("name", ["int_of_another_value", "no_moves_at_all", "kills_itself_when_losing", "never_starts"])
-def test_who_breaks_a_rule_against_itself_does_not_enter(name: str, chosen: dict[str, Chosen]) -> None:
+def test_who_breaks_a_rule_against_itself_does_not_enter(name: str, chosen: dict[str, SelectedSandbox]) -> None:
     attack = next(attack for attack in ATTACKS if attack.name == name)
 
     duel = fight(attack.order(alone=True), chosen["docker"])
@@ -268,7 +270,7 @@ def test_who_breaks_a_rule_against_itself_does_not_enter(name: str, chosen: dict
     assert violations(duel) != []
 
 
-def test_nothing_is_left_behind(chosen: dict[str, Chosen], engine: Engine, duels: dict[str, Future[Duel]]) -> None:
+def test_nothing_is_left_behind(chosen: dict[str, SelectedSandbox], engine: Engine, duels: dict[str, Future[Duel]]) -> None:
     for duel in duels.values():
         duel.result()
 

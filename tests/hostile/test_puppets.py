@@ -10,9 +10,9 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.core.entry import Entry
-from leaderboard.planning.missing import DuelItem, Where, plan
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from tests.leaderboard import make
 
 GAME = make.game(opponents=50)
@@ -20,7 +20,7 @@ RULES: Challenge = make.challenge(GAME).model_copy(update={"baselines": ("anchor
 STRENGTHS = {"anchor": 0, "bob": 60, "carol": 120, "dan": 180, "mallory": 26}
 HONEST = [replace(make.entry(login), baseline=login == "anchor") for login in STRENGTHS]
 PLAYER = HONEST[-1]
-WHERE = Where(runtime_digest="0" * 64, beacon="preview")
+WHERE = MeasurementContext(runtime_digest="0" * 64, beacon="preview")
 
 
 def outcomes(lead: float, draw: random.Random, matches: int = 60) -> str:
@@ -54,7 +54,7 @@ def thrown(player: Entry, strings: Sequence[Entry], draw: random.Random) -> list
 
 def elo(entries: Sequence[Entry], duels: Sequence[Duel]) -> float:
     """The player's rating."""
-    board = standings(RULES, entries, [], official=True, duels=duels).games[0]
+    board = build_standings(RULES, entries, [], official=True, duels=duels).games[0]
     return next(row.rating.elo for row in board.rows if row.entry.name == PLAYER.name)
 
 
@@ -124,9 +124,9 @@ def wanted(entries: Sequence[Entry], opponents: int) -> set[frozenset[str]]:
     rules = make.challenge(GAME.model_copy(update={"opponents": opponents}))
     game = rules.games[0]
     duels = [make.duel(entry, on=game) for entry in entries]
-    items = plan(rules, entries, [], WHERE, duels)
+    items = missing_work(rules, entries, [], WHERE, duels)
     return {
-        frozenset(e.shown for e in item.entries) for item in items if isinstance(item, DuelItem) and item.reason == "new"
+        frozenset(e.shown for e in item.entries) for item in items if isinstance(item, DuelWorkItem) and item.reason == "new"
     }
 
 
@@ -147,7 +147,7 @@ def test_examples_and_baselines_meet_whoever_they_like() -> None:
 
     assert frozenset({"local/a", "local/b"}) in wanted(examples, 50)
     assert frozenset({"host/base", "host/other"}) in wanted(own, 50)
-    rated = standings(
+    rated = build_standings(
         RULES, own, [], official=True, duels=[*(make.duel(one, on=GAME) for one in own), make.duel(*own, on=GAME)]
     )
     assert len(rated.games[0].rows) == 2

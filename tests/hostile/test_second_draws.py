@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.engine import Engine, EngineError
-from evaluator.host.duels.evaluate_duel import hold
-from evaluator.host.envs.gym_task import open_world
+from evaluator.host.duels.evaluate_duel import evaluate_duel
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.sandboxes.sandbox import Cell, Sandbox
-from evaluator.host.sandboxes.select import Chosen, choose
-from evaluator.host.solo.evaluate_agent import Evaluation, Order, evaluate
-from evaluator.host.solo.verify_result import Standing, verify
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
+from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST
@@ -114,10 +114,10 @@ SHORT = {"cpu_seconds": 3, "answer_seconds": 1, "start_seconds": 60}
 class Oracle:
     """A sandbox that tells its agent which attempt this is."""
 
-    def __init__(self, chosen: Chosen, spoil: Callable[[Sandbox], None] = lambda sandbox: None) -> None:
+    def __init__(self, chosen: SelectedSandbox, spoil: Callable[[Sandbox], None] = lambda sandbox: None) -> None:
         self.chosen, self.spoil, self.attempts = chosen, spoil, 0
 
-    def __call__(self, cell: Cell) -> Sandbox:
+    def __call__(self, cell: SandboxSpec) -> Sandbox:
         self.attempts += 1
         note = cell.folder / "attempt"
         note.write_text(str(self.attempts))
@@ -128,19 +128,21 @@ class Oracle:
 
 
 @pytest.fixture(scope="module", params=["process", pytest.param("docker", marks=pytest.mark.docker)])
-def chosen(request: pytest.FixtureRequest) -> Chosen:
+def chosen(request: pytest.FixtureRequest) -> SelectedSandbox:
     """Each sandbox; gVisor is Docker's with another runtime, and the rule does not look at either."""
     if request.param == "docker":
         request.getfixturevalue("engine")
-    return choose(request.param, base() if request.param == "docker" else "", lambda line: None)
+    return select_sandbox(request.param, base() if request.param == "docker" else "", lambda line: None)
 
 
-def play(wanted: Order, oracle: Oracle, progress: Callable[[int], None] = lambda done: None) -> Evaluation:
-    return evaluate(wanted, oracle.chosen.kind, oracle, lambda: datetime.now(UTC), progress)
+def play(wanted: EvaluationRequest, oracle: Oracle, progress: Callable[[int], None] = lambda done: None) -> Evaluation:
+    return evaluate_agent(wanted, oracle.chosen.kind, oracle, lambda: datetime.now(UTC), progress)
 
 
 @pytest.mark.parametrize("source", CHEATS.values(), ids=CHEATS)
-def test_who_stalls_after_it_saw_an_observation_is_not_played_again(source: str, chosen: Chosen, tmp_path: Path) -> None:
+def test_who_stalls_after_it_saw_an_observation_is_not_played_again(
+    source: str, chosen: SelectedSandbox, tmp_path: Path
+) -> None:
     oracle = Oracle(chosen)
 
     result = play(order_of(write_agent(tmp_path / "a", source), limits=SHORT), oracle).result
@@ -149,13 +151,13 @@ def test_who_stalls_after_it_saw_an_observation_is_not_played_again(source: str,
     assert (result.returns, result.first_attempt) == ((), None)
 
 
-def test_a_script_that_stalls_after_it_saw_a_start_is_not_played_again(chosen: Chosen, tmp_path: Path) -> None:
+def test_a_script_that_stalls_after_it_saw_a_start_is_not_played_again(chosen: SelectedSandbox, tmp_path: Path) -> None:
     folder = write_agent(tmp_path / "a", "", SCRIPT_MANIFEST.decode())
     (folder / "submission.py").write_text(STALLING_SCRIPT)
     task = Task.model_validate(
         {"id": "lake", "env": "FrozenLake-v1", "reusable": True, "script": {"steps": 2000, "last": 10, "worst": -1}}
     )
-    wanted = order(read_folder(folder, SubmissionLimits()), open_world(task), Limits(**{**LIMITS, **SHORT}))  # type: ignore[arg-type]
+    wanted = order(read_folder(folder, SubmissionLimits()), load_gym_task(task), Limits(**{**LIMITS, **SHORT}))  # type: ignore[arg-type]
     oracle = Oracle(chosen)
 
     result = play(wanted, oracle).result
@@ -163,7 +165,9 @@ def test_a_script_that_stalls_after_it_saw_a_start_is_not_played_again(chosen: C
     assert (result.verdict, oracle.attempts, result.first_attempt) == (Verdict.TIMEOUT, 1, None), result.message
 
 
-def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded(chosen: Chosen, tmp_path: Path) -> None:
+def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded(
+    chosen: SelectedSandbox, tmp_path: Path
+) -> None:
     oracle = Oracle(chosen)
     wanted = order_of(write_agent(tmp_path / "a", SLEEPS_AT_START), limits={"start_seconds": 8})
 
@@ -177,11 +181,11 @@ def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded
     )  # fmt: skip
     assert 8 <= result.first_attempt.wall_seconds < 60
     assert result.returns == play(wanted, Oracle(chosen)).result.returns
-    found = verify("it", result.serialised(), evaluation.trace, wanted.world)
-    assert (found.standing, found.faults) == (Standing.VERIFIED, ())
+    found = verify_result("it", result.serialised(), evaluation.trace, wanted.world)
+    assert (found.standing, found.faults) == (VerificationStatus.VERIFIED, ())
 
 
-def test_a_failure_of_ours_in_the_middle_is_not_played_again_at_once(chosen: Chosen, tmp_path: Path) -> None:
+def test_a_failure_of_ours_in_the_middle_is_not_played_again_at_once(chosen: SelectedSandbox, tmp_path: Path) -> None:
     """Who finds a way to make the evaluator fail has seen as much as who stalls."""
 
     def stumble(done: int) -> None:
@@ -214,7 +218,7 @@ class Weary:
 @pytest.mark.parametrize("name", ["remove", "usage"])
 @pytest.mark.parametrize(("source", "verdict"), [(HONEST, Verdict.OK), (SLEEPS, Verdict.TIMEOUT)], ids=["ok", "timeout"])
 def test_who_cannot_be_measured_or_removed_keeps_its_verdict(
-    name: str, source: str, verdict: Verdict, docker: Chosen, tmp_path: Path
+    name: str, source: str, verdict: Verdict, docker: SelectedSandbox, tmp_path: Path
 ) -> None:
     """A sandbox that makes the engine's clean-up fail would have its bad episodes forgotten."""
 
@@ -228,14 +232,14 @@ def test_who_cannot_be_measured_or_removed_keeps_its_verdict(
     assert (result.verdict, oracle.attempts) == (verdict, 1), result.message
 
 
-def test_a_player_that_stalls_loses_and_gets_no_new_duel(chosen: Chosen) -> None:
+def test_a_player_that_stalls_loses_and_gets_no_new_duel(chosen: SelectedSandbox) -> None:
     task = Task.model_validate({
         "id": "tictactoe", "game": "pettingzoo.classic.tictactoe_v3", "matches": 4,
         "clock": {"move_seconds": 0.5, "bank_seconds": 0},
     })  # fmt: skip
     oracle = Oracle(chosen)
 
-    duel = hold(
+    duel = evaluate_duel(
         duel_order(STALLING_PLAYER, RANDOM_PLAYER, task), chosen.kind, oracle, lambda: datetime.now(UTC), lambda done: None
     )
 
@@ -244,13 +248,15 @@ def test_a_player_that_stalls_loses_and_gets_no_new_duel(chosen: Chosen) -> None
     assert duel.first_attempt is None
 
 
-def test_a_duel_that_fails_after_a_position_was_shown_is_not_held_again_at_once(chosen: Chosen) -> None:
+def test_a_duel_that_fails_after_a_position_was_shown_is_not_held_again_at_once(chosen: SelectedSandbox) -> None:
     def stumble(done: int) -> None:
         raise ZeroDivisionError("the referee stumbles")
 
     task = Task.model_validate({"id": "tictactoe", "game": "pettingzoo.classic.tictactoe_v3", "matches": 4})
     oracle = Oracle(chosen)
 
-    duel = hold(duel_order(FIRST_LEGAL, RANDOM_PLAYER, task), chosen.kind, oracle, lambda: datetime.now(UTC), stumble)
+    duel = evaluate_duel(
+        duel_order(FIRST_LEGAL, RANDOM_PLAYER, task), chosen.kind, oracle, lambda: datetime.now(UTC), stumble
+    )
 
     assert (duel.verdict, oracle.attempts, duel.first_attempt) == (Verdict.INTERNAL_ERROR, 2, None)

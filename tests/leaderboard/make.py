@@ -8,9 +8,9 @@ import numpy as np
 
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.duel_record import Duel, End, sealed_duel
+from evaluator.model.records.duel_record import Duel, MatchEnd, sealed_duel
 from evaluator.model.records.result import Result, sealed
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.standings import Entry
 
 NOON = "2026-01-01T12:00:00Z"
@@ -68,18 +68,18 @@ def game(task_id: str = "game", **fields: Any) -> Task:
 
 
 # How a match ended for the player named first; a capital says that the other one offended.
-OUTCOMES: dict[str, tuple[End, int | None, tuple[int, ...]]] = {
-    "w": (End.PLAYED, 0, ()),
-    "l": (End.PLAYED, 1, ()),
-    "d": (End.PLAYED, None, ()),
-    "t": (End.TOO_LONG, None, ()),
-    "i": (End.ILLEGAL, 1, (0,)),
-    "I": (End.ILLEGAL, 0, (1,)),
-    "o": (End.LATE, 1, (0,)),
-    "O": (End.LATE, 0, (1,)),
-    "f": (End.FORFEIT, 1, (0,)),
-    "F": (End.FORFEIT, 0, (1,)),
-    "b": (End.FORFEIT, None, (0, 1)),
+OUTCOMES: dict[str, tuple[MatchEnd, int | None, tuple[int, ...]]] = {
+    "w": (MatchEnd.PLAYED, 0, ()),
+    "l": (MatchEnd.PLAYED, 1, ()),
+    "d": (MatchEnd.PLAYED, None, ()),
+    "t": (MatchEnd.TOO_LONG, None, ()),
+    "i": (MatchEnd.ILLEGAL, 1, (0,)),
+    "I": (MatchEnd.ILLEGAL, 0, (1,)),
+    "o": (MatchEnd.LATE, 1, (0,)),
+    "O": (MatchEnd.LATE, 0, (1,)),
+    "f": (MatchEnd.FORFEIT, 1, (0,)),
+    "F": (MatchEnd.FORFEIT, 0, (1,)),
+    "b": (MatchEnd.FORFEIT, None, (0, 1)),
 }
 
 
@@ -143,9 +143,9 @@ def _match(letter: str, moves: Sequence[int], swapped: bool) -> dict[str, Any]:
     scores = (0.0, 0.0) if winner is None else (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
     return {
         "end": end, "winner": winner, "offenders": offenders, "scores": scores, "plies": len(moves),
-        "refused": 9 if end is End.ILLEGAL else None, "checksum": digest(str(list(moves)))[:32],
+        "refused": 9 if end is MatchEnd.ILLEGAL else None, "checksum": digest(str(list(moves)))[:32],
     }  # fmt: skip
 
 
-def _leaf(rows: Sequence[Sequence[int]]) -> Leaf:
-    return Leaf.of(np.array([number for row in rows for number in row], dtype=np.int64))
+def _leaf(rows: Sequence[Sequence[int]]) -> TraceLeaf:
+    return TraceLeaf.of(np.array([number for row in rows for number in row], dtype=np.int64))

@@ -9,13 +9,13 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
-from leaderboard.core.owners import faults, taken
-from leaderboard.planning.admission import Gate, admit
-from leaderboard.planning.missing import Where
+from leaderboard.core.owners import participant_faults, taken_team_names
+from leaderboard.planning.admission import AdmissionContext, admit
+from leaderboard.planning.missing import MeasurementContext
 from tests.leaderboard.make import challenge, digest, entry, result, task
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
-WHERE = Where(runtime_digest=digest("runtime"), beacon="test")
+WHERE = MeasurementContext(runtime_digest=digest("runtime"), beacon="test")
 A, B = task("a"), task("b")
 RULES = challenge(A, B)
 
@@ -29,7 +29,9 @@ def phase(**fields):
 
 
 def planned(rules, entries, *, results=(), arrived=AT, members=None, now=AT):
-    gate = Gate(now=now, arrived={e.name: arrived for e in entries}, members=members if members is not None else {})
+    gate = AdmissionContext(
+        now=now, arrived={e.name: arrived for e in entries}, members=members if members is not None else {}
+    )
     found = admit(rules, entries, results, [], WHERE, gate)
     return [item.task_id for item in found.items], [held.reason for held in found.held]
 
@@ -83,7 +85,7 @@ def test_what_is_recorded_is_not_spoken_of_again() -> None:
 
 
 def wanted(one, of):
-    gate = Gate(now=AT)
+    gate = AdmissionContext(now=AT)
     return next(i.wanted.key() for i in admit(RULES, [of], [], [], WHERE, gate).items if i.task_id == one.id)
 
 
@@ -116,7 +118,7 @@ GOOD = {"terms": True, "meta": {"Affiliation": "Lab", "Student": False, "Track":
 def test_people_that_are_not_taken(login: str, fields: dict[str, object], place: tuple[object, ...], words: str) -> None:
     submission = Submission(**{"name": "x", "algorithm": "x", **GOOD, **fields})
 
-    found = list(faults(PEOPLE, login, submission))
+    found = list(participant_faults(PEOPLE, login, submission))
 
     assert [one for one, _ in found] == [place]
     assert words in found[0][1]
@@ -138,9 +140,9 @@ def test_each_may_be_in_one_team_and_nobody_can_be_claimed_against_his_will() ->
         return replace(entry(login), submission=Submission(name="x", algorithm="x", authors=authors))
 
     soon, late = {("ann", "agent"): AT}, datetime(2026, 3, 2, tzinfo=UTC)
-    assert list(taken([by("ann", "@cy"), by("bob", "@cy")], soon, late)) == [("bob", "agent")]
-    assert list(taken([by("ann", "@bob"), by("bob")], soon, late)) == [("ann", "agent")]
-    assert taken([by("ann", "@bob"), by("bob", "@ann")], soon, late) == {}
+    assert list(taken_team_names([by("ann", "@cy"), by("bob", "@cy")], soon, late)) == [("bob", "agent")]
+    assert list(taken_team_names([by("ann", "@bob"), by("bob")], soon, late)) == [("ann", "agent")]
+    assert taken_team_names([by("ann", "@bob"), by("bob", "@ann")], soon, late) == {}
 
 
 EDITS = {
@@ -165,7 +167,7 @@ def test_an_added_task_runs_alone_and_a_changed_one_alone() -> None:
     more = challenge(A, B, task("c"))
     other = challenge(A, task("b", episodes=7))
 
-    gate = Gate(now=AT)
+    gate = AdmissionContext(now=AT)
     assert [(i.task_id, i.reason) for i in admit(more, [ann], done, [], WHERE, gate).items] == [("c", "new")]
     assert [(i.task_id, i.reason) for i in admit(other, [ann], done, [], WHERE, gate).items] == [
         ("b", "the task's settings changed")

@@ -5,20 +5,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 
-from evaluator.model.config.moderation import Exclusion, Moderation, Verified
+from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
 from evaluator.model.config.participants import People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.standings_json import game_document
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.states import CommentContext, Ranked
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_context import PageContext
-from leaderboard.pages.page_renderer import render
-from leaderboard.preview.hypothetical_standings import Recorded, official_state, standing
-from leaderboard.visibility import Shown, as_shown, called
+from leaderboard.pages.page_renderer import render_pages
+from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, standing
+from leaderboard.visibility import VisibleBoard, anonymous_name, as_shown
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -47,7 +47,9 @@ def whole(rules, entries, moderation=None):
         for place, one in enumerate(entries)
         for each in (A, B)
     )
-    return Shown(challenge=rules, entries=tuple(entries), results=results, duels=(), moderation=moderation or Moderation())
+    return VisibleBoard(
+        challenge=rules, entries=tuple(entries), results=results, duels=(), moderation=moderation or Moderation()
+    )
 
 
 def first(words):
@@ -55,14 +57,16 @@ def first(words):
 
 
 def board(shown):
-    return standings(
+    return build_standings(
         shown.challenge, shown.entries, shown.results, official=True, moderation=shown.moderation, duels=shown.duels
     )
 
 
 def all_pages(table, context):
     """Those that MkDocs makes, and those of agents."""
-    return render(table, context) | {path: page.content for path, page in agent_page.render(table, context)}
+    return render_pages(table, context) | {
+        path: page.content for path, page in agent_page.render_agent_pages(table, context)
+    }
 
 
 def people(**fields):
@@ -106,10 +110,10 @@ def test_who_is_excluded_stays_excluded_under_another_name() -> None:
 def test_hosts_and_baselines_keep_their_names() -> None:
     rules = people(anonymous_until=UNTIL, hosts=("hosty",)).model_copy(update={"baselines": ("basey/agent",)})
 
-    assert called(rules, "hosty/x", BEFORE) == "hosty/x"
-    assert called(rules, "basey/agent", BEFORE) == "basey/agent"
-    assert called(rules, "ann/x", BEFORE).startswith("Entry ")
-    assert called(rules, "ann/x", AFTER) == "ann/x"
+    assert anonymous_name(rules, "hosty/x", BEFORE) == "hosty/x"
+    assert anonymous_name(rules, "basey/agent", BEFORE) == "basey/agent"
+    assert anonymous_name(rules, "ann/x", BEFORE).startswith("Entry ")
+    assert anonymous_name(rules, "ann/x", AFTER) == "ann/x"
 
 
 def test_a_hidden_board_has_a_page_without_scores_and_no_part_in_the_overall_board() -> None:
@@ -117,7 +121,7 @@ def test_a_hidden_board_has_a_page_without_scores_and_no_part_in_the_overall_boa
     season = whole(challenge(A, B).model_copy(update={"phases": (phase,)}), [secretive("ann")])
 
     shown = as_shown(season, BEFORE)
-    pages = render(board(shown), PageContext(generated_at="now", hidden=(B,), now=BEFORE))
+    pages = render_pages(board(shown), PageContext(generated_at="now", hidden=(B,), now=BEFORE))
 
     assert [one.task.id for one in board(shown).tasks] == ["a"]
     assert list(board(shown).overall[0].normalised) == ["a"]
@@ -133,7 +137,9 @@ def test_a_comment_tells_no_official_score_of_a_hidden_board() -> None:
 
     def told(at):
         state = official_state(
-            Recorded(challenge=rules, entries=season.entries, results=season.results, at=at), [("ann", "ann-agent")], None
+            RecordedResults(challenge=rules, entries=season.entries, results=season.results, at=at),
+            [("ann", "ann-agent")],
+            None,
         )
         return [row.task.id for agent in state.agents for row in agent.rows]
 
@@ -146,11 +152,11 @@ def test_a_comment_names_no_leader_before_the_date() -> None:
     season = whole(rules, [secretive("ann"), secretive("bobby")])
 
     def leader(at):
-        recorded = Recorded(challenge=rules, entries=season.entries, results=season.results, at=at)
+        recorded = RecordedResults(challenge=rules, entries=season.entries, results=season.results, at=at)
         return official_state(recorded, [("ann", "ann-agent")], None).agents[0].rows[0].leader_name
 
     assert leader(AFTER) == "bobby/bobby-agent"
-    assert leader(BEFORE) == called(rules, "bobby/bobby-agent", BEFORE) != "bobby/bobby-agent"
+    assert leader(BEFORE) == anonymous_name(rules, "bobby/bobby-agent", BEFORE) != "bobby/bobby-agent"
 
 
 def test_hosts_and_baselines_take_no_place_from_others() -> None:
@@ -169,7 +175,7 @@ def test_hosts_and_baselines_take_no_place_from_others() -> None:
 
 
 def test_pages_mark_hosts_and_whom_the_host_verified() -> None:
-    vouched = Verified(login="Ann", since="2026-05-01", who="boss", why="retrained it")
+    vouched = VerifiedEntry(login="Ann", since="2026-05-01", who="boss", why="retrained it")
     shown = as_shown(
         whole(people(hosts=("hosty",)), [secretive("ann"), secretive("hosty")], Moderation(verified=(vouched,))), AFTER
     )
@@ -186,7 +192,7 @@ def test_home_lists_phases_prizes_and_sponsors() -> None:
     phases = (Phase(id="one", name="Warm-up", tasks=("a",), end=UNTIL, teams=("lab/rl",)),)
     season = whole(rules.model_copy(update={"phases": phases}), [])
 
-    home = render(board(as_shown(season, AFTER)), PageContext(generated_at="now", now=AFTER))["index.md"]
+    home = render_pages(board(as_shown(season, AFTER)), PageContext(generated_at="now", now=AFTER))["index.md"]
 
     assert [
         words for words in ("a laptop", "https://lab.example/", "Warm-up", "ended", "lab/rl") if words not in unescape(home)
@@ -226,7 +232,7 @@ def season_of_games(told=telling, **fields):
     rules = challenge(GAME).model_copy(
         update={"people": People(anonymous_until=UNTIL, hosts=("hosty",)), "repository": "https://github.com/o/b", **fields}
     )
-    return Shown(
+    return VisibleBoard(
         challenge=rules, entries=tuple(entries), results=(), duels=tuple(map(told, duels)),
         moderation=Moderation(exclusions=(out, out.model_copy(update={"login": "fritz"}))),
     )  # fmt: skip
@@ -281,11 +287,11 @@ def test_comments_on_games_name_no_opponent_before_the_date() -> None:
     season = season_of_games(told=lambda one: one)
 
     def told(at):
-        recorded = Recorded(challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at)
+        recorded = RecordedResults(challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at)
         own = standing(recorded, "ann", "ann-agent")
         states = [official_state(recorded, [("ann", "ann-agent")], "a" * 40), Ranked(agents=(own,))]
         context = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
-        return "\n".join(render_comment.render(state, context) for state in states)
+        return "\n".join(render_comment.render_comment(state, context) for state in states)
 
     assert "bobby" in told(AFTER)
     assert [name for name in ("bobby", "cyril") if name in told(BEFORE)] == []

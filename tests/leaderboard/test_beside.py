@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from leaderboard.core.parallel import EndedError, beside
+from leaderboard.core.parallel import BackgroundProcessError, run_in_background
 
 FOR_EVER = 3600
 
@@ -17,7 +17,7 @@ def _fault():
 
 
 def test_the_value_comes_from_another_process():
-    with beside(os.getpid) as value:
+    with run_in_background(os.getpid) as value:
         assert value() not in (0, os.getpid())
 
 
@@ -27,23 +27,26 @@ def test_the_two_work_at_once(tmp_path):
             time.sleep(0.01)
         return "done"
 
-    with beside(wait_for_the_block) as value:
+    with run_in_background(wait_for_the_block) as value:
         (tmp_path / "begun").touch()
         assert value() == "done"
 
 
 def test_what_it_raises_is_raised_where_its_value_is_asked_for():
-    with beside(_fault) as value, pytest.raises(ValueError, match="told"):
+    with run_in_background(_fault) as value, pytest.raises(ValueError, match="told"):
         value()
 
 
 def test_one_that_is_killed_says_what_to_do():
-    with beside(lambda: os._exit(9)) as value, pytest.raises(EndedError, match="give this machine more memory"):
+    with (
+        run_in_background(lambda: os._exit(9)) as value,
+        pytest.raises(BackgroundProcessError, match="give this machine more memory"),
+    ):
         value()
 
 
 def test_a_fault_of_the_block_ends_it():
-    with pytest.raises(KeyError), beside(lambda: time.sleep(FOR_EVER)):
+    with pytest.raises(KeyError), run_in_background(lambda: time.sleep(FOR_EVER)):
         raise KeyError
 
     assert multiprocessing.active_children() == []
@@ -57,7 +60,10 @@ def test_a_handler_of_signals_does_not_speak_in_it(capfd):
     for number in (signal.SIGINT, signal.SIGTERM):
         before = signal.signal(number, speak)
         try:
-            with beside(lambda number=number: os.kill(os.getpid(), number)) as value, pytest.raises(EndedError):
+            with (
+                run_in_background(lambda number=number: os.kill(os.getpid(), number)) as value,
+                pytest.raises(BackgroundProcessError),
+            ):
                 value()
         finally:
             signal.signal(number, before)
@@ -68,7 +74,7 @@ def test_a_handler_of_signals_does_not_speak_in_it(capfd):
 def test_without_a_second_processor_it_is_done_when_asked_for(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
     done = []
-    with beside(lambda: done.append(os.getpid())) as value:
+    with run_in_background(lambda: done.append(os.getpid())) as value:
         assert done == []
         value()
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.model.config.moderation import Moderation
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.core.standings import Excluded
 from tests.leaderboard import make
 
@@ -16,7 +16,7 @@ ALICE, BOB, CAROL = (make.entry(login) for login in ("alice", "bob", "carol"))
 def board(entries, results, *, official=True, task=None, moderation=None):
     """The board of the only task."""
     rules = make.challenge(*[task] if task else [])
-    return standings(rules, entries, results, official=official, moderation=moderation).tasks[0]
+    return build_standings(rules, entries, results, official=official, moderation=moderation).tasks[0]
 
 
 def excluding(*who):
@@ -37,7 +37,7 @@ def test_a_scored_entry_has_a_row():
 
 
 def test_an_empty_board_is_a_board():
-    empty = standings(make.challenge(), [], [], official=True)
+    empty = build_standings(make.challenge(), [], [], official=True)
 
     assert (empty.overall, empty.tasks[0].rows) == ((), ())
 
@@ -58,7 +58,7 @@ def test_an_entry_stands_only_on_the_boards_it_enters():
     picky = make.entry("alice", tasks=("other",))
     results = [make.result(picky, [1.0], on=task) for task in (one, other)]
 
-    boards = standings(make.challenge(one, other), [picky], results, official=True).tasks
+    boards = build_standings(make.challenge(one, other), [picky], results, official=True).tasks
 
     assert [len(found.rows) for found in boards] == [0, 1]
     assert boards[0].waiting == ()
@@ -168,7 +168,7 @@ def test_an_excluded_entry_is_listed_and_neither_ranked_nor_waiting_nor_failed()
     rules, results = make.challenge(), [make.result(BOB, [9.0]), make.result(CAROL, [1.0])]
     entries = [make.entry("bob", agent="other"), BOB, ALICE, CAROL]
 
-    whole = standings(rules, entries, results, official=True, moderation=moderation)
+    whole = build_standings(rules, entries, results, official=True, moderation=moderation)
 
     (found,) = whole.tasks
     assert found.excluded == (
@@ -184,7 +184,7 @@ def test_an_exclusion_stands_only_on_the_boards_that_the_entry_enters():
     one, other = make.task("one"), make.task("other")
     rules, picky = make.challenge(one, other), make.entry("alice", tasks=("other",))
 
-    boards = standings(rules, [picky], [], official=True, moderation=excluding("alice")).tasks
+    boards = build_standings(rules, [picky], [], official=True, moderation=excluding("alice")).tasks
 
     assert [len(found.excluded) for found in boards] == [0, 1]
 
@@ -270,6 +270,6 @@ def test_the_order_of_input_never_matters(rows, random):
     again[0] = [entry for entry in again[0] if entry.login != "user0"]
     rules, moderation = make.challenge(one, other), excluding("user1")
 
-    expected = standings(rules, entries[1:], results, official=True, moderation=moderation)
+    expected = build_standings(rules, entries[1:], results, official=True, moderation=moderation)
 
-    assert standings(rules, *again, official=True, moderation=moderation) == expected
+    assert build_standings(rules, *again, official=True, moderation=moderation) == expected

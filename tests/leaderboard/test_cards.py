@@ -27,7 +27,7 @@ def test_every_card_is_a_picture_of_its_size(name):
 
 def test_every_page_that_names_a_card_has_one():
     board = game_samples.full()
-    files = {card.file.replace("%", "%25") for card in social_cards.cards(board)}
+    files = {card.file.replace("%", "%25") for card in social_cards.social_cards(board)}
 
     assert set(social_cards.card_files(board).values()) <= files
     assert social_cards.task_card("ALE/Pong-v5") == "cards/tasks/ALE%252FPong-v5.png"
@@ -37,11 +37,11 @@ def test_only_the_best_have_cards():
     rows = [samples.row(samples.entry(f"agent-{i}"), samples.POLE, i + 1, 9.0 - i) for i in range(8)]
     board = samples.board(samples.task_board(samples.POLE, rows))
 
-    assert [entry.agent for entry in social_cards.chosen(board)] == ["agent-0", "agent-1", "agent-2"]
+    assert [entry.agent for entry in social_cards.chosen_cards(board)] == ["agent-0", "agent-1", "agent-2"]
 
 
 def lines(board, file):
-    (found,) = [card for card in social_cards.cards(board) if card.file == file]
+    (found,) = [card for card in social_cards.social_cards(board) if card.file == file]
     return [(line.place, line.name[0], line.value) for line in found.lines]
 
 
@@ -92,4 +92,4 @@ def test_long_text_is_cut():
 
 @pytest.mark.parametrize("text", ["<img src=x>", "\u202eمرحبا", "😀" * 9, "a\nb\x00c", " "])
 def test_hostile_names_are_drawn_or_replaced(text):
-    assert all(draw_card(card) for card in social_cards.cards(hostile_board(text)))
+    assert all(draw_card(card) for card in social_cards.social_cards(hostile_board(text)))

@@ -3,9 +3,9 @@
 import dataclasses
 
 from evaluator.model.config.metric import Metric
-from evaluator.model.config.submission import Kind
+from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.scoring import metrics
 from tests.leaderboard import make
 
@@ -14,11 +14,11 @@ RULES = ScriptRules(steps=100, last=2, worst=-10, window=2)
 
 def script(login):
     entry = make.entry(login)
-    return dataclasses.replace(entry, submission=entry.submission.model_copy(update={"kind": Kind.SCRIPT}))
+    return dataclasses.replace(entry, submission=entry.submission.model_copy(update={"kind": SubmissionKind.SCRIPT}))
 
 
 def curve(*episodes, rules=RULES):
-    return metrics.made(episodes, rules)
+    return metrics.recorded_curve(episodes, rules)
 
 
 def test_an_abandoned_episode_is_no_point_but_its_steps_were_taken():
@@ -59,7 +59,7 @@ def test_who_never_reaches_the_threshold_is_last_though_fewer_steps_are_better()
         return make.result(who, returns[-2:], on=task, script=record)
 
     results = [result(never, [0.0, 0.0], 1), result(slow, [0.0, 9.0, 9.0], 20), result(fast, [9.0, 9.0], 20)]
-    rows = standings(make.challenge(task), [never, slow, fast], results, official=True).tasks[0].rows
+    rows = build_standings(make.challenge(task), [never, slow, fast], results, official=True).tasks[0].rows
 
     assert [(row.entry.login, row.place) for row in rows] == [("fast", 1), ("slow", 2), ("never", 3)]
     assert [row.estimate.score for row in rows[:2]] == [40, 60]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.ratings.cycles import Circle, find_cycle
+from leaderboard.ratings.cycles import CycleOfPlayers, find_cycle
 
 
 def table(size, *leads):
@@ -20,15 +20,15 @@ def table(size, *leads):
 def test_an_order_has_no_cycle():
     wins = table(4, *((a, b, 30, 2) for a, b in itertools.combinations(range(4), 2)))
 
-    assert find_cycle(wins) == Circle(players=(), share=0.0, triads=4)
+    assert find_cycle(wins) == CycleOfPlayers(players=(), share=0.0, triads=4)
 
 
 def test_rock_paper_scissors_is_named_from_the_least():
-    assert find_cycle(table(3, (2, 1, 30, 1), (1, 0, 30, 1), (0, 2, 30, 1))) == Circle((0, 2, 1), 1.0, 1)
+    assert find_cycle(table(3, (2, 1, 30, 1), (1, 0, 30, 1), (0, 2, 30, 1))) == CycleOfPlayers((0, 2, 1), 1.0, 1)
 
 
 def test_a_cycle_within_chance_is_counted_and_not_named():
-    assert find_cycle(table(3, (0, 1, 6, 5), (1, 2, 6, 5), (2, 0, 6, 5))) == Circle((), 1.0, 1)
+    assert find_cycle(table(3, (0, 1, 6, 5), (1, 2, 6, 5), (2, 0, 6, 5))) == CycleOfPlayers((), 1.0, 1)
 
 
 @pytest.mark.parametrize(("lost", "named"), [(2, True), (3, False)])
@@ -46,7 +46,7 @@ def test_the_cycle_with_the_strongest_weakest_lead_is_named():
 
 
 def test_a_longer_cycle_is_named_where_there_is_no_shorter():
-    assert find_cycle(table(5, *((i, (i + 1) % 5, 20, 0) for i in range(5)))) == Circle((0, 1, 2, 3, 4), 0.0, 0)
+    assert find_cycle(table(5, *((i, (i + 1) % 5, 20, 0) for i in range(5)))) == CycleOfPlayers((0, 1, 2, 3, 4), 0.0, 0)
 
 
 def test_the_shortest_of_the_longer_cycles_is_named():
@@ -62,12 +62,12 @@ def test_who_only_drew_has_met_where_draws_are_given():
     draws[0, 2] = draws[2, 0] = 20
 
     assert find_cycle(wins).triads == 0
-    assert find_cycle(wins, draws) == Circle((), 0.0, 1)
+    assert find_cycle(wins, draws) == CycleOfPlayers((), 0.0, 1)
 
 
 def test_nobody_and_nothing():
-    assert find_cycle(np.zeros((0, 0))) == Circle((), 0.0, 0)
-    assert find_cycle(np.zeros((4, 4))) == Circle((), 0.0, 0)
+    assert find_cycle(np.zeros((0, 0))) == CycleOfPlayers((), 0.0, 0)
+    assert find_cycle(np.zeros((4, 4))) == CycleOfPlayers((), 0.0, 0)
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,9 +2,17 @@
 
 import pytest
 
-from evaluator.model.records.trace import Leaf
-from leaderboard.core.game_standings import Count
-from leaderboard.ratings.duel_results import SHOWN_MOVES, Meeting, counting, judged, newest, tally, validation_fault
+from evaluator.model.records.trace import TraceLeaf
+from leaderboard.core.game_standings import WinCount
+from leaderboard.ratings.duel_results import (
+    SHOWN_MOVES,
+    CountedDuel,
+    counting_duels,
+    duel_totals,
+    judge_duels,
+    newest_duels,
+    validation_fault,
+)
 from tests.leaderboard import make
 
 GAME = make.game()
@@ -12,22 +20,22 @@ ALICE, BOB = make.entry("alice"), make.entry("bob")
 
 
 def test_each_side_has_its_own_count():
-    counted = tally(make.duel(ALICE, BOB, "wwldtIOF"))
+    counted = duel_totals(make.duel(ALICE, BOB, "wwldtIOF"))
 
     assert counted.counts == (
-        Count(wins=5, draws=2, losses=1, errors=0, score=4.0),
-        Count(wins=1, draws=2, losses=5, errors=3, score=-4.0),
+        WinCount(wins=5, draws=2, losses=1, errors=0, score=4.0),
+        WinCount(wins=1, draws=2, losses=5, errors=3, score=-4.0),
     )
     assert (counted.wins, counted.draws) == ((5, 1), 2)
 
 
 def test_the_sides_are_ordered_whoever_is_named_first():
-    assert tally(make.duel(BOB, ALICE, "wwll" + "wi")).counts[1].wins == 3
-    assert tally(make.duel(BOB, ALICE, "wi")).counts[1].errors == 1
+    assert duel_totals(make.duel(BOB, ALICE, "wwll" + "wi")).counts[1].wins == 3
+    assert duel_totals(make.duel(BOB, ALICE, "wi")).counts[1].errors == 1
 
 
 def test_where_both_offend_both_lose_and_the_rating_learns_nothing():
-    counted = tally(make.duel(ALICE, BOB, "bbdw"))
+    counted = duel_totals(make.duel(ALICE, BOB, "bbdw"))
 
     assert [(one.wins, one.draws, one.losses, one.errors) for one in counted.counts] == [(1, 1, 2, 2), (0, 1, 3, 2)]
     assert (counted.wins, counted.draws) == ((1, 0), 1)
@@ -37,35 +45,35 @@ def test_identical_games_count_once_in_the_rating_and_all_in_the_table():
     first, second = [1, 2, 3], [4, 5, 6]
     duel = make.duel(ALICE, BOB, "wlwlwl", moves=[first, second] * 3)
 
-    assert tally(duel).wins == (1, 1)
-    assert [count.matches for count in tally(duel).counts] == [6, 6]
+    assert duel_totals(duel).wins == (1, 1)
+    assert [count.matches for count in duel_totals(duel).counts] == [6, 6]
 
 
 def test_the_same_moves_from_the_other_side_are_another_game():
-    assert tally(make.duel(ALICE, BOB, "wwww", moves=[[1, 2, 3]] * 4)).wins == (2, 0)
+    assert duel_totals(make.duel(ALICE, BOB, "wwww", moves=[[1, 2, 3]] * 4)).wins == (2, 0)
 
 
 def test_the_whole_list_of_moves_decides():
-    assert tally(make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2, 3], [0]])).wins == (2, 0)
+    assert duel_totals(make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2, 3], [0]])).wins == (2, 0)
 
 
 def test_the_same_moves_where_chance_gave_something_else_are_another_game():
     duel = make.duel(ALICE, BOB, "wdwd", moves=[[1, 2], [0], [1, 2], [3]])
     matches = [match.model_copy(update={"checksum": f"{i:032x}"}) for i, match in enumerate(duel.matches)]
 
-    assert tally(duel).wins == (1, 0)
-    assert tally(duel.model_copy(update={"matches": tuple(matches)})).wins == (2, 0)
+    assert duel_totals(duel).wins == (1, 0)
+    assert duel_totals(duel.model_copy(update={"matches": tuple(matches)})).wins == (2, 0)
 
 
 def test_forfeited_matches_are_like_no_other():
-    assert tally(make.duel(ALICE, BOB, "FFFF", moves=[[]] * 4)).wins == (4, 0)
+    assert duel_totals(make.duel(ALICE, BOB, "FFFF", moves=[[]] * 4)).wins == (4, 0)
 
 
-@pytest.mark.parametrize("moves", [None, Leaf(dtype="u1", shape=(), data="AAAA")])
+@pytest.mark.parametrize("moves", [None, TraceLeaf(dtype="u1", shape=(), data="AAAA")])
 def test_without_moves_the_checksums_tell_games_apart(moves):
     duel = make.duel(ALICE, BOB, "wlwl", moves=[[1, 2], [3, 4], [1, 2], [5, 6]]).model_copy(update={"moves": moves})
 
-    assert tally(duel).wins == (1, 2)
+    assert duel_totals(duel).wins == (1, 2)
 
 
 def test_what_counts_has_the_present_settings_this_season_and_is_ok():
@@ -77,21 +85,21 @@ def test_what_counts_has_the_present_settings_this_season_and_is_ok():
     ]
     own = make.duel(ALICE, BOB)
 
-    assert counting(GAME, "1", [*other, own], official=True) == [Meeting(own)]
+    assert counting_duels(GAME, "1", [*other, own], official=True) == [CountedDuel(own)]
 
 
 def test_official_is_official_and_jailed():
     own = make.duel(ALICE, BOB)
     loose = [make.duel(ALICE, BOB, sandbox="process"), make.duel(ALICE, BOB, **{"class": "preview"})]
 
-    assert counting(GAME, "1", [*loose, own], official=True) == [Meeting(own)]
-    assert len(counting(GAME, "1", [*loose, own], official=False)) == 3
+    assert counting_duels(GAME, "1", [*loose, own], official=True) == [CountedDuel(own)]
+    assert len(counting_duels(GAME, "1", [*loose, own], official=False)) == 3
 
 
 def test_the_last_duel_of_two_versions_counts():
     early, late = make.duel(ALICE, BOB, at="2026-01-01T00:00:00Z"), make.duel(BOB, ALICE, at="2026-01-02T00:00:00Z")
 
-    assert list(newest(counting(GAME, "1", [late, early], official=True)).values()) == [Meeting(late)]
+    assert list(newest_duels(counting_duels(GAME, "1", [late, early], official=True)).values()) == [CountedDuel(late)]
 
 
 def test_a_validation_without_an_offence_admits():
@@ -122,15 +130,15 @@ def test_of_a_long_match_the_last_moves_are_told():
 
 def test_a_validation_is_of_the_present_version():
     newer = make.entry("alice", version="2")
-    last = newest(counting(GAME, "1", [make.duel(ALICE), make.duel(BOB, outcomes="iI")], official=True))
+    last = newest_duels(counting_duels(GAME, "1", [make.duel(ALICE), make.duel(BOB, outcomes="iI")], official=True))
 
-    found = judged([newer, ALICE, BOB], last)
+    found = judge_duels([newer, ALICE, BOB], last)
 
     assert (found.admitted, found.unjudged) == ((ALICE,), (newer,))
     assert [(entry, reason.split(":")[0]) for entry, _, reason in found.refused] == [(BOB, "match 1, move 4")]
 
 
 def test_a_validation_whose_moves_were_left_out_still_says_what_was_wrong():
-    damaged = make.duel(ALICE, outcomes="ii").model_copy(update={"moves": Leaf(dtype="u1", shape=(), data="AAAA")})
+    damaged = make.duel(ALICE, outcomes="ii").model_copy(update={"moves": TraceLeaf(dtype="u1", shape=(), data="AAAA")})
 
     assert validation_fault(damaged) == "match 1, move 4: the illegal move 9"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.scoring.intervals import ENDS, centres, ends, estimates, intervals, scores, sizes
+from leaderboard.scoring.intervals import ENDS, estimates, intervals, percentile_interval, regularised_scores, scores, sizes
 from tests.leaderboard import make
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
@@ -94,7 +94,7 @@ def test_pseudo_episodes_count_in_size_and_centre_but_not_in_the_score():
     bounded = make.task(bounds=(0, 1))
 
     assert sizes([[1.0] * 8], bounded).tolist() == [10]
-    assert centres([[1.0] * 8], bounded).tolist() == [0.9]
+    assert regularised_scores([[1.0] * 8], bounded).tolist() == [0.9]
     assert estimates([[1.0] * 8], bounded).score.tolist() == [1]
 
 
@@ -143,4 +143,4 @@ def test_about_95_of_100_intervals_hold_a_high_chance_of_success():
 def test_ends_are_numpys_quantiles_to_the_last_bit(rows, size):
     drawn = np.array(rows)[:, :size]
 
-    assert ends(drawn).tolist() == np.quantile(drawn, ENDS, axis=1).tolist()
+    assert percentile_interval(drawn).tolist() == np.quantile(drawn, ENDS, axis=1).tolist()

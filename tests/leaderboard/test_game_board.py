@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.build import standings
-from leaderboard.core.game_standings import Count
+from leaderboard.build import build_standings
+from leaderboard.core.game_standings import WinCount
 from leaderboard.ratings.fit import EQUAL
-from leaderboard.ratings.game_leaderboard import game_board, points_places
+from leaderboard.ratings.game_leaderboard import build_game_standings, points_places
 from tests.leaderboard import make
 from tests.leaderboard.test_board import excluding
 
@@ -24,7 +24,7 @@ def admitted(*entries, **fields):
 
 
 def board(entries, duels, *, official=True, task=None, moderation=None, baselines=()):
-    return game_board(
+    return build_game_standings(
         task or make.game(), entries, duels, official=official, moderation=moderation, season="1", baselines=baselines
     )
 
@@ -44,7 +44,7 @@ def test_standings_hold_the_games_beside_the_solo_tasks():
     solo, game = make.task("solo"), make.game()
     duels = [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "wwwl")]
 
-    whole = standings(
+    whole = build_standings(
         make.challenge(solo, game), [ALICE, BOB], [make.result(ALICE, [1.0], on=solo)], official=True, duels=duels
     )
 
@@ -59,8 +59,8 @@ def test_the_stronger_stands_first_with_its_counts():
     first, second = found.rows
     assert (first.entry, first.place, second.entry, second.place) == (BOB, 1, ALICE, 2)
     assert first.rating.elo > second.rating.elo
-    assert first.count == Count(wins=4, draws=1, losses=1, errors=0, score=3.0)
-    assert second.count == Count(wins=1, draws=1, losses=4, errors=1, score=-3.0)
+    assert first.count == WinCount(wins=4, draws=1, losses=1, errors=0, score=3.0)
+    assert second.count == WinCount(wins=1, draws=1, losses=4, errors=1, score=-3.0)
     assert (first.points_place, second.points_place, first.opponents, first.attempts) == (1, 2, 1, 1)
     assert first.since == LATE
     assert first.rating.low <= first.rating.elo <= first.rating.high
@@ -211,10 +211,10 @@ def test_to_be_measured_again_makes_nobody_later():
 
 
 def test_points_places_are_1_1_3_by_points_then_wins_then_score():
-    counts = [Count(draws=2), Count(wins=1, score=1), Count(wins=1, score=1), Count(wins=1, score=2), Count()]
+    counts = [WinCount(draws=2), WinCount(wins=1, score=1), WinCount(wins=1, score=1), WinCount(wins=1, score=2), WinCount()]
 
     assert points_places(counts) == [4, 2, 2, 1, 5]
-    assert points_places([Count(wins=1), Count(wins=1), Count()]) == [1, 1, 3]
+    assert points_places([WinCount(wins=1), WinCount(wins=1), WinCount()]) == [1, 1, 3]
 
 
 def test_the_crosstable_shows_each_pair_from_both_sides():
@@ -263,10 +263,10 @@ def test_the_order_of_input_never_matters(games, random):
     ]
     rules, moderation = make.challenge(make.game()), excluding("user5")
 
-    expected = standings(rules, entries, [], official=True, moderation=moderation, duels=duels)
+    expected = build_standings(rules, entries, [], official=True, moderation=moderation, duels=duels)
 
     again = [random.sample(values, k=len(values)) for values in (entries, duels)]
-    assert standings(rules, again[0], [], official=True, moderation=moderation, duels=again[1]) == expected
+    assert build_standings(rules, again[0], [], official=True, moderation=moderation, duels=again[1]) == expected
 
 
 def aside(login):

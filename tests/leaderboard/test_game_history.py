@@ -3,7 +3,7 @@
 import pytest
 
 from leaderboard.ratings import game_leaderboard
-from leaderboard.ratings.game_leaderboard import game_board
+from leaderboard.ratings.game_leaderboard import build_game_standings
 from tests.leaderboard import make
 
 ALICE, BOB, CAROL = (make.entry(login) for login in ("alice", "bob", "carol"))
@@ -14,7 +14,7 @@ def at(day: int) -> str:
 
 
 def history(entries, duels):
-    found = game_board(make.game(), entries, duels, official=True, season="1", baselines=("alice/agent",))
+    found = build_game_standings(make.game(), entries, duels, official=True, season="1", baselines=("alice/agent",))
     return found, found.history
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.charts.history_charts import progress_picture, standing_picture, ticks
-from leaderboard.core.game_standings import Moment
-from leaderboard.history import Best, History
+from leaderboard.core.game_standings import RatingSnapshot
+from leaderboard.history import BoardHistory, RecordScore
 from tests.leaderboard import make
 from tests.leaderboard_pages import game_samples, samples
 
@@ -21,11 +21,11 @@ FIRST, SECOND, THIRD, FOURTH = (f"2026-01-0{day}T12:00:00Z" for day in range(1, 
 
 
 def board(entries, results, *, official=True, moderation=None, task=TASK):
-    return standings(make.challenge(task), entries, results, official=official, moderation=moderation)
+    return build_standings(make.challenge(task), entries, results, official=official, moderation=moderation)
 
 
 def records(found, results):
-    return History(found, results).progress(found.tasks[0])
+    return BoardHistory(found, results).progress(found.tasks[0])
 
 
 def tracks(found, results):
@@ -33,7 +33,7 @@ def tracks(found, results):
 
 
 def _tracks(found, results):
-    return History(found, results).standing(found.tasks[0])
+    return BoardHistory(found, results).standing(found.tasks[0])
 
 
 def test_the_best_score_over_time_only_rises():
@@ -41,8 +41,8 @@ def test_the_best_score_over_time_only_rises():
     found = records(board([ALICE, BOB, CAROL], results), results)
 
     assert found == (
-        Best(login="alice", agent="agent", at=FIRST, score=1.0),
-        Best(login="carol", agent="agent", at=THIRD, score=2.0),
+        RecordScore(login="alice", agent="agent", at=FIRST, score=1.0),
+        RecordScore(login="carol", agent="agent", at=THIRD, score=2.0),
     )
 
 
@@ -114,7 +114,7 @@ def test_other_seasons_settings_and_previews_do_not_count():
     found = board([ALICE, BOB], results)
 
     assert [one.login for one in records(found, results)] == ["alice"]
-    assert [event.entry.login for event in History(found, results).events(9)] == ["alice"]
+    assert [event.entry.login for event in BoardHistory(found, results).events(9)] == ["alice"]
 
 
 def test_places_end_where_the_board_is_even_when_an_earlier_version_came_back():
@@ -129,7 +129,7 @@ def test_events_tell_the_place_and_the_one_before_newest_first():
     results = [
         make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(better, [3.0], at=THIRD)
     ]  # fmt: skip
-    found = History(board([better, BOB], results), results).events(2)
+    found = BoardHistory(board([better, BOB], results), results).events(2)
 
     assert [(e.entry.login, e.at, e.score, e.place, e.place_before) for e in found] == [
         ("alice", THIRD, 3.0, 1, 2),
@@ -140,17 +140,17 @@ def test_events_tell_the_place_and_the_one_before_newest_first():
 def test_an_entry_without_a_score_now_has_no_events():
     results = [make.result(ALICE, [1.0], at=FIRST)]
 
-    assert History(board([make.entry("alice", version="2")], results), results).events(9) == ()
+    assert BoardHistory(board([make.entry("alice", version="2")], results), results).events(9) == ()
 
 
 def test_a_player_is_news_when_it_is_rated_first():
     one, two = samples.entry("a", "alice"), samples.entry("b", "bob")
     moments = (
-        Moment(day="2025-12-30", elo={one.name: 0.0}),
-        Moment(day="2026-01-01", elo={one.name: 10.0, two.name: 50.0}),
+        RatingSnapshot(day="2025-12-30", elo={one.name: 0.0}),
+        RatingSnapshot(day="2026-01-01", elo={one.name: 10.0, two.name: 50.0}),
     )
     game = game_samples.board(game_samples.TICTACTOE, [one, two], history=moments)
-    found = History(replace(samples.empty(), games=(game,)), []).events(9)
+    found = BoardHistory(replace(samples.empty(), games=(game,)), []).events(9)
 
     assert [(e.entry.login, e.at, e.score, e.place) for e in found] == [
         ("bob", samples.NOON, 50.0, 1),
@@ -171,7 +171,7 @@ def test_the_last_places_are_those_of_the_board(told):
     ends = {login: places[-1][1] for login, places in tracks(found, results).items()}
 
     assert ends == {row.entry.login: row.place for row in found.tasks[0].rows[:8]}
-    assert all(event.place >= 1 for event in History(found, results).events(99))
+    assert all(event.place >= 1 for event in BoardHistory(found, results).events(99))
 
 
 def test_pictures_hold_every_step():

@@ -6,8 +6,8 @@ import pytest
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import Result
-from leaderboard.build import standings
-from leaderboard.core.store import COST, FIELDS, ORIGIN, Lean, packed, unpacked
+from leaderboard.build import build_standings
+from leaderboard.core.store import COST, FIELDS, ORIGIN, CompactResults, packed, unpacked
 from tests.leaderboard import make
 from tests.leaderboard_api.boards import CONTEXT, documents
 from tests.leaderboard_pages.everything import render
@@ -34,13 +34,13 @@ def results(lean=lambda result: result, task=BY_RETURN):
 
 def shown(found, task):
     context = replace(CONTEXT, results=tuple(found))
-    board = standings(make.challenge(task), WHO, found, official=True)
+    board = build_standings(make.challenge(task), WHO, found, official=True)
     return documents(board, context) | render(board, context)
 
 
 @pytest.mark.parametrize("task", [BY_RETURN, BY_LENGTH], ids=["return", "length"])
 def test_every_page_and_document_says_the_same(task):
-    whole, lean = shown(results(task=task), task), shown(results(Lean(), task), task)
+    whole, lean = shown(results(task=task), task), shown(results(CompactResults(), task), task)
 
     assert len(whole) > 20
     assert lean == whole
@@ -55,16 +55,17 @@ def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
 
     def ranks(results):
         return [
-            (row.rank_low, row.rank_high) for row in standings(make.challenge(), WHO, results, official=True).tasks[0].rows
+            (row.rank_low, row.rank_high)
+            for row in build_standings(make.challenge(), WHO, results, official=True).tasks[0].rows
         ]
 
     whole = ranks(found)
     assert whole == [(1, 1), (2, 2), (3, 3)]
-    assert ranks([Lean()(Result.model_validate(one.document())) for one in found]) == whole
+    assert ranks([CompactResults()(Result.model_validate(one.document())) for one in found]) == whole
 
 
 def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
-    first, second, *_ = results(Lean())
+    first, second, *_ = results(CompactResults())
 
     assert (first.seeds, list(first.returns), list(first.lengths)) == ((), [1.0, 0.5, 0.25], [3, 2, 1 << 40])
     assert first.limits is second.limits
@@ -72,7 +73,7 @@ def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
 
 
 def test_what_other_processes_read_is_the_same():
-    found = results(Lean()) + results()
+    found = results(CompactResults()) + results()
 
     read = unpacked(packed(found))
 
@@ -95,5 +96,5 @@ def test_a_parcel_names_every_field():
 def test_a_result_without_episodes_stays_as_it_is():
     whole = make.result(WHO[0])
 
-    assert Lean()(whole) is whole
+    assert CompactResults()(whole) is whole
     assert (whole.returns, whole.verdict) == ((), "crashed")

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from evaluator.model.config.moderation import Verified
-from leaderboard.core.former_entries import Departed
-from leaderboard.pages.moderation_log import NAMED, ledger, reason, rescores
+from evaluator.model.config.moderation import VerifiedEntry
+from leaderboard.core.former_entries import FormerEntry
+from leaderboard.pages.moderation_log import NAMED, moderation_log, reason, rescores
 from tests.leaderboard_pages import game_samples, samples
 
 WHO = samples.entry()
@@ -25,7 +25,7 @@ def one_board(*rows, **gone):
 
 
 def test_nothing_happened():
-    found = ledger(samples.empty(), samples.CONTEXT)
+    found = moderation_log(samples.empty(), samples.CONTEXT)
 
     assert (found.rulings, found.leavings, found.vouched, found.rescores) == ((), (), (), ())
 
@@ -36,8 +36,8 @@ def test_an_exclusion_is_named_once_whatever_the_number_of_boards():
     board = samples.board(
         samples.task_board(samples.POLE, excluded=(out, other)), samples.task_board(samples.CAR, excluded=(out,))
     )
-    gone = Departed(login="alice", agent="angle-rule", exclusion=out.exclusion, results=())
-    found = ledger(board, dataclasses.replace(samples.CONTEXT, departed=(gone,)))
+    gone = FormerEntry(login="alice", agent="angle-rule", exclusion=out.exclusion, results=())
+    found = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,)))
 
     assert [(one.login, one.agent, one.exclusion.since) for one in found.rulings] == [
         ("zoe", "late", "2026-06-01"), ("alice", "angle-rule", "2026-05-01"),
@@ -48,26 +48,26 @@ def test_a_player_is_excluded_from_games_too():
     out = samples.excluded(WHO)
     left = game_samples.board(game_samples.CONNECT_FOUR, [], excluded=(out,))
 
-    assert [one.login for one in ledger(game_samples.of(left), samples.CONTEXT).rulings] == ["alice"]
+    assert [one.login for one in moderation_log(game_samples.of(left), samples.CONTEXT).rulings] == ["alice"]
 
 
 def test_a_withdrawal_names_its_tasks_and_when_it_was_measured_last():
-    gone = Departed(login="alice", agent="angle-rule", exclusion=None, results=(measured(None, "02-01"),))
+    gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(measured(None, "02-01"),))
     board = one_board(withdrawn=(samples.withdrawn(WHO, samples.POLE),))
-    (found,) = ledger(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).leavings
+    (found,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).leavings
 
     assert (found.login, found.tasks, found.measured_at) == ("alice", ("CartPole-v1",), "2026-02-01T00:00:00Z")
 
 
 def test_whom_the_hosts_vouch_for_is_named_once():
-    said = Verified(login="alice", since="2026-05-01", who="host", why="read the code")
+    said = VerifiedEntry(login="alice", since="2026-05-01", who="host", why="read the code")
     who = dataclasses.replace(WHO, verified=said)
     board = samples.board(
         samples.task_board(samples.POLE, [samples.row(who, samples.POLE, 1, 1.0)]),
         samples.task_board(samples.CAR, [], [samples.failure(who, samples.CAR)]),
     )
 
-    assert ledger(board, samples.CONTEXT).vouched == ((who, said),)
+    assert moderation_log(board, samples.CONTEXT).vouched == ((who, said),)
 
 
 def test_a_version_measured_again_is_told_with_both_scores():

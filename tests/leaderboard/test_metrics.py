@@ -11,10 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from evaluator.model.config.metric import Direction, Metric
-from leaderboard.api.standings_json import document
-from leaderboard.build import standings
+from leaderboard.api.standings_json import standings_document
+from leaderboard.build import build_standings
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import metrics_of, ranking, worth
+from leaderboard.scoring.metrics import metrics_of, oriented_value, ranking
 from tests.leaderboard import make
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def metric(name="Score", kind="mean_return", direction="higher", **fields):
 def rows(task, *results):
     """The rows of a board of one task; results are (entry, returns, fields)."""
     made = [make.result(who, returns, on=task, **fields) for who, returns, fields in results]
-    return standings(make.challenge(task), [who for who, _, _ in results], made, official=True).tasks[0].rows
+    return build_standings(make.challenge(task), [who for who, _, _ in results], made, official=True).tasks[0].rows
 
 
 def places(found):
@@ -88,11 +88,13 @@ def test_a_missing_value_is_last_whatever_the_direction_and_never_0(direction, s
 def test_a_board_of_nothing_but_missing_values_has_no_best():
     task = make.task(anchors=(0, 1), metrics=(metric("Own", OWN),))
     results = [make.result(who, [1.0], on=task) for who in (ALICE, BOB)]
-    found = standings(make.challenge(task), [ALICE, BOB], results, official=True)
+    found = build_standings(make.challenge(task), [ALICE, BOB], results, official=True)
 
     assert found.tasks[0].best is None
     assert found.overall == ()
-    assert json.loads(json.dumps(document(found), allow_nan=False))["tasks"][0]["rows"][0]["metrics"] == {"Own": None}
+    assert json.loads(json.dumps(standings_document(found), allow_nan=False))["tasks"][0]["rows"][0]["metrics"] == {
+        "Own": None
+    }
 
 
 def test_the_later_of_equals_is_listed_below():
@@ -197,7 +199,7 @@ def test_weights_and_lower_is_better_on_the_overall_board():
     light = make.task("light", anchors=(0, 10))
     results = [make.result(ALICE, [25.0] * 3, on=heavy), make.result(ALICE, [2.0] * 3, on=light),
                make.result(BOB, [75.0] * 3, on=heavy), make.result(BOB, [10.0] * 3, on=light)]  # fmt: skip
-    found = standings(make.challenge(heavy, light), [ALICE, BOB], results, official=True).overall
+    found = build_standings(make.challenge(heavy, light), [ALICE, BOB], results, official=True).overall
 
     assert [(row.entry.login, row.place) for row in found] == [("alice", 1), ("bob", 2)]
     assert [row.estimate.score for row in found] == [pytest.approx((3 * 0.75 + 0.2) / 4), pytest.approx((3 * 0.25 + 1) / 4)]
@@ -209,7 +211,7 @@ def test_an_own_metric_counts_on_the_overall_board():
     results = [
         make.result(who, [1.0], on=task, metrics={OWN: v, f"{OWN}:error": 0.5}) for who, v in ((ALICE, 5.0), (BOB, 8.0))
     ]
-    found = standings(make.challenge(task), [ALICE, BOB], results, official=True).overall
+    found = build_standings(make.challenge(task), [ALICE, BOB], results, official=True).overall
 
     assert [(row.entry.login, row.estimate.score) for row in found] == [("bob", 0.8), ("alice", 0.5)]
     assert found[0].estimate.low < 0.8 < found[0].estimate.high
@@ -248,7 +250,7 @@ def test_which_way_is_better_is_decided_in_one_place():
     }
 
     assert asking == {"metrics.py"}
-    assert (worth(metric(direction="lower"), 2.0), worth(metric(), 2.0)) == (-2.0, 2.0)
+    assert (oriented_value(metric(direction="lower"), 2.0), oriented_value(metric(), 2.0)) == (-2.0, 2.0)
     assert ranking(make.task()).direction is Direction.HIGHER
     assert [one.name for one in metrics_of(make.task())] == ["Score"]
 
@@ -256,7 +258,7 @@ def test_which_way_is_better_is_decided_in_one_place():
 def test_the_document_holds_every_metric_with_its_direction():
     task = make.task(anchors=None, metrics=(metric("Cost", direction="lower"), metric("Steps", "mean_length", "lower")))
     results = [make.result(ALICE, [2.0, 4.0], on=task, lengths=[5, 7])]
-    found = document(standings(make.challenge(task), [ALICE], results, official=True))["tasks"][0]
+    found = standings_document(build_standings(make.challenge(task), [ALICE], results, official=True))["tasks"][0]
 
     assert [(m["name"], m["direction"]) for m in found["metrics"]] == [("Cost", "lower"), ("Steps", "lower")]
     assert found["rows"][0]["metrics"] == {"Cost": 3.0, "Steps": 6.0}

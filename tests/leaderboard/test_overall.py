@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.scoring.score_all import CHUNK
 from tests.leaderboard import make
 
@@ -16,7 +16,7 @@ def overall(tasks, results):
     """The overall board of entries that have these (entry, task, returns)."""
     entries = {entry.login: entry for entry, *_ in results}.values()
     recorded = [make.result(entry, returns, on=task) for entry, task, returns in results]
-    return standings(make.challenge(*tasks), entries, recorded, official=True).overall
+    return build_standings(make.challenge(*tasks), entries, recorded, official=True).overall
 
 
 def test_random_is_0_and_reference_is_1():
@@ -134,7 +134,7 @@ def test_equals_stand_in_the_order_they_were_complete():
     entries = [late, same, early]
     recorded = [make.result(entry, [1.0, 2.0], at=times[entry.login]) for entry in entries]
 
-    rows = standings(make.challenge(), entries, recorded, official=True).overall
+    rows = build_standings(make.challenge(), entries, recorded, official=True).overall
 
     assert [(row.entry.login, row.place) for row in rows] == [("b", 1), ("c", 1), ("a", 1)]
 
@@ -148,8 +148,8 @@ def test_an_overall_interval_is_the_same_whatever_else_is_on_the_board():
         for entry, own in zip(entries, returns, strict=True)
     ]
     rules = make.challenge(FIRST, SECOND)
-    together = {row.entry.login: row.estimate for row in standings(rules, entries, recorded, official=True).overall}
+    together = {row.entry.login: row.estimate for row in build_standings(rules, entries, recorded, official=True).overall}
 
     for i in (0, CHUNK - 1, CHUNK, len(entries) - 1):
-        (alone,) = standings(rules, entries[i : i + 1], recorded[i : i + 1], official=True).overall
+        (alone,) = build_standings(rules, entries[i : i + 1], recorded[i : i + 1], official=True).overall
         assert together[alone.entry.login] == alone.estimate

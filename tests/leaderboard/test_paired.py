@@ -8,7 +8,7 @@ from scipy import stats
 
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.records.result import Result, sealed
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.scoring.significance import compare_paired, paired
 from tests.leaderboard import make
 
@@ -59,9 +59,9 @@ def test_luck_that_all_share_does_not_hide_a_difference() -> None:
     better = [x + 1 + 0.1 * (i % 3) for i, x in enumerate(luck)]
     results = [revealed("alice", luck), revealed("bob", better)]
     entries = [make.entry("alice"), make.entry("bob")]
-    (together,) = standings(make.challenge(), entries, results, official=True).tasks
+    (together,) = build_standings(make.challenge(), entries, results, official=True).tasks
     apart = [result.model_copy(update={"beacon": "test"}) for result in results]
-    (alone,) = standings(make.challenge(), entries, apart, official=True).tasks
+    (alone,) = build_standings(make.challenge(), entries, apart, official=True).tasks
 
     assert [(row.entry.login, row.rank_low, row.rank_high) for row in together.rows] == [("bob", 1, 1), ("alice", 2, 2)]
     assert [(row.rank_low, row.rank_high) for row in alone.rows] == [(1, 2), (1, 2)]
@@ -115,7 +115,7 @@ def test_many_entries_in_any_order_are_judged_alike() -> None:
 def test_sealed_scores_rank_and_tell_nobody_apart() -> None:
     entries = [make.entry(login) for login in ("alice", "bob", "carol", "dora")]
     results = [closed("alice", 0.3), closed("bob", 0.7), closed("carol", 0.7), closed("dora", None)]
-    table = standings(make.challenge(), entries, results, official=True)
+    table = build_standings(make.challenge(), entries, results, official=True)
     (board,) = table.tasks
 
     assert [(row.entry.login, row.place, row.rank_low, row.rank_high) for row in board.rows] == [
@@ -132,7 +132,9 @@ def test_a_sealed_result_shows_no_further_metric() -> None:
         Metric(name=n, kind=k, direction=Direction.HIGHER) for n, k in (("R", "mean_return"), ("L", "mean_length"))
     )
     task = make.task(metrics=shown)
-    (board,) = standings(make.challenge(task), [make.entry("alice")], [closed("alice", 3.0, on=task)], official=True).tasks
+    (board,) = build_standings(
+        make.challenge(task), [make.entry("alice")], [closed("alice", 3.0, on=task)], official=True
+    ).tasks
 
     assert board.rows[0].estimate.score == 3.0
     assert math.isnan(board.rows[0].others[0])

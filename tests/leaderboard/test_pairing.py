@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from leaderboard.planning.matchmaking import pairings
+from leaderboard.planning.matchmaking import wanted_pairings
 from tests.leaderboard import make
 
 GAME = make.game(opponents=6)
@@ -26,7 +26,7 @@ class World:
         self.strength.setdefault(login, self.random.gauss(0, 200))
 
     def wanted(self):
-        pairs = pairings(self.task, self.entries, self.duels, season="1", baselines=(BASELINE,))
+        pairs = wanted_pairings(self.task, self.entries, self.duels, season="1", baselines=(BASELINE,))
         return [pair for pair in pairs if (pair[0].digest, pair[1].digest) not in self.done]
 
     def play(self, pairs):
@@ -68,7 +68,7 @@ def test_validations_come_first_and_pairs_after_them():
 
 
 def test_who_does_not_enter_the_game_does_not_play():
-    assert pairings(GAME, [make.entry("alice", tasks=("other",))], [], season="1") == []
+    assert wanted_pairings(GAME, [make.entry("alice", tasks=("other",))], [], season="1") == []
 
 
 def test_duels_of_another_game_season_or_setting_admit_nobody():
@@ -78,8 +78,8 @@ def test_duels_of_another_game_season_or_setting_admit_nobody():
     others = [make.duel(one, **fields) for one in (alice, bob) for fields in elsewhere]
 
     assert alike.digest() == GAME.digest()
-    assert names(pairings(GAME, [alice, bob], others, season="1")) == ["alice-alice", "bob-bob"]
-    assert len(pairings(GAME, [alice, bob], [make.duel(alice), make.duel(bob)], season="1")) == 3
+    assert names(wanted_pairings(GAME, [alice, bob], others, season="1")) == ["alice-alice", "bob-bob"]
+    assert len(wanted_pairings(GAME, [alice, bob], [make.duel(alice), make.duel(bob)], season="1")) == 3
 
 
 def test_a_few_players_meet_each_other_all():
@@ -149,14 +149,14 @@ def test_recorded_opponents_stay_whatever_the_ratings_become():
     for i in range(20):
         world.join(f"user{i}")
     world.settle()
-    chosen = pairings(world.task, world.entries, world.duels, season="1")
+    chosen = wanted_pairings(world.task, world.entries, world.duels, season="1")
     others = [pair for pair in chosen if pair[0] != pair[1]]
     turned = [
         make.duel(a, b, "lw"[number % 2] * 2, on=world.task, at="2026-05-01T00:00:00Z")
         for number, (a, b) in enumerate(others)
     ]
 
-    assert pairings(world.task, world.entries, [*world.duels, *turned], season="1") == chosen
+    assert wanted_pairings(world.task, world.entries, [*world.duels, *turned], season="1") == chosen
 
 
 def test_a_round_that_was_cut_short_wastes_nothing():
@@ -181,7 +181,7 @@ def test_a_duel_that_failed_on_our_side_stays_chosen():
     pairs = world.wanted()
     failed = [make.duel(a, b, "", on=GAME) for a, b in pairs[:3]]
 
-    again = pairings(GAME, world.entries, [*world.duels, *failed], season="1", baselines=(BASELINE,))
+    again = wanted_pairings(GAME, world.entries, [*world.duels, *failed], season="1", baselines=(BASELINE,))
 
     assert set(names(pairs[:3])) <= set(names(again))
 
@@ -217,9 +217,9 @@ def test_the_order_of_input_never_matters():
         world.join(f"user{i}")
     world.play(world.wanted())
     world.play(world.wanted()[::2])
-    expected = pairings(GAME, world.entries, world.duels, season="1")
+    expected = wanted_pairings(GAME, world.entries, world.duels, season="1")
 
     for seed in range(3):
         shuffled = [random.Random(seed).sample(values, k=len(values)) for values in (world.entries, world.duels)]
 
-        assert pairings(GAME, *shuffled, season="1") == expected
+        assert wanted_pairings(GAME, *shuffled, season="1") == expected

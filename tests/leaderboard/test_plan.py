@@ -10,28 +10,28 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
-from leaderboard.planning.missing import TRIES, DuelItem, Item, Where, given_up_duels, plan
+from leaderboard.planning.missing import TRIES, DuelWorkItem, MeasurementContext, WorkItem, given_up_duels, missing_work
 from leaderboard.planning.shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from tests.leaderboard import make
 from tests.leaderboard.recorded import recorded
 
 CHALLENGE = Challenge(title="T", season="s", tasks=(Task(id="A"), Task(id="B")))
-WHERE = Where(runtime_digest="0" * 64, beacon="preview")
+WHERE = MeasurementContext(runtime_digest="0" * 64, beacon="preview")
 ENTRY = Entry(login="alice", agent="x", submission=Submission(name="X", algorithm="y"), digest="1" * 64)
 
 
-def reasons(items: list[Item]) -> list[tuple[str, str]]:
+def reasons(items: list[WorkItem]) -> list[tuple[str, str]]:
     return [(item.task_id, item.reason) for item in items]
 
 
 def test_everything_is_wanted_where_nothing_is_recorded() -> None:
-    assert reasons(plan(CHALLENGE, [ENTRY], [], WHERE)) == [("A", "new"), ("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [ENTRY], [], WHERE)) == [("A", "new"), ("B", "new")]
 
 
 def test_what_is_recorded_is_not_wanted_again() -> None:
     done = [recorded(CHALLENGE, ENTRY, "A", WHERE)]
 
-    assert reasons(plan(CHALLENGE, [ENTRY], done, WHERE)) == [("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [ENTRY], done, WHERE)) == [("B", "new")]
 
 
 def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
@@ -40,39 +40,42 @@ def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
     done = [recorded(phases, ENTRY, "dev", WHERE)]
     failed = [recorded(phases, ENTRY, "test", WHERE, Verdict.INTERNAL_ERROR)] * TRIES
 
-    assert reasons(plan(phases, [ENTRY], done, WHERE)) == [("test", "new")]
-    assert reasons(plan(phases, [ENTRY], failed, WHERE)) == [("dev", "new")]
+    assert reasons(missing_work(phases, [ENTRY], done, WHERE)) == [("test", "new")]
+    assert reasons(missing_work(phases, [ENTRY], failed, WHERE)) == [("dev", "new")]
 
 
 def test_a_failure_of_the_agent_is_a_record_and_one_of_ours_is_not() -> None:
     failed = recorded(CHALLENGE, ENTRY, "A", WHERE, Verdict.CRASHED)
     ours = recorded(CHALLENGE, ENTRY, "B", WHERE, Verdict.INTERNAL_ERROR)
 
-    assert reasons(plan(CHALLENGE, [ENTRY], [failed, ours], WHERE)) == [("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [ENTRY], [failed, ours], WHERE)) == [("B", "new")]
 
 
 def test_each_change_is_named() -> None:
     done = [recorded(CHALLENGE, ENTRY, task, WHERE) for task in ("A", "B")]
     edited = CHALLENGE.model_copy(update={"tasks": (Task(id="A", episodes=7), Task(id="B", description="other words"))})
     other = dataclasses.replace(ENTRY, digest="2" * 64)
-    newer = Where(runtime_digest="3" * 64, beacon="preview")
+    newer = MeasurementContext(runtime_digest="3" * 64, beacon="preview")
 
-    assert reasons(plan(edited, [ENTRY], done, WHERE)) == [("A", "the task's settings changed")]
-    assert reasons(plan(CHALLENGE, [other], done, WHERE)) == [("A", "the agent changed"), ("B", "the agent changed")]
-    assert reasons(plan(CHALLENGE, [ENTRY], done, newer)) == [("A", "the evaluator changed"), ("B", "the evaluator changed")]
+    assert reasons(missing_work(edited, [ENTRY], done, WHERE)) == [("A", "the task's settings changed")]
+    assert reasons(missing_work(CHALLENGE, [other], done, WHERE)) == [("A", "the agent changed"), ("B", "the agent changed")]
+    assert reasons(missing_work(CHALLENGE, [ENTRY], done, newer)) == [
+        ("A", "the evaluator changed"),
+        ("B", "the evaluator changed"),
+    ]
 
 
 def test_going_back_to_an_earlier_version_needs_no_run() -> None:
     other = dataclasses.replace(ENTRY, digest="2" * 64)
     done = [recorded(CHALLENGE, entry, task, WHERE) for entry in (ENTRY, other) for task in ("A", "B")]
 
-    assert plan(CHALLENGE, [ENTRY], done, WHERE) == []
+    assert missing_work(CHALLENGE, [ENTRY], done, WHERE) == []
 
 
 def test_a_task_that_is_not_entered_is_not_wanted() -> None:
     narrow = dataclasses.replace(ENTRY, submission=Submission(name="X", algorithm="y", tasks=("B",)))
 
-    assert reasons(plan(CHALLENGE, [narrow], [], WHERE)) == [("B", "new")]
+    assert reasons(missing_work(CHALLENGE, [narrow], [], WHERE)) == [("B", "new")]
 
 
 GAME = make.game()
@@ -80,19 +83,19 @@ GAMES = make.challenge(make.task("solo"), GAME)
 ALICE, BOB, CAROL = (make.entry(login) for login in ("alice", "bob", "carol"))
 
 
-def duels_of(items: Iterable[Item | DuelItem]) -> list[DuelItem]:
-    return [item for item in items if isinstance(item, DuelItem)]
+def duels_of(items: Iterable[WorkItem | DuelWorkItem]) -> list[DuelWorkItem]:
+    return [item for item in items if isinstance(item, DuelWorkItem)]
 
 
-def wanted(entries: Iterable[Entry], duels: Iterable[Duel], where: Where = WHERE) -> list[str]:
+def wanted(entries: Iterable[Entry], duels: Iterable[Duel], where: MeasurementContext = WHERE) -> list[str]:
     """What is wanted of the game, in a word each."""
-    items = duels_of(plan(GAMES, entries, [], where, duels))
+    items = duels_of(missing_work(GAMES, entries, [], where, duels))
     return [f"{item.entries[0].login}-{item.entries[1].login}: {item.reason}" for item in items]
 
 
-def play(entries: Iterable[Entry], duels: list[Duel], outcomes: str = "wl", where: Where = WHERE) -> list[Duel]:
+def play(entries: Iterable[Entry], duels: list[Duel], outcomes: str = "wl", where: MeasurementContext = WHERE) -> list[Duel]:
     """What is recorded once all that is wanted was played."""
-    items = duels_of(plan(GAMES, entries, [], where, duels))
+    items = duels_of(missing_work(GAMES, entries, [], where, duels))
     return [
         *duels,
         *(
@@ -108,15 +111,15 @@ def play(entries: Iterable[Entry], duels: list[Duel], outcomes: str = "wl", wher
 def test_solo_tasks_come_first_then_validations_then_pairs() -> None:
     first = play([ALICE, BOB], [])
 
-    items = plan(GAMES, [CAROL, BOB, ALICE], [], WHERE, first)
+    items = missing_work(GAMES, [CAROL, BOB, ALICE], [], WHERE, first)
 
-    assert [type(item).__name__ for item in items[:4]] == ["Item"] * 3 + ["DuelItem"]
+    assert [type(item).__name__ for item in items[:4]] == ["WorkItem"] * 3 + ["DuelWorkItem"]
     assert wanted([CAROL, BOB, ALICE], first) == ["carol-carol: new", "alice-bob: new"]
     assert [item.is_validation for item in duels_of(items)] == [True, False]
 
 
 def test_games_are_planned_only_where_duels_are_given() -> None:
-    assert [type(item) for item in plan(GAMES, [ALICE], [], WHERE)] == [Item]
+    assert [type(item) for item in missing_work(GAMES, [ALICE], [], WHERE)] == [WorkItem]
 
 
 def test_a_game_comes_to_rest() -> None:
@@ -133,7 +136,7 @@ def test_a_refused_player_meets_nobody() -> None:
 
 
 def test_a_wanted_duel_names_both_versions_in_the_order_of_the_sides() -> None:
-    (item,) = duels_of(plan(GAMES, [BOB, ALICE], [], WHERE, play([ALICE, BOB], [])))
+    (item,) = duels_of(missing_work(GAMES, [BOB, ALICE], [], WHERE, play([ALICE, BOB], [])))
 
     assert item.entries == (ALICE, BOB)
     assert item.wanted.submission_digests == (ALICE.digest, BOB.digest)
@@ -158,13 +161,13 @@ def test_the_seeds_of_a_duel_come_from_the_later_beacon() -> None:
     where = dataclasses.replace(WHERE, beacons=beacons, order={"aaa": 2, "bbb": 1})
     duels = play([ALICE, BOB, CAROL], [], where=where)
 
-    validations = duels_of(plan(GAMES, [ALICE, BOB], [], where, []))
-    pairs = duels_of(plan(GAMES, [ALICE, BOB, CAROL], [], where, duels))
+    validations = duels_of(missing_work(GAMES, [ALICE, BOB], [], where, []))
+    pairs = duels_of(missing_work(GAMES, [ALICE, BOB, CAROL], [], where, duels))
 
     assert [item.wanted.beacon for item in validations] == ["aaa", "bbb"]
     assert [item.wanted.beacon for item in pairs] == ["aaa", "aaa", "aaa"]
     other = dataclasses.replace(where, order={"aaa": 1, "bbb": 2})
-    assert [item.wanted.beacon for item in duels_of(plan(GAMES, [ALICE, BOB, CAROL], [], other, duels))] == [
+    assert [item.wanted.beacon for item in duels_of(missing_work(GAMES, [ALICE, BOB, CAROL], [], other, duels))] == [
         "bbb",
         "aaa",
         "bbb",
@@ -172,7 +175,7 @@ def test_the_seeds_of_a_duel_come_from_the_later_beacon() -> None:
 
 
 def test_where_two_beacons_have_no_order_nothing_is_guessed() -> None:
-    where = Where(runtime_digest="0" * 64, beacon="aaa", beacons={(("bob", "agent"), "game"): "bbb"})
+    where = MeasurementContext(runtime_digest="0" * 64, beacon="aaa", beacons={(("bob", "agent"), "game"): "bbb"})
 
     with pytest.raises(KeyError):
         where.later(ALICE, BOB, "game")
@@ -180,7 +183,7 @@ def test_where_two_beacons_have_no_order_nothing_is_guessed() -> None:
 
 def test_a_duel_that_failed_on_our_side_is_tried_again_a_few_times() -> None:
     duels = play([ALICE, BOB], [])
-    (item,) = duels_of(plan(GAMES, [ALICE, BOB], [], WHERE, duels))
+    (item,) = duels_of(missing_work(GAMES, [ALICE, BOB], [], WHERE, duels))
     failed = make.duel(*item.entries, "", key=item.wanted.key())
 
     assert wanted([ALICE, BOB], [*duels, *[failed] * (TRIES - 1)]) == ["alice-bob: new"]
@@ -201,10 +204,13 @@ def test_a_renamed_folder_is_not_evaluated_again() -> None:
     done = [recorded(CHALLENGE, ENTRY, task, WHERE) for task in ("A", "B")]
     ours = [recorded(CHALLENGE, ENTRY, task, WHERE, Verdict.INTERNAL_ERROR) for task in ("A", "B")] * TRIES
 
-    assert plan(CHALLENGE, [renamed], done, WHERE) == []
-    assert plan(CHALLENGE, [dataclasses.replace(renamed, login="ALICE")], done, WHERE) == []
-    assert plan(CHALLENGE, [renamed], ours, WHERE) == []
-    assert reasons(plan(CHALLENGE, [dataclasses.replace(renamed, login="bob")], done, WHERE)) == [("A", "new"), ("B", "new")]
+    assert missing_work(CHALLENGE, [renamed], done, WHERE) == []
+    assert missing_work(CHALLENGE, [dataclasses.replace(renamed, login="ALICE")], done, WHERE) == []
+    assert missing_work(CHALLENGE, [renamed], ours, WHERE) == []
+    assert reasons(missing_work(CHALLENGE, [dataclasses.replace(renamed, login="bob")], done, WHERE)) == [
+        ("A", "new"),
+        ("B", "new"),
+    ]
 
 
 def test_a_renamed_player_meets_nobody_again() -> None:
@@ -224,7 +230,7 @@ def test_a_duel_is_expected_to_take_what_both_players_think() -> None:
 
     recorded_ = [thought(ALICE, ALICE, (30, 10)), thought(ALICE, BOB, (40, 2)), make.duel(ALICE, BOB, "")]
     validated = [make.duel(entry) for entry in (ALICE, BOB, CAROL)]
-    items = duels_of(plan(GAMES, [ALICE, BOB, CAROL], [], WHERE, validated))[-3:]
+    items = duels_of(missing_work(GAMES, [ALICE, BOB, CAROL], [], WHERE, validated))[-3:]
 
     assert [f"{a.login}-{b.login}" for a, b in (item.entries for item in items)] == ["alice-bob", "alice-carol", "bob-carol"]
     assert expected_seconds(items, [], recorded_) == [DUEL_SECONDS + s for s in (42, 40 + 20, 2 + 20)]

@@ -9,8 +9,8 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import sealed
 from leaderboard.core.versions import without_twins
-from leaderboard.planning.missing import Where, plan
-from leaderboard.planning.quota import Accounts, hold
+from leaderboard.planning.missing import MeasurementContext, missing_work
+from leaderboard.planning.quota import OwnerAccounts, apply_quotas
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
 
 NOW = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)
@@ -23,9 +23,9 @@ def rules(quota=None, **fields):
 
 
 def held(season, entries, results, *, arrived=None, now=NOW):
-    items = plan(season, entries, results, Where(runtime_digest=digest("runtime"), beacon="test"))
-    accounts = Accounts(season, entries, results, [])
-    kept, waiting = hold(season, items, accounts, arrived or {}, now)
+    items = missing_work(season, entries, results, MeasurementContext(runtime_digest=digest("runtime"), beacon="test"))
+    accounts = OwnerAccounts(season, entries, results, [])
+    kept, waiting = apply_quotas(season, items, accounts, arrived or {}, now)
     return [(i.entry.shown, i.task_id) for i in kept], [(h.item.entry.shown, h.item.task_id, h.reason) for h in waiting]
 
 
@@ -130,7 +130,7 @@ def test_baselines_and_hosts_have_no_quota() -> None:
 
 
 def test_what_is_left_is_said_with_when_it_renews() -> None:
-    accounts = Accounts(rules(Quota(per_day=2, total=9)), [], [old("ann", "1", MORNING)], [])
+    accounts = OwnerAccounts(rules(Quota(per_day=2, total=9)), [], [old("ann", "1", MORNING)], [])
 
     assert accounts.of("Ann", ["a"])[0].remaining(NOW) == (
         "quota: 1 of 2 versions left today, renews 2026-03-02 00:00 UTC; 8 of 9 versions left this season, does not renew"
@@ -142,7 +142,9 @@ def test_a_player_s_version_counts_once_however_many_duels_it_plays() -> None:
     ann, bob, cy = (entry(name) for name in ("ann", "bob", "cy"))
     duels = [duel(ann, on=chess, at=MORNING), *(duel(ann, other, on=chess, at=MORNING) for other in (bob, cy))]
 
-    account = Accounts(challenge(chess).model_copy(update={"quota": Quota(per_day=2)}), [], [], duels).of("ann", ["a"])[0]
+    account = OwnerAccounts(challenge(chess).model_copy(update={"quota": Quota(per_day=2)}), [], [], duels).of("ann", ["a"])[
+        0
+    ]
 
     assert account.windows(NOW)[0].used == 1
 
@@ -162,7 +164,7 @@ def test_a_login_that_was_registered_anew_does_not_pay_for_who_had_it() -> None:
     before = result(entry("ann", version="1"), [1.0], on=A, at=LAST_MONTH, login_id=7)
     now = result(entry("ann", version="2"), [1.0], on=A, at=MORNING, login_id=8)
 
-    account = Accounts(rules(Quota(total=9)), [], [before, now], []).of("ann", ["a"])[0]
+    account = OwnerAccounts(rules(Quota(total=9)), [], [before, now], []).of("ann", ["a"])[0]
 
     assert account.windows(NOW)[0].used == 1
 

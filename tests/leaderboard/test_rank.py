@@ -4,17 +4,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.scoring.intervals import Estimates, estimates
-from leaderboard.scoring.ranking import Rank, name_order, ranks
+from leaderboard.scoring.intervals import EstimateArrays, estimates
+from leaderboard.scoring.ranking import RankInterval, name_order, rank_intervals
 from tests.leaderboard import make
 
 
 def ranked(*returns, **fields):
-    return ranks(estimates(returns, make.task(**fields)))
+    return rank_intervals(estimates(returns, make.task(**fields)))
 
 
 def test_one_entry_is_the_leader():
-    assert ranked([1.0, 2.0]) == [Rank(place=1, rank_low=1, rank_high=1, with_leader=True)]
+    assert ranked([1.0, 2.0]) == [RankInterval(place=1, rank_low=1, rank_high=1, with_leader=True)]
 
 
 def test_no_entries_have_no_ranks():
@@ -22,7 +22,7 @@ def test_no_entries_have_no_ranks():
 
 
 def test_forty_equal_entries_share_the_first_place():
-    expected = Rank(place=1, rank_low=1, rank_high=40, with_leader=True)
+    expected = RankInterval(place=1, rank_low=1, rank_high=40, with_leader=True)
 
     assert ranked(*[[0.0, 1.0, 0.5, 0.7] * 5] * 40) == [expected] * 40
     assert ranked(*[[1.0] * 20] * 40) == [expected] * 40
@@ -30,10 +30,10 @@ def test_forty_equal_entries_share_the_first_place():
 
 def test_constants_stand_in_the_order_of_their_value():
     assert ranked([1.0] * 5, [3.0] * 5, [2.0] * 5, [3.0] * 5) == [
-        Rank(place=4, rank_low=4, rank_high=4, with_leader=False),
-        Rank(place=1, rank_low=1, rank_high=2, with_leader=True),
-        Rank(place=3, rank_low=3, rank_high=3, with_leader=False),
-        Rank(place=1, rank_low=1, rank_high=2, with_leader=True),
+        RankInterval(place=4, rank_low=4, rank_high=4, with_leader=False),
+        RankInterval(place=1, rank_low=1, rank_high=2, with_leader=True),
+        RankInterval(place=3, rank_low=3, rank_high=3, with_leader=False),
+        RankInterval(place=1, rank_low=1, rank_high=2, with_leader=True),
     ]
 
 
@@ -41,17 +41,17 @@ def test_what_the_data_cannot_separate_shares_a_rank_interval():
     noise = np.random.default_rng(1).normal(size=100)
 
     assert ranked((noise + 0.1).tolist(), noise.tolist(), (noise - 10).tolist()) == [
-        Rank(place=1, rank_low=1, rank_high=2, with_leader=True),
-        Rank(place=2, rank_low=1, rank_high=2, with_leader=True),
-        Rank(place=3, rank_low=3, rank_high=3, with_leader=False),
+        RankInterval(place=1, rank_low=1, rank_high=2, with_leader=True),
+        RankInterval(place=2, rank_low=1, rank_high=2, with_leader=True),
+        RankInterval(place=3, rank_low=3, rank_high=3, with_leader=False),
     ]
 
 
 def test_a_rank_interval_holds_the_place_even_where_the_centre_disagrees():
     score, centre, none = np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.zeros(2)
-    measured = Estimates(score=score, low=score, high=score, centre=centre, error=none, size=none + 9)
+    measured = EstimateArrays(score=score, low=score, high=score, centre=centre, error=none, size=none + 9)
 
-    assert [(rank.place, rank.rank_low, rank.rank_high) for rank in ranks(measured)] == [(1, 1, 2), (2, 1, 2)]
+    assert [(rank.place, rank.rank_low, rank.rank_high) for rank in rank_intervals(measured)] == [(1, 1, 2), (2, 1, 2)]
 
 
 @settings(max_examples=40, deadline=None)

@@ -11,11 +11,11 @@ from scipy import optimize
 
 from leaderboard.ratings.connectivity import bounds_draws, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, chances, covariance
-from leaderboard.ratings.fit import ELO, Pairing, rate
+from leaderboard.ratings.fit import ELO, PairedTotals, fit_ratings
 
-FOUR = [Pairing(0, 1, 2, 3, 0), Pairing(0, 3, 1, 4, 0), Pairing(1, 2, 5, 3, 0), Pairing(2, 3, 1, 3, 0)]
-CHOIX = [Pairing(0, 1, 1, 0, 0), Pairing(0, 1, 1, 0, 0), Pairing(1, 2, 1, 0, 0), Pairing(2, 0, 1, 0, 0)]
-DRAWN = [Pairing(0, 1, 5, 2, 4), Pairing(1, 2, 3, 6, 1), Pairing(0, 2, 4, 4, 7), Pairing(2, 3, 9, 1, 2)]
+FOUR = [PairedTotals(0, 1, 2, 3, 0), PairedTotals(0, 3, 1, 4, 0), PairedTotals(1, 2, 5, 3, 0), PairedTotals(2, 3, 1, 3, 0)]
+CHOIX = [PairedTotals(0, 1, 1, 0, 0), PairedTotals(0, 1, 1, 0, 0), PairedTotals(1, 2, 1, 0, 0), PairedTotals(2, 0, 1, 0, 0)]
+DRAWN = [PairedTotals(0, 1, 5, 2, 4), PairedTotals(1, 2, 3, 6, 1), PairedTotals(0, 2, 4, 4, 7), PairedTotals(2, 3, 9, 1, 2)]
 
 
 def matches_of(pairings):
@@ -44,20 +44,20 @@ def simulated(players, matches, theta, nu, random):
 
 
 def test_known_strengths_of_four_players():
-    theta = rate(FOUR, 4, 0).theta
+    theta = fit_ratings(FOUR, 4, 0).theta
 
     assert np.exp(theta - theta.mean()) == pytest.approx([0.63983, 1.04331, 0.65981, 2.27038], abs=5e-6)
 
 
 def test_known_strengths_of_choix():
-    theta = rate(CHOIX, 3, 2).theta
+    theta = fit_ratings(CHOIX, 3, 2).theta
 
     assert theta - theta.mean() == pytest.approx([0.419617624, -0.419617624, 0], abs=1e-9)
 
 
 def test_an_undefeated_player_is_finite_and_disturbs_nobody():
-    alone = rate(FOUR, 4, 0)
-    joined = rate([*FOUR, Pairing(4, 0, 50, 0, 0), Pairing(3, 4, 0, 50, 0)], 5, 0)
+    alone = fit_ratings(FOUR, 4, 0)
+    joined = fit_ratings([*FOUR, PairedTotals(4, 0, 50, 0, 0), PairedTotals(3, 4, 0, 50, 0)], 5, 0)
 
     assert joined.prior == (4,)
     assert alone.prior == ()
@@ -68,7 +68,7 @@ def test_an_undefeated_player_is_finite_and_disturbs_nobody():
 
 
 def test_estimates_are_those_of_a_generic_maximisation():
-    found = rate(DRAWN, 4, 3)
+    found = fit_ratings(DRAWN, 4, 3)
     start = np.zeros(5)
 
     best = optimize.minimize(negative_log, start, args=(DRAWN,), method="BFGS", options={"gtol": 1e-9}).x
@@ -96,7 +96,7 @@ def test_derivatives_are_those_of_finite_differences(priors, decided, moving):
 
 
 def test_covariance_is_the_inverse_of_the_information_with_the_anchor_held():
-    found = rate(DRAWN, 4, 1)
+    found = fit_ratings(DRAWN, 4, 1)
     likelihood = Likelihood(matches=matches_of(DRAWN), priors=np.zeros(4), decided=0)
     free = [0, 2, 3, 4]
     inverse = np.linalg.inv(likelihood.information(np.append(found.theta, np.log(found.nu)))[np.ix_(free, free)])
@@ -122,8 +122,8 @@ def test_the_covariance_of_any_number_of_players_is_the_inverse_of_the_informati
 
 def test_uncertainty_of_the_core_is_carried_over():
     """A placed player's spread is its own plus what follows from the core's; derivatives by finite differences."""
-    core = [Pairing(0, 1, 5, 2, 4), Pairing(1, 2, 3, 6, 1), Pairing(0, 2, 4, 4, 7)]
-    found = rate([*core, Pairing(2, 3, 8, 0, 0)], 4, 0)
+    core = [PairedTotals(0, 1, 5, 2, 4), PairedTotals(1, 2, 3, 6, 1), PairedTotals(0, 2, 4, 4, 7)]
+    found = fit_ratings([*core, PairedTotals(2, 3, 8, 0, 0)], 4, 0)
     at = np.array([found.theta[2], math.log(found.nu)])
 
     def slope(theta, held):
@@ -147,14 +147,14 @@ def test_uncertainty_of_the_core_is_carried_over():
 @pytest.mark.parametrize("opposite", [False, True])
 def test_the_order_of_pairings_and_of_sides_changes_no_bit(opposite):
     random = np.random.default_rng(3)
-    pairings = [Pairing(int(a), int(b), *map(float, w)) for (a, b), w in zip(
+    pairings = [PairedTotals(int(a), int(b), *map(float, w)) for (a, b), w in zip(
         [random.permutation(12)[:2] for _ in range(80)], random.integers(0, 9, (80, 3)) / 3, strict=True)]  # fmt: skip
-    expected = rate(pairings, 12, 4)
+    expected = fit_ratings(pairings, 12, 4)
     for _ in range(5):
         mixed = [pairings[i] for i in random.permutation(80)]
         if opposite:
-            mixed = [Pairing(p.b, p.a, p.wins_b, p.wins_a, p.draws) for p in mixed]
-        found = rate(mixed, 12, 4)
+            mixed = [PairedTotals(p.b, p.a, p.wins_b, p.wins_a, p.draws) for p in mixed]
+        found = fit_ratings(mixed, 12, 4)
 
         assert found.theta.tobytes() == expected.theta.tobytes()
         assert found.covariance.tobytes() == expected.covariance.tobytes()
@@ -162,13 +162,13 @@ def test_the_order_of_pairings_and_of_sides_changes_no_bit(opposite):
 
 
 def test_splitting_a_pairing_changes_nothing():
-    half = [Pairing(p.a, p.b, p.wins_a / 2, p.wins_b / 2, p.draws / 2) for p in FOUR]
+    half = [PairedTotals(p.a, p.b, p.wins_a / 2, p.wins_b / 2, p.draws / 2) for p in FOUR]
 
-    assert rate([*half, *half], 4, 0).elo.tolist() == rate(FOUR, 4, 0).elo.tolist()
+    assert fit_ratings([*half, *half], 4, 0).elo.tolist() == fit_ratings(FOUR, 4, 0).elo.tolist()
 
 
 def test_nobody_played():
-    found = rate([], 3, 1)
+    found = fit_ratings([], 3, 1)
 
     assert found.elo.tolist() == [0, 0, 0]
     assert found.prior == (0, 2)
@@ -178,13 +178,13 @@ def test_nobody_played():
 
 
 def test_one_player_is_the_anchor():
-    found = rate([], 1, 0)
+    found = fit_ratings([], 1, 0)
 
     assert (found.elo[0], found.low[0], found.high[0], found.with_leader[0]) == (0, 0, 0, True)
 
 
 def test_all_draws_bound_the_draws():
-    found = rate([Pairing(0, 1, 0, 0, 100)], 2, 0)
+    found = fit_ratings([PairedTotals(0, 1, 0, 0, 100)], 2, 0)
 
     assert found.nu_prior
     assert found.nu == pytest.approx(200)
@@ -192,7 +192,7 @@ def test_all_draws_bound_the_draws():
 
 
 def test_draws_and_wins_of_one_alone_need_a_prior():
-    found = rate([Pairing(0, 1, 3, 0, 2)], 2, 1)
+    found = fit_ratings([PairedTotals(0, 1, 3, 0, 2)], 2, 1)
 
     assert found.nu_prior
     assert found.prior == ()
@@ -201,17 +201,17 @@ def test_draws_and_wins_of_one_alone_need_a_prior():
 
 
 def test_players_apart_are_placed_by_the_anchor():
-    found = rate([*FOUR, Pairing(4, 5, 6, 2, 0)], 6, 0)
+    found = fit_ratings([*FOUR, PairedTotals(4, 5, 6, 2, 0)], 6, 0)
 
     assert found.prior == (4, 5)
-    assert found.elo[:4].tolist() == rate(FOUR, 4, 0).elo.tolist()
+    assert found.elo[:4].tolist() == fit_ratings(FOUR, 4, 0).elo.tolist()
     assert found.elo[4] == pytest.approx(-found.elo[5])
     assert (found.high - found.elo)[4] > 1.3 * (found.high - found.elo)[:4].max()
 
 
 def test_an_anchor_outside_the_core_is_zero_and_shifts_all():
-    found = rate([*FOUR, Pairing(4, 0, 0, 20, 0)], 5, 4)
-    core = rate(FOUR, 4, 0)
+    found = fit_ratings([*FOUR, PairedTotals(4, 0, 0, 20, 0)], 5, 4)
+    core = fit_ratings(FOUR, 4, 0)
 
     assert found.prior == (4,)
     assert found.elo[4] == found.low[4] == found.high[4] == 0
@@ -220,7 +220,7 @@ def test_an_anchor_outside_the_core_is_zero_and_shifts_all():
 
 
 def test_equal_players_share_a_place_and_the_next_is_skipped():
-    found = rate([Pairing(0, 1, 5, 5, 3), Pairing(0, 2, 8, 2, 1), Pairing(1, 2, 8, 2, 1)], 3, 2)
+    found = fit_ratings([PairedTotals(0, 1, 5, 5, 3), PairedTotals(0, 2, 8, 2, 1), PairedTotals(1, 2, 8, 2, 1)], 3, 2)
 
     assert found.place.tolist() == [1, 1, 3]
     assert found.with_leader.tolist() == [True, True, False]
@@ -257,7 +257,7 @@ def test_everything_is_finite_and_coherent(data):
     amount = st.sampled_from([0.0, 0.0, 1.0, 2.0, 100.0, 100_000.0])
     pairings = data.draw(st.lists(st.tuples(number, number, amount, amount, amount), max_size=12))
     anchor = data.draw(number)
-    found = rate([Pairing(*one) for one in pairings], players, anchor)
+    found = fit_ratings([PairedTotals(*one) for one in pairings], players, anchor)
 
     assert all(np.isfinite(one).all() for one in (found.theta, found.covariance, found.elo, found.low, found.high))
     assert math.isfinite(found.nu)
@@ -275,7 +275,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     covered = []
     for _ in range(200):
         theta = random.normal(size=8)
-        found = rate(simulated(8, 40, theta, 0.6, random), 8, 0)
+        found = fit_ratings(simulated(8, 40, theta, 0.6, random), 8, 0)
         truth = ELO * (theta - theta[0])
         covered += ((found.low < truth) & (truth < found.high))[1:].tolist()
 

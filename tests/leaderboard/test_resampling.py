@@ -19,7 +19,7 @@ def drawn(returns, task):
 
 
 def test_a_stream_is_a_function_of_its_content():
-    first, again, other = (bootstrap.stream("a", n).random(3).tolist() for n in (1, 1, 2))
+    first, again, other = (bootstrap.random_stream("a", n).random(3).tolist() for n in (1, 1, 2))
 
     assert first == again
     assert first != other
@@ -28,18 +28,21 @@ def test_a_stream_is_a_function_of_its_content():
 @pytest.mark.parametrize("scoring", ["mean", "iqm"])
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 102])
 def test_every_resample_has_all_of_the_weight(size, scoring):
-    table = bootstrap.counts(size, scoring, bootstrap.stream("test"))
+    table = bootstrap.draw_counts(size, scoring, bootstrap.random_stream("test"))
 
     assert table.shape == (size, bootstrap.RESAMPLES)
     assert (table >= 0).all()
-    assert (table.sum(axis=0) == size - 2 * bootstrap.trimmed(size, scoring)).all()
+    assert (table.sum(axis=0) == size - 2 * bootstrap.trimmed_mean(size, scoring)).all()
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 30])
 def test_the_product_is_the_trimmed_mean_of_each_resample(size):
     values = np.sort(np.random.default_rng(1).normal(size=size))
-    copies = bootstrap.counts(size, "mean", bootstrap.stream("test")).astype(int)
-    table, kept = bootstrap.counts(size, "iqm", bootstrap.stream("test")), size - 2 * bootstrap.trimmed(size, "iqm")
+    copies = bootstrap.draw_counts(size, "mean", bootstrap.random_stream("test")).astype(int)
+    table, kept = (
+        bootstrap.draw_counts(size, "iqm", bootstrap.random_stream("test")),
+        size - 2 * bootstrap.trimmed_mean(size, "iqm"),
+    )
 
     (found,) = bootstrap._means(values[np.newaxis], table, kept)
 
@@ -47,8 +50,8 @@ def test_the_product_is_the_trimmed_mean_of_each_resample(size):
 
 
 def test_pseudo_episodes_stand_at_the_bounds():
-    assert bootstrap.sample([[2, 1]], (0, 5)).tolist() == [[0, 1, 2, 5]]
-    assert bootstrap.sample([[2, 1]], None).tolist() == [[1, 2]]
+    assert bootstrap.draw_sample([[2, 1]], (0, 5)).tolist() == [[0, 1, 2, 5]]
+    assert bootstrap.draw_sample([[2, 1]], None).tolist() == [[1, 2]]
 
 
 def test_results_of_any_lengths_are_resampled():
@@ -85,8 +88,8 @@ def test_tasks_are_resampled_apart():
 )
 def test_the_order_of_addition_does_not_matter(values, scoring):
     ordered = np.sort(values)[np.newaxis]
-    size, kept = len(values), len(values) - 2 * bootstrap.trimmed(len(values), scoring)
-    table = bootstrap.counts(size, scoring, bootstrap.stream("test"))
+    size, kept = len(values), len(values) - 2 * bootstrap.trimmed_mean(len(values), scoring)
+    table = bootstrap.draw_counts(size, scoring, bootstrap.random_stream("test"))
     steps = []
 
     class Recorded(np.ndarray):

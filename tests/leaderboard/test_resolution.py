@@ -3,7 +3,7 @@
 import pytest
 
 from leaderboard.core.standings import Estimate
-from leaderboard.scoring.significance import resolution
+from leaderboard.scoring.significance import smallest_difference
 
 NAN = float("nan")
 
@@ -13,7 +13,7 @@ def estimate(score: float, margin: float) -> Estimate:
 
 
 def test_it_is_the_median_over_neighbours():
-    found = resolution([estimate(9, 3), estimate(8, 4), estimate(7, 3), estimate(1, 40)])
+    found = smallest_difference([estimate(9, 3), estimate(8, 4), estimate(7, 3), estimate(1, 40)])
 
     assert found == pytest.approx(5.0)
 
@@ -21,4 +21,8 @@ def test_it_is_the_median_over_neighbours():
 def test_one_alone_or_none_with_an_interval_says_nothing():
     single = Estimate(score=1.0, low=NAN, high=NAN)
 
-    assert [resolution([]), resolution([estimate(1, 1)]), resolution([single, single])] == [None, None, None]
+    assert [smallest_difference([]), smallest_difference([estimate(1, 1)]), smallest_difference([single, single])] == [
+        None,
+        None,
+        None,
+    ]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.core.store import Store, write_atomically
+from leaderboard.core.store import ResultStore, write_atomically
 from tests.leaderboard.make import duel, entry, result
 
 WRITER = """
@@ -27,11 +27,11 @@ while True:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(results=tmp_path / "results", traces=tmp_path / "traces")
+def store(tmp_path: Path) -> ResultStore:
+    return ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
 
 
-def test_what_is_written_is_read(store: Store) -> None:
+def test_what_is_written_is_read(store: ResultStore) -> None:
     one = result(entry("alice"), [1.0, 2.0])
 
     path = store.write(one, b"trace")
@@ -41,7 +41,7 @@ def test_what_is_written_is_read(store: Store) -> None:
     assert path == store.results / (one.path() + ".json")
 
 
-def test_damaged_files_are_named_and_the_others_read(store: Store) -> None:
+def test_damaged_files_are_named_and_the_others_read(store: ResultStore) -> None:
     one = result(entry("alice"), [1.0, 2.0])
     path = store.write(one, None)
     damaged = path.with_name("ffffffffffff.json")
@@ -63,7 +63,7 @@ def test_damaged_files_are_named_and_the_others_read(store: Store) -> None:
         (b'"platform": ""', b'"platform": "\\u003a", "beacon_verified": true'),
     ],
 )
-def test_a_key_that_stands_twice_is_named(store: Store, told: bytes, twice: bytes) -> None:
+def test_a_key_that_stands_twice_is_named(store: ResultStore, told: bytes, twice: bytes) -> None:
     path = store.write(result(entry("alice"), [1.0, 2.0]), None)
     content = path.read_bytes()
     assert content.count(told) == 1
@@ -83,7 +83,7 @@ def test_a_key_that_stands_twice_is_named(store: Store, told: bytes, twice: byte
         {"metrics": {"a:b": 1.0, '"': 2.0}, "versions": {":": '"'}},
     ],
 )
-def test_text_that_looks_like_keys_is_read_as_it_is(store: Store, fields: dict[str, object]) -> None:
+def test_text_that_looks_like_keys_is_read_as_it_is(store: ResultStore, fields: dict[str, object]) -> None:
     one = result(entry("alice"), [1.0, 2.0], **fields)
     path = store.write(one, None)
     path.write_bytes(json.dumps(json.loads(path.read_bytes()), indent=None, separators=(" ,", " :")).encode())
@@ -91,7 +91,7 @@ def test_text_that_looks_like_keys_is_read_as_it_is(store: Store, fields: dict[s
     assert store.read() == ([one], [])
 
 
-def test_several_processes_read_what_one_reads(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_read_what_one_reads(store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     every = [result(entry(f"user-{number:02}"), [float(number)]) for number in range(40)]
     paths = [store.write(one, None) for one in every]
     for path in paths[::9]:
@@ -104,14 +104,14 @@ def test_several_processes_read_what_one_reads(store: Store, monkeypatch: pytest
     assert [len(part) for part in alone] == [35, 5]
 
 
-def test_a_half_written_file_is_no_result(store: Store) -> None:
+def test_a_half_written_file_is_no_result(store: ResultStore) -> None:
     path = store.write(result(entry("alice"), [1.0, 2.0]), None)
     (path.parent / ".writing-x").write_bytes(b"{")
 
     assert len(list(store.files())) == 1
 
 
-def test_a_duel_that_is_written_is_read_and_is_no_result(store: Store) -> None:
+def test_a_duel_that_is_written_is_read_and_is_no_result(store: ResultStore) -> None:
     one, alone = duel(entry("bob"), entry("Alice"), "wl"), result(entry("alice"), [1.0, 2.0])
     store.write(alone, None)
 
@@ -123,7 +123,7 @@ def test_a_duel_that_is_written_is_read_and_is_no_result(store: Store) -> None:
     assert list(store.duel_files()) == [path]
 
 
-def test_an_agent_that_is_named_like_a_file_is_no_duel(store: Store) -> None:
+def test_an_agent_that_is_named_like_a_file_is_no_duel(store: ResultStore) -> None:
     single, one = result(entry("alice", agent="m.json"), [1.0]), duel(entry("bob"), entry("Alice"), "wl")
     own, path = store.write(single, None), store.write_duel(one)
 
@@ -172,7 +172,7 @@ def _leaf(**fields: object) -> dict[str, object]:
     ],
     ids=lambda content: content[:12].decode("latin1") + str(len(content)),
 )
-def test_whatever_lies_where_a_duel_would_is_named_as_damaged(store: Store, content: bytes) -> None:
+def test_whatever_lies_where_a_duel_would_is_named_as_damaged(store: ResultStore, content: bytes) -> None:
     one = duel(entry("alice"), entry("bob"), "wl")
     damaged = store.write_duel(one).with_name("ffffffffffff.json")
     damaged.write_bytes(content)
@@ -184,7 +184,7 @@ def test_whatever_lies_where_a_duel_would_is_named_as_damaged(store: Store, cont
     assert "\n" not in faults[0].reason
 
 
-def test_a_folder_where_a_file_should_be_is_damaged(store: Store) -> None:
+def test_a_folder_where_a_file_should_be_is_damaged(store: ResultStore) -> None:
     one = store.results / "game" / "alice+x--bob+y" / "agent"
     (one / "ffffffffffff.json").mkdir(parents=True)
     (one.parent / "eeeeeeeeeeee.json").mkdir()

@@ -6,10 +6,10 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import Submission
-from leaderboard.build import standings
-from leaderboard.core.owners import persons
+from leaderboard.build import build_standings
+from leaderboard.core.owners import person_index
 from leaderboard.core.standings import Entry
-from leaderboard.core.versions import homes, without_twins
+from leaderboard.core.versions import version_folders, without_twins
 from tests.leaderboard import make
 
 TASK = make.task()
@@ -20,7 +20,7 @@ EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
 def board(entries: list[Entry], results: list) -> list[tuple[str, float, int]]:
     """Name, score and attempts of each row."""
-    rows = standings(make.challenge(TASK), entries, results, official=True).tasks[0].rows
+    rows = build_standings(make.challenge(TASK), entries, results, official=True).tasks[0].rows
     return [(row.entry.shown, row.estimate.score, row.attempts) for row in rows]
 
 
@@ -48,14 +48,14 @@ def test_one_version_stands_in_one_folder_of_its_login() -> None:
     kept, twins = without_twins([ALICE, other, twin, BOB])
 
     assert (kept, twins) == ([other, twin, BOB], [(ALICE, twin)])
-    assert homes([ALICE, other, twin]).of(make.result(ALICE, [1.0])) == ("alice", "a-first")
+    assert version_folders([ALICE, other, twin]).of(make.result(ALICE, [1.0])) == ("alice", "a-first")
 
 
 def test_examples_may_be_alike() -> None:
     examples = [make.entry("local", agent="a"), replace(make.entry("local", agent="a"), agent="b")]
 
     assert without_twins(examples) == (examples, [])
-    assert homes(examples).of(make.result(examples[0], [1.0])) == ("local", "a")
+    assert version_folders(examples).of(make.result(examples[0], [1.0])) == ("local", "a")
 
 
 def test_attempts_follow_the_account_and_not_the_folder() -> None:
@@ -89,7 +89,7 @@ def test_examples_and_baselines_are_counted_by_folder(baseline: bool) -> None:
 
 
 def test_the_newest_record_says_whose_a_login_is() -> None:
-    known = persons([make.result(ALICE, [1.0], at=LATE, login_id=8), make.result(ALICE, [1.0], at=EARLY, login_id=7)])
+    known = person_index([make.result(ALICE, [1.0], at=LATE, login_id=8), make.result(ALICE, [1.0], at=EARLY, login_id=7)])
 
     assert (known.of("ALICE"), known.of("bob")) == ("#8", "bob")
     assert known.of_side(make.result(ALICE, [1.0], login_id=7)) == "#7"
@@ -99,6 +99,6 @@ def test_the_whole_challenge_agrees_whatever_the_order() -> None:
     rules: Challenge = make.challenge(TASK)
     results = [make.result(ALICE, [9.0], at=EARLY), make.result(MOVED, [1.0], at=LATE), make.result(BOB, [2.0])]
 
-    assert standings(rules, [MOVED, BOB], results, official=True) == standings(
+    assert build_standings(rules, [MOVED, BOB], results, official=True) == build_standings(
         rules, [BOB, MOVED], results[::-1], official=True
     )

@@ -6,12 +6,12 @@ from typing import Any
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
-from evaluator.model.config.moderation import Exclusion, Verified
+from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.api.files import files
-from leaderboard.core.former_entries import Departed
+from leaderboard.api.files import api_files
+from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.standings import Standings
-from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
 from tests.leaderboard_pages import game_samples, samples
 
@@ -29,13 +29,13 @@ SCRIPT = Task(
 
 
 def documents(board: Standings, context: PageContext = CONTEXT) -> dict[str, bytes]:
-    return dict(files(board, context))
+    return dict(api_files(board, context))
 
 
 def scripts() -> Standings:
     """A script that ranks, one that only claims, one that waits, one excluded, one withdrawn."""
     record = {"claimed": 9.5, "exit_code": 0, "returns": [1.0, 2.0, 4.0, 6.0], "lengths": [5, 5, 5, 5], "unfinished": [1]}
-    vouched = Verified(login="zed", since="2026-01-01", who="h", why="w")
+    vouched = VerifiedEntry(login="zed", since="2026-01-01", who="h", why="w")
     who = replace(samples.entry("runner", "zed", kind="script"), verified=vouched)
     done = samples.result(who, SCRIPT, (2.0, 4.0, 6.0), lengths=[5, 5, 5], script=record)
     row = samples.row(who, SCRIPT, 1, 4.0, others=(5.0,), result=done)
@@ -56,15 +56,15 @@ def departed() -> PageContext:
         row.entry, samples.POLE, (1.0, 3.0), submission_digest=samples.digest("earlier"), key=samples.digest("k0"),
         provenance={"commit": "d" * 40, "run_url": None, "evaluated_at": "2025-12-01T00:00:00Z"},
     )  # fmt: skip
-    episode = Episode(
+    episode = EpisodeReplay(
         which="best", number=3, total=500.0, length=500, file="episodes/a b.webp", columns=8, width=240, height=160,
         steps=(0, 10, 20),
     )  # fmt: skip
     return replace(
         CONTEXT,
         departed=(
-            Departed(login="dora", agent="gone", exclusion=None, results=(result,)),
-            Departed(login="eve", agent="copy", exclusion=exclusion, results=()),
+            FormerEntry(login="dora", agent="gone", exclusion=None, results=(result,)),
+            FormerEntry(login="eve", agent="copy", exclusion=exclusion, results=()),
         ),
         results=(row.result, earlier),
         episodes={row.result.key: (episode,)},

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from leaderboard.api.standings_json import document
-from leaderboard.core.former_entries import Departed
+from leaderboard.api.standings_json import standings_document
+from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
 from tests.leaderboard_api.boards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts
 from tests.leaderboard_pages import game_samples, samples
@@ -23,7 +23,7 @@ def read(found, path):
 @pytest.mark.parametrize("name", ["crowded", "games", "scripts", "tied", "failed"])
 def test_every_number_is_the_one_that_rank_prints(name):
     board, context = BOARDS[name]
-    printed, found = json.loads(json.dumps(document(board))), documents(board, context)
+    printed, found = json.loads(json.dumps(standings_document(board))), documents(board, context)
 
     overall = read(found, "api/overall.json")["rows"]
     assert [{k: row[k] for k in said} for row, said in zip(overall, printed["overall"], strict=True)] == printed["overall"]
@@ -191,7 +191,7 @@ def test_what_does_not_count_here_is_no_history_and_who_stands_here_has_not_left
     other = {"key": samples.digest("other"), "submission_digest": samples.digest("other")}
     preview = samples.result(row.entry, samples.POLE, (9.0,), **other, **{"class": "preview"})
     early = samples.result(row.entry, samples.POLE, (9.0,), **other, season="2025")
-    gone = Departed(login="alice", agent="angle-rule", exclusion=None, results=(row.result,))
+    gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(row.result,))
     context = replace(CONTEXT, results=(preview, early, row.result), departed=(gone,))
     found = documents(samples.one(), context)
 

@@ -42,9 +42,9 @@ def test_every_document_has_a_path_and_keeps_its_schema(found):
 def test_nothing_is_written_twice_and_no_path_leaves_the_site(found):
     assert all(not path.startswith("/") and ".." not in path.split("/") for path in found)
     board, context = BOARDS["crowded"]
-    from leaderboard.api.files import files
+    from leaderboard.api.files import api_files
 
-    paths = [path for path, _ in files(board, context)]
+    paths = [path for path, _ in api_files(board, context)]
     assert len(paths) == len({path.casefold() for path in paths})
 
 

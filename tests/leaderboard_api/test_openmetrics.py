@@ -3,8 +3,8 @@
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from leaderboard.api.inputs import facts
-from leaderboard.api.openmetrics import BUCKETS, document
+from leaderboard.api.inputs import api_inputs
+from leaderboard.api.openmetrics import BUCKETS, openmetrics_document
 from tests.leaderboard_api.boards import all_boards, departed, documents
 from tests.leaderboard_pages import samples
 
@@ -29,7 +29,7 @@ def test_they_parse_and_started_is_completed_and_failed(name):
 
 
 def test_the_histogram_counts_each_evaluation_once_and_its_last_bucket_holds_all():
-    found = families(document(facts(*BOARDS["crowded"])))["evaluation_duration_seconds"]
+    found = families(openmetrics_document(api_inputs(*BOARDS["crowded"])))["evaluation_duration_seconds"]
 
     counts = {s.labels["env_id"]: s.value for s in found.samples if s.name.endswith("_count")}
     last = {s.labels["env_id"]: s.value for s in found.samples if s.labels.get("le") == "+Inf"}
@@ -41,14 +41,14 @@ def test_what_takes_exactly_as_long_as_a_bucket_is_in_it():
     result = samples.result(who, samples.POLE, (1.0,), cost={"wall_seconds": BUCKETS[1]})
     board = samples.board(samples.task_board(samples.POLE, [samples.row(who, samples.POLE, 1, 1.0, result=result)]))
 
-    found = families(document(facts(board, samples.CONTEXT)))["evaluation_duration_seconds"]
+    found = families(openmetrics_document(api_inputs(board, samples.CONTEXT)))["evaluation_duration_seconds"]
 
     assert {s.labels["le"]: s.value for s in found.samples if "le" in s.labels}[str(BUCKETS[1])] == 1
 
 
 def test_failures_are_told_by_verdict_and_a_players_by_its_offence():
-    crashed = families(document(facts(*BOARDS["failed"])))
-    played = families(document(facts(*BOARDS["games"])))
+    crashed = families(openmetrics_document(api_inputs(*BOARDS["failed"])))
+    played = families(openmetrics_document(api_inputs(*BOARDS["games"])))
 
     assert values(crashed["evaluation_failed"], "reason")["internal_error",] == 1
     assert values(crashed["submissions_validation_failures"], "reason") == {("invalid",): 1}
@@ -56,6 +56,8 @@ def test_failures_are_told_by_verdict_and_a_players_by_its_offence():
 
 
 def test_each_version_is_received_once_by_its_door():
-    assert values(families(document(facts(*BOARDS["scripts"])))["submissions_received"], "mode") == {("script",): 3}
-    whole = families(document(facts(samples.crowded(), departed())))
+    assert values(families(openmetrics_document(api_inputs(*BOARDS["scripts"])))["submissions_received"], "mode") == {
+        ("script",): 3
+    }
+    whole = families(openmetrics_document(api_inputs(samples.crowded(), departed())))
     assert values(whole["submissions_received"], "mode") == {("policy",): 8}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evaluator.model.config.metric import Metric
 from leaderboard.api import agents, rows
 from leaderboard.api.standings_json import rows_of
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.text import serialise
 from leaderboard.text.escape_markdown import visible
 from tests.leaderboard import make
@@ -36,7 +36,7 @@ def test_xml_leaves_nothing_as_it_is_that_it_would_change() -> None:
 
 @given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5), max_size=5))
 def test_numbers_have_seven_digits(values: list[list[float]]) -> None:
-    for line, own in zip(agents.lists(values), values, strict=True):
+    for line, own in zip(agents.json_number_lists(values), values, strict=True):
         told = json.loads(line)
         assert told == [pytest.approx(value, rel=5.001e-7, abs=0) for value in own]
         assert told == [float(f"{value:.7g}") for value in told]
@@ -45,13 +45,13 @@ def test_numbers_have_seven_digits(values: list[list[float]]) -> None:
 def test_numbers_are_written_as_short_as_they_can_be() -> None:
     found = [[0.0, -0.0, 1.0, -20.0], [], [0.5, 1.10, 123456.789, 1e9], [1e300, 5e-324]]
 
-    assert agents.lists(found) == ["[0,-0,1,-20]", "[]", "[0.5,1.1,123456.8,1000000000]", "[1e+300,5e-324]"]
-    assert agents.lists([()]) == ["[]"]
+    assert agents.json_number_lists(found) == ["[0,-0,1,-20]", "[]", "[0.5,1.1,123456.8,1000000000]", "[1e+300,5e-324]"]
+    assert agents.json_number_lists([()]) == ["[]"]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner)))
 def test_a_value_is_written_as_the_standard_library_has_it(value: object) -> None:
-    assert repr(json.loads(serialise.dumped([value]))) == repr([_known(value)])
+    assert repr(json.loads(serialise.json_text([value]))) == repr([_known(value)])
 
 
 def _known(value: object) -> object:
@@ -62,7 +62,7 @@ def _known(value: object) -> object:
 
 
 def test_half_a_character_becomes_a_question_mark() -> None:
-    assert serialise.dumps({"name": "\ud800"}) == b'{"name":"?"}'
+    assert serialise.json_document({"name": "\ud800"}) == b'{"name":"?"}'
 
 
 @pytest.mark.parametrize("name", ["Return", "in % of %s"])
@@ -72,9 +72,9 @@ def test_a_row_is_told_alike_in_one_piece_and_in_columns(name: str) -> None:
     task = make.task(metrics=(by_return, Metric(name="Length", kind="mean_length", direction="lower")))
     who = [make.entry("alice"), make.entry("bob")]
     results = [make.result(one, [float(number), 2.0], on=task) for number, one in enumerate(who)]
-    board = standings(make.challenge(task), who, results, official=True).tasks[0]
+    board = build_standings(make.challenge(task), who, results, official=True).tasks[0]
 
-    for row, line in zip(board.rows, rows.lines(task, board.rows), strict=True):
+    for row, line in zip(board.rows, rows.row_lines(task, board.rows), strict=True):
         told = json.loads(f"{{{line}}}")
         alone = rows_of(board)(row)
         both = alone.keys() & told.keys()

@@ -12,20 +12,20 @@ from leaderboard.comments.states import (
     CommentContext,
     CommentState,
     GamePreview,
-    Help,
-    Meeting,
+    HelpText,
     NoRun,
-    Official,
+    OfficialScore,
     OverallPreview,
+    PreviewDuel,
     Previewed,
     Ranked,
-    Reason,
+    RefusalReason,
     Refused,
     Running,
     TaskPreview,
-    Withdrawn,
+    WithdrawnEntry,
 )
-from leaderboard.core.game_standings import Count, Rating
+from leaderboard.core.game_standings import Rating, WinCount
 from leaderboard.core.standings import Estimate
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
@@ -118,9 +118,9 @@ FOUR = Task(id="connect_four", title="Connect Four", game="pettingzoo.classic.co
 TIC = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3")
 
 
-def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> Meeting:
-    count = Count(wins=wins, draws=draws, losses=losses, errors=fields.pop("errors", 0))
-    return Meeting(opponent=opponent, count=count, **fields)
+def meeting(opponent: str, wins: int, draws: int, losses: int, **fields: Any) -> PreviewDuel:
+    count = WinCount(wins=wins, draws=draws, losses=losses, errors=fields.pop("errors", 0))
+    return PreviewDuel(opponent=opponent, count=count, **fields)
 
 
 def rated(task: Task, elo: float, error: float, **fields: Any) -> GamePreview:
@@ -163,11 +163,11 @@ def game_states() -> dict[str, CommentState]:
         "game_alone": previewed(agent(games=(LONE,))),
         "game_unrated": previewed(agent(games=(NOT_MET,))),
         "game_ours": previewed(agent(games=(GAME_OURS,))),
-        "game_official": Official(merge_sha=MERGE, agents=(agent(games=(placed,)),), run_url=RUN),
-        "game_official_partly": Official(
+        "game_official": OfficialScore(merge_sha=MERGE, agents=(agent(games=(placed,)),), run_url=RUN),
+        "game_official_partly": OfficialScore(
             merge_sha=MERGE, agents=(agent(games=(placed, refused)),), pending=("alice/angle-rule on Quarto",)
         ),
-        "game_unsigned": Official(merge_sha=MERGE, agents=(agent(games=(rated(FOUR, 1, 2, signed=False),)),)),
+        "game_unsigned": OfficialScore(merge_sha=MERGE, agents=(agent(games=(rated(FOUR, 1, 2, signed=False),)),)),
         "game_ranked": Ranked(agents=(agent(games=(placed,)),)),
     }
 
@@ -212,20 +212,20 @@ def solo_states() -> dict[str, CommentState]:
         "refused_inside": Refused(
             head_sha=HEAD, faults=("submissions/alice/x/link.py: is a symbolic link; put the file itself there",)
         ),
-        "waiting": NoRun(head_sha=HEAD, reason=Reason.WAITING, run_url=RUN),
-        "conflict": NoRun(head_sha=HEAD, reason=Reason.CONFLICT),
-        "nothing": NoRun(head_sha=HEAD, reason=Reason.NOTHING),
-        "no_run": NoRun(head_sha=HEAD, reason=Reason.NO_RUN),
+        "waiting": NoRun(head_sha=HEAD, reason=RefusalReason.WAITING, run_url=RUN),
+        "conflict": NoRun(head_sha=HEAD, reason=RefusalReason.CONFLICT),
+        "nothing": NoRun(head_sha=HEAD, reason=RefusalReason.NOTHING),
+        "no_run": NoRun(head_sha=HEAD, reason=RefusalReason.NO_RUN),
         "broken": Broken(head_sha=HEAD, reason="the engine does not answer", tried=2, run_url=RUN),
         "given_up": Broken(head_sha=HEAD, reason="no artifact", tried=3, again=False, issue_url=RUN, run_url=RUN),
-        "official": Official(merge_sha=MERGE, agents=(agent(done),), run_url=RUN),
-        "official_partly": Official(
+        "official": OfficialScore(merge_sha=MERGE, agents=(agent(done),), run_url=RUN),
+        "official_partly": OfficialScore(
             merge_sha=MERGE, agents=(agent(done, CRASH),), pending=("alice/angle-rule on Frozen Lake",)
         ),
-        "merged": Official(merge_sha=MERGE, agents=(agent(),), pending=("alice/angle-rule on CartPole",), run_url=RUN),
-        "withdrawn": Withdrawn(agents=("alice/old",), merged=True),
-        "withdrawal": Withdrawn(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
+        "merged": OfficialScore(merge_sha=MERGE, agents=(agent(),), pending=("alice/angle-rule on CartPole",), run_url=RUN),
+        "withdrawn": WithdrawnEntry(agents=("alice/old",), merged=True),
+        "withdrawal": WithdrawnEntry(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
         "ranked": Ranked(agents=(agent(done),)),
         "unranked": Ranked(agents=()),
-        "help": Help(retries_left=3),
+        "help": HelpText(retries_left=3),
     }

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import phrases
-from leaderboard.comments.render_comment import LIMIT, length, render
+from leaderboard.comments.render_comment import LIMIT, comment_length, render_comment
 from leaderboard.comments.states import (
     Broken,
     CommentContext,
     CommentState,
     NoRun,
-    Official,
+    OfficialScore,
     Previewed,
     Ranked,
-    Reason,
+    RefusalReason,
     Refused,
     Running,
-    Withdrawn,
+    WithdrawnEntry,
 )
 from leaderboard.text.escape_markdown import cell, code, fenced
 from tests.leaderboard_comment import states as made
@@ -66,11 +66,11 @@ LINKS = ("https://github.com/example/board", "https://example.github.io/board/")
 
 @pytest.mark.parametrize("name", made.states())
 def test_every_state_is_well_made(name: str) -> None:
-    body = render(made.states()[name], made.CONTEXT)
+    body = render_comment(made.states()[name], made.CONTEXT)
 
     kind = "reply" if name in ("ranked", "unranked", "game_ranked", "help") else "comment"
     assert body.splitlines()[0] == f"<!-- pullrank:{kind} run=77 -->"
-    assert length(body) < LIMIT
+    assert comment_length(body) < LIMIT
     assert "None" not in body
     harmless(body)
 
@@ -103,7 +103,7 @@ def hostile(text: str) -> dict[str, CommentState]:
     return {
         "player": made.previewed(player, made.agent(login=text, agent=text, name=text, games=(game, refused)), log=log),
         "game_title": made.previewed(made.agent(games=(named,))),
-        "game_official": Official(merge_sha=text, agents=(player,), pending=(text,), run_url=text),
+        "game_official": OfficialScore(merge_sha=text, agents=(player,), pending=(text,), run_url=text),
         "game_ranked": Ranked(agents=(player,)),
         "preview": made.previewed(bad, worse, made.agent(copy_of=text), log=log, skipped=(text,), removed=(text,)),
         "title": made.previewed(made.agent(titled)),
@@ -111,10 +111,10 @@ def hostile(text: str) -> dict[str, CommentState]:
         "commits": Previewed(head_sha=text, evaluator_sha=text, agents=(bad,), run_url=text),
         "running": Running(head_sha=text, run_url=text),
         "refused": Refused(head_sha=text, outside=(text, text), faults=(text,), run_url=text),
-        "no_run": NoRun(head_sha=text, reason=Reason.WAITING, run_url=text),
+        "no_run": NoRun(head_sha=text, reason=RefusalReason.WAITING, run_url=text),
         "broken": Broken(head_sha=text, reason=text, again=False, issue_url=text, run_url=text),
-        "official": Official(merge_sha=text, agents=(bad, worse), pending=(text,), run_url=text),
-        "withdrawn": Withdrawn(agents=(text,), merged=True, head_sha=text),
+        "official": OfficialScore(merge_sha=text, agents=(bad, worse), pending=(text,), run_url=text),
+        "withdrawn": WithdrawnEntry(agents=(text,), merged=True, head_sha=text),
         "ranked": Ranked(agents=(bad,)),
     }
 
@@ -122,15 +122,15 @@ def hostile(text: str) -> dict[str, CommentState]:
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_stays_text_in_every_field(text: str) -> None:
     for state in hostile(text).values():
-        harmless(render(state, made.CONTEXT))
+        harmless(render_comment(state, made.CONTEXT))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_changes_nothing_but_words(text: str) -> None:
     for name, state in hostile(text).items():
         if text.strip() and not (name == "commits" and re.fullmatch("[0-9a-f]{40}", text)):  # that is a commit
-            plain = render(hostile("plain words")[name], made.CONTEXT)
-            assert shape(render(state, made.CONTEXT)) == shape(plain), name
+            plain = render_comment(hostile("plain words")[name], made.CONTEXT)
+            assert shape(render_comment(state, made.CONTEXT)) == shape(plain), name
 
 
 def shape(body: str) -> list[str]:
@@ -141,7 +141,7 @@ def shape(body: str) -> list[str]:
 @given(st.text(st.one_of(st.sampled_from("`|~@#<>&![]()\\*_:-/.\n\r \t\u202e"), st.characters()), max_size=60))
 def test_any_text_stays_text(text: str) -> None:
     for state in hostile(text).values():
-        harmless(render(state, made.CONTEXT))
+        harmless(render_comment(state, made.CONTEXT))
 
 
 def visible(text: str) -> str:
@@ -159,13 +159,13 @@ def test_what_was_typed_can_be_read_and_copied_as_it_was_typed(text: str) -> Non
 
 @pytest.mark.parametrize("text", [t for t in HOSTILE if t.strip()], ids=str)
 def test_a_message_is_shown_whole(text: str) -> None:
-    seen = harmless(render(hostile(text)["one"], made.CONTEXT))
+    seen = harmless(render_comment(hostile(text)["one"], made.CONTEXT))
 
     assert visible(text.encode("utf-8", "replace").decode()).strip("\n") in "\n".join(seen.code)
 
 
 def test_a_passed_preview_says_all_it_must() -> None:
-    body = render(made.states()["passed"], made.CONTEXT)
+    body = render_comment(made.states()["passed"], made.CONTEXT)
 
     assert "### ✅ Preview: 435.2 on CartPole, would take place 3 of 13" in body
     assert (
@@ -183,7 +183,7 @@ def test_a_passed_preview_says_all_it_must() -> None:
 
 
 def test_a_failed_preview_says_all_it_must() -> None:
-    body = render(made.states()["failed"], made.CONTEXT)
+    body = render_comment(made.states()["failed"], made.CONTEXT)
 
     assert "### ❌ No score on Taxi" in body
     assert "The agent's code stopped with an error." in body
@@ -194,7 +194,7 @@ def test_a_failed_preview_says_all_it_must() -> None:
 
 
 def test_a_timeout_may_be_retried_and_our_fault_is_ours() -> None:
-    late, ours = (render(made.states()[name], made.CONTEXT) for name in ("late", "ours_task"))
+    late, ours = (render_comment(made.states()[name], made.CONTEXT) for name in ("late", "ours_task"))
 
     assert "Perhaps, if it was close to the limit: comment `/retry`." in late
     assert "twice" not in late
@@ -208,19 +208,19 @@ def test_a_second_attempt_is_told_in_a_sentence_and_why(official: bool) -> None:
     row = dataclasses.replace(made.POLE_ROW, result=made.result(made.POLE, first_attempt=first))
     late = dataclasses.replace(made.LATE, result=made.result(made.WALKER, Verdict.TIMEOUT, first_attempt=first))
     agents = (made.agent(row, late),)
-    state = Official(merge_sha=made.MERGE, agents=agents) if official else made.previewed(*agents)
+    state = OfficialScore(merge_sha=made.MERGE, agents=agents) if official else made.previewed(*agents)
 
-    body = render(state, made.CONTEXT)
+    body = render_comment(state, made.CONTEXT)
 
     why = "this is the second attempt, because the first ended before the agent was shown anything"
     for title in ("CartPole", "Bipedal Walker"):
         assert f"- {title}: {why}: " in body
     assert body.count(cell("not ready | in time")) == 2
-    assert "second attempt" not in render(made.previewed(made.agent(made.POLE_ROW, made.LATE)), made.CONTEXT)
+    assert "second attempt" not in render_comment(made.previewed(made.agent(made.POLE_ROW, made.LATE)), made.CONTEXT)
 
 
 def test_the_other_states_say_why_and_what_next() -> None:
-    bodies = {name: render(state, made.CONTEXT) for name, state in made.states().items()}
+    bodies = {name: render_comment(state, made.CONTEXT) for name, state in made.states().items()}
 
     assert ".github/workflows/preview.yml" in bodies["refused"]
     assert "otherwise the pull request could have changed what measures it" in bodies["refused"]
@@ -250,7 +250,8 @@ def test_the_other_states_say_why_and_what_next() -> None:
 
 def test_the_states_of_games_say_all_they_must() -> None:
     plain = {
-        name: render(state, made.CONTEXT).replace("\N{NO-BREAK SPACE}", " ") for name, state in made.game_states().items()
+        name: render_comment(state, made.CONTEXT).replace("\N{NO-BREAK SPACE}", " ")
+        for name, state in made.game_states().items()
     }
 
     passed = plain["game_passed"]
@@ -293,17 +294,17 @@ def test_headlines_of_the_rarer_mixtures() -> None:
         "🛠️ No score yet: our fault, not yours": made.previewed(made.agent(made.OURS, made.OURS)),
         "❌ No score\n": made.previewed(made.agent(made.CRASH), faulty),
         "🟡 Preview: 1 of 2 scored": made.previewed(made.agent(made.POLE_ROW), faulty),
-        "🏁 Official: all 2 evaluations scored": Official(
+        "🏁 Official: all 2 evaluations scored": OfficialScore(
             merge_sha=None, agents=(made.agent(made.POLE_ROW, made.LAKE_ROW),)
         ),
-        "🏁 Official: 1 of 2 scored\n": Official(merge_sha=None, agents=(made.agent(made.POLE_ROW, made.CRASH),)),
+        "🏁 Official: 1 of 2 scored\n": OfficialScore(merge_sha=None, agents=(made.agent(made.POLE_ROW, made.CRASH),)),
     }
     for words, state in cases.items():
-        assert f"### {words}" in render(state, made.CONTEXT)
+        assert f"### {words}" in render_comment(state, made.CONTEXT)
 
 
 def test_an_unsigned_beacon_is_told() -> None:
-    body = render(Official(merge_sha=made.MERGE, agents=(made.agent(made.POLE_ROW),)), made.CONTEXT)
+    body = render_comment(OfficialScore(merge_sha=made.MERGE, agents=(made.agent(made.POLE_ROW),)), made.CONTEXT)
 
     assert "GitHub did not sign the commit" in body
 
@@ -311,7 +312,7 @@ def test_an_unsigned_beacon_is_told() -> None:
 def test_without_a_site_nothing_links_there() -> None:
     context = CommentContext(run_id=1, repository="https://github.com/example/board")
 
-    body = render(made.states()["official"], context)
+    body = render_comment(made.states()["official"], context)
 
     assert "github.io" not in body
     assert "its page on the board" not in body
@@ -322,9 +323,9 @@ def test_a_comment_is_never_too_long() -> None:
     crash = made.failed(made.TAXI, Verdict.CRASHED, long[:1000])
     agents = [made.agent(*[made.POLE_ROW] * 100, *[crash] * 100, agent=f"a{i}", faults=(long,) * 50) for i in range(4)]
 
-    body = render(made.previewed(*agents, skipped=(long,) * 100, removed=(long,) * 50, log=long * 100), made.CONTEXT)
+    body = render_comment(made.previewed(*agents, skipped=(long,) * 100, removed=(long,) * 50, log=long * 100), made.CONTEXT)
 
-    assert 60_000 < length(body) <= LIMIT
+    assert 60_000 < comment_length(body) <= LIMIT
     assert "too long for GitHub" in body
     harmless(body)
 
@@ -332,7 +333,7 @@ def test_a_comment_is_never_too_long() -> None:
 def test_long_lists_say_how_much_is_left_out() -> None:
     paths = tuple(f"evaluator/{i}.py" for i in range(30))
 
-    body = render(Refused(head_sha=made.HEAD, outside=paths), made.CONTEXT)
+    body = render_comment(Refused(head_sha=made.HEAD, outside=paths), made.CONTEXT)
 
     assert "30 paths outside your folder" in body
     assert "… and 10 more." in body
@@ -359,11 +360,11 @@ def test_the_line_at_fault_is_found(message: str, place: tuple[str, int] | None)
 
 @pytest.mark.parametrize("name", ["x; rm -rf ~", "$(id)", "../../x", "a b", "x\n", "-x"])
 def test_no_odd_name_reaches_a_line_that_is_made_to_be_copied(name: str) -> None:
-    body = render(made.previewed(made.agent(made.POLE_ROW, agent=name)), made.CONTEXT)
+    body = render_comment(made.previewed(made.agent(made.POLE_ROW, agent=name)), made.CONTEXT)
 
     assert "```sh" not in body
-    assert "pullrank verify \n" in render(
-        Official(merge_sha=None, agents=(made.agent(made.POLE_ROW, agent=name),)), made.CONTEXT
+    assert "pullrank verify \n" in render_comment(
+        OfficialScore(merge_sha=None, agents=(made.agent(made.POLE_ROW, agent=name),)), made.CONTEXT
     )
 
 
@@ -384,4 +385,4 @@ def test_every_verdict_has_advice(verdict: Verdict) -> None:
 
     assert phrases.advice(verdict)
     assert phrases.retry(verdict, False)
-    harmless(render(made.previewed(made.agent(row)), made.CONTEXT))
+    harmless(render_comment(made.previewed(made.agent(row)), made.CONTEXT))

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.host.seeds.encryption import seal
-from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.seeds.encryption import encrypt_result
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
 from leaderboard.comments import render_comment
 from leaderboard.comments.headlines import official_headline
-from leaderboard.comments.states import CommentContext, Official, Ranked
-from leaderboard.preview.hypothetical_standings import Recorded, official_state, standing
+from leaderboard.comments.states import CommentContext, OfficialScore, Ranked
+from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, standing
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ ANN, BOB, CYD = (entry(login) for login in ("ann", "bob", "cyd"))
 CONTEXT = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
 # Parts thousands.
 THIN = "\N{NARROW NO-BREAK SPACE}"
-SECRET = Secret(bytes(range(32)))
+SECRET = SeasonSecret(bytes(range(32)))
 
 
 def phased(*tasks: str) -> Challenge:
@@ -29,7 +29,7 @@ def phased(*tasks: str) -> Challenge:
     return challenge(OPEN, LATER, GAME).model_copy(update={"phases": (final,)})
 
 
-def state_at(at: datetime, *hidden: str, others: bool = True) -> Official:
+def state_at(at: datetime, *hidden: str, others: bool = True) -> OfficialScore:
     """What Ann is told, whose score is 71234.5 wherever she has one; she has no place but the second."""
     results = [result(ANN, [71234.5] * 9, on=LATER), result(BOB, [81234.5] * 9, on=LATER)]
     results += [result(ANN, [0.625] * 9, on=OPEN)] if others else []
@@ -38,7 +38,7 @@ def state_at(at: datetime, *hidden: str, others: bool = True) -> Official:
         duel(ANN, BOB, "wwwwwd", on=GAME),
         duel(BOB, CYD, "wl", on=GAME),
     ]
-    recorded = Recorded(
+    recorded = RecordedResults(
         challenge=phased(*hidden), entries=(ANN, BOB, CYD), results=tuple(results), duels=tuple(duels), at=at
     )
     return official_state(recorded, [("ann", "agent")], "c" * 40)
@@ -46,7 +46,7 @@ def state_at(at: datetime, *hidden: str, others: bool = True) -> Official:
 
 @pytest.mark.parametrize("others", [False, True])
 def test_no_headline_and_no_line_tells_what_a_hidden_board_holds(others: bool) -> None:
-    told = render_comment.render(state_at(BEFORE, "later", "duel", others=others), CONTEXT)
+    told = render_comment.render_comment(state_at(BEFORE, "later", "duel", others=others), CONTEXT)
 
     assert [word for word in ("71234", f"71{THIN}234", f"81{THIN}234", "Elo", "place 2", "bob", "🥇") if word in told] == (
         ["🥇"] if others else []
@@ -64,7 +64,7 @@ def test_a_score_that_waits_for_its_board_is_said_to_wait() -> None:
 
 def test_everything_is_told_once_the_board_is_shown() -> None:
     state = state_at(AFTER, "open", "later", "duel")
-    told = render_comment.render(state, CONTEXT)
+    told = render_comment.render_comment(state, CONTEXT)
 
     assert state.unshown == 0
     assert "🏁 Official: all 3 evaluations scored" in told
@@ -76,13 +76,13 @@ def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more(
     sealing = Sealed(secret_sha256=SECRET.sha256, decimals=-1)
     rules = challenge(LATER).model_copy(update={"sealed": sealing})
     plain = result(ANN, [71234.5] * 9, on=LATER, beacon=SECRET.beacon, log_tail="71234.5", message="")
-    closed, _ = seal(plain, b'{"trace": 1}\n', 71230.0, SECRET)
-    recorded = Recorded(challenge=rules, entries=(ANN,), results=(closed,), at=BEFORE)
+    closed, _ = encrypt_result(plain, b'{"trace": 1}\n', 71230.0, SECRET)
+    recorded = RecordedResults(challenge=rules, entries=(ANN,), results=(closed,), at=BEFORE)
     own = standing(recorded, "ann", "agent")
     assert own is not None
 
     state = official_state(recorded, [("ann", "agent")], "c" * 40)
-    told = "".join(render_comment.render(one, CONTEXT) for one in (state, Ranked(agents=(own,))))
+    told = "".join(render_comment.render_comment(one, CONTEXT) for one in (state, Ranked(agents=(own,))))
 
     assert official_headline(state).startswith(f"🥇 Official: 71{THIN}230")
     assert [word for word in ("71234", f"71{THIN}234", "71,234") if word in told] == []

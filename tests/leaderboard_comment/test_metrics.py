@@ -3,12 +3,12 @@
 import dataclasses
 
 from evaluator.model.config.metric import Metric
-from evaluator.model.config.submission import Kind
+from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.comments import phrases as words
-from leaderboard.comments.render_comment import render
+from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
-from leaderboard.preview.hypothetical_standings import Recorded, official_state, what_if
+from leaderboard.preview.hypothetical_standings import RecordedResults, hypothetical_row, official_state
 from tests.leaderboard.make import challenge, entry, result, task
 
 OWN = "module:function"
@@ -20,12 +20,12 @@ ANN, BOB = entry("ann"), entry("bob")
 
 def board(on=TASK, **fields):
     results = (result(ANN, [5.0] * 4, on=on, **fields), result(BOB, [9.0] * 4, on=on, **fields))
-    return Recorded(challenge=challenge(on), entries=(ANN, BOB), results=results)
+    return RecordedResults(challenge=challenge(on), entries=(ANN, BOB), results=results)
 
 
 def test_a_lower_cost_leads() -> None:
-    better = what_if(board(), result(entry("zoe"), [1.0] * 4, on=TASK))
-    worse = what_if(board(), result(entry("zoe"), [7.0] * 4, on=TASK))
+    better = hypothetical_row(board(), result(entry("zoe"), [1.0] * 4, on=TASK))
+    worse = hypothetical_row(board(), result(entry("zoe"), [7.0] * 4, on=TASK))
 
     assert (better.place, worse.place) == (1, 2)
     assert "**leads**" in words.to_leader(better)
@@ -37,7 +37,7 @@ def test_a_lower_cost_leads() -> None:
 
 def test_every_metric_is_said_with_its_direction_and_harmlessly() -> None:
     state = official_state(board(metrics={OWN: 2.5}), [("ann", "agent")], "a" * 40)
-    text = render(state, CommentContext(run_id=1, repository="https://github.com/example/board"))
+    text = render_comment(state, CommentContext(run_id=1, repository="https://github.com/example/board"))
 
     assert "- one: Cost **5.00** (lower is better), " in text
     assert "**2.5** (higher is better)" in text
@@ -46,7 +46,7 @@ def test_every_metric_is_said_with_its_direction_and_harmlessly() -> None:
 
 def test_without_a_value_there_is_no_place_and_no_number() -> None:
     own = task("two", anchors=None, metrics=(HOSTILE,))
-    row = what_if(board(own, metrics={OWN: 2.5}), result(entry("zoe"), [1.0] * 4, on=own))
+    row = hypothetical_row(board(own, metrics={OWN: 2.5}), result(entry("zoe"), [1.0] * 4, on=own))
 
     assert (row.place, row.rank_low) == (None, None)
     assert (words.score(row), words.interval(row), words.place(row)) == ("–", "–", "–")
@@ -56,7 +56,7 @@ def test_without_a_value_there_is_no_place_and_no_number() -> None:
 
 def test_a_task_without_metrics_says_nothing_more() -> None:
     plain = task("one")
-    row = what_if(board(plain), result(entry("zoe"), [1.0] * 4, on=plain))
+    row = hypothetical_row(board(plain), result(entry("zoe"), [1.0] * 4, on=plain))
 
     assert words.metrics_line(row) == ""
 
@@ -68,7 +68,9 @@ def test_a_script_on_a_board_of_learning_curves_gets_its_place() -> None:
     def played(who, length):
         return result(who, [9.0, 9.0], on=on, script={"returns": [9.0, 9.0], "lengths": [length] * 2})
 
-    ann = dataclasses.replace(ANN, submission=ANN.submission.model_copy(update={"kind": Kind.SCRIPT}))
-    row = what_if(Recorded(challenge=challenge(on), entries=(ann,), results=(played(ann, 20),)), played(entry("zoe"), 10))
+    ann = dataclasses.replace(ANN, submission=ANN.submission.model_copy(update={"kind": SubmissionKind.SCRIPT}))
+    row = hypothetical_row(
+        RecordedResults(challenge=challenge(on), entries=(ann,), results=(played(ann, 20),)), played(entry("zoe"), 10)
+    )
 
     assert (row.place, row.entries, row.estimate.score) == (1, 2, 20)

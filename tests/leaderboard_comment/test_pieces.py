@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.comments.log_excerpt import CAP, Tail, neutralised, tails, written
-from leaderboard.comments.render_comment import LIMIT, NOTE, clipped, length
-from leaderboard.comments.text_charts import LEADER, WIDTH, Bar, picture, shares
+from leaderboard.comments.log_excerpt import CAP, LogTail, log_tails, neutralised, written
+from leaderboard.comments.render_comment import LIMIT, NOTE, comment_length, truncate_comment
+from leaderboard.comments.text_charts import LEADER, WIDTH, TextBar, text_chart, text_shares
 from leaderboard.core.standings import Estimate
 from tests.leaderboard_comment.github import MARKDOWN, Seen
 
 FINITE = st.floats(-1e6, 1e6)
 
 
-def bar(name: str, low: float, score: float, high: float, mark: str = "●") -> Bar:
-    return Bar(name=name, estimate=Estimate(score=score, low=low, high=high), mark=mark)
+def bar(name: str, low: float, score: float, high: float, mark: str = "●") -> TextBar:
+    return TextBar(name=name, estimate=Estimate(score=score, low=low, high=high), mark=mark)
 
 
 def test_intervals_share_a_scale() -> None:
-    drawn = picture([bar("this", 0, 25, 50), bar("leader", 75, 100, 100, LEADER)], 1)
+    drawn = text_chart([bar("this", 0, 25, 50), bar("leader", 75, 100, 100, LEADER)], 1)
 
     assert drawn.splitlines() == [
         "this   ├─────●──────┤············  25.0",
@@ -30,13 +30,13 @@ def test_intervals_share_a_scale() -> None:
 
 
 def test_equal_scores_have_a_picture_too() -> None:
-    assert picture([bar("this", 5, 5, 5)], 0).splitlines()[0] == f"this {'·' * 13}●{'·' * 12} 5"
-    assert "●" in picture([bar("this", 0, 0, 0)], 0)
+    assert text_chart([bar("this", 5, 5, 5)], 0).splitlines()[0] == f"this {'·' * 13}●{'·' * 12} 5"
+    assert "●" in text_chart([bar("this", 0, 0, 0)], 0)
 
 
 @given(st.lists(st.tuples(FINITE, FINITE, FINITE).map(sorted), min_size=1, max_size=3), st.integers(0, 6))
 def test_every_line_is_equally_wide_and_has_its_mark(ends: list[list[float]], decimals: int) -> None:
-    lines = picture([bar(f"n{i}", *three) for i, three in enumerate(ends)], decimals).splitlines()
+    lines = text_chart([bar(f"n{i}", *three) for i, three in enumerate(ends)], decimals).splitlines()
 
     for line in lines[:-1]:
         assert len(line) == len(lines[0])
@@ -46,7 +46,7 @@ def test_every_line_is_equally_wide_and_has_its_mark(ends: list[list[float]], de
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 10_000))
 def test_shares_fill_the_bar_and_hide_nothing(wins: int, draws: int, losses: int) -> None:
-    drawn = shares(wins, draws, losses)
+    drawn = text_shares(wins, draws, losses)
     whole = wins + draws + losses
 
     assert len(drawn) == (WIDTH if whole else 0)
@@ -57,7 +57,7 @@ def test_shares_fill_the_bar_and_hide_nothing(wins: int, draws: int, losses: int
 
 
 def test_a_short_text_is_not_clipped() -> None:
-    assert clipped("a" * LIMIT) == "a" * LIMIT
+    assert truncate_comment("a" * LIMIT) == "a" * LIMIT
 
 
 @given(
@@ -70,9 +70,9 @@ def test_a_short_text_is_not_clipped() -> None:
 def test_what_was_open_is_closed(lines: list[str]) -> None:
     text = "\n".join([*lines, "\N{GRINNING FACE}" * 300])
 
-    short = clipped(text, 400)
+    short = truncate_comment(text, 400)
 
-    assert length(short) <= 400
+    assert comment_length(short) <= 400
     assert short.endswith(NOTE)
     assert "<em>This comment was too long" in MARKDOWN.render(short)
 
@@ -80,7 +80,7 @@ def test_what_was_open_is_closed(lines: list[str]) -> None:
 def test_a_clip_closes_a_fence_inside_details() -> None:
     text = "\n".join(["<details><summary>x</summary>", "", "````text", *["```"] * 500, "````", "", "</details>"])
 
-    seen = Seen(clipped(text, 300))
+    seen = Seen(truncate_comment(text, 300))
 
     assert seen.open == []
     assert seen.tags == ["details", "summary", "pre", "code", "p", "em"]
@@ -126,7 +126,7 @@ COMMAND_LINES = [
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
 def test_no_line_of_an_agent_is_a_command(line: str) -> None:
-    log = written([Tail(who="alice/x on T", verdict="crashed", text=line)]).decode()
+    log = written([LogTail(who="alice/x on T", verdict="crashed", text=line)]).decode()
 
     assert not [one for one in re.split(r"[\n\r]", log) if obeyed(one)]
     assert obeyed(neutralised(line)) is None
@@ -135,19 +135,19 @@ def test_no_line_of_an_agent_is_a_command(line: str) -> None:
 
 @given(st.text(st.one_of(st.sampled_from(":#[]errorset-output \t\r\n\x85\u2028"), st.characters()), max_size=80))
 def test_no_text_of_an_agent_is_a_command(text: str) -> None:
-    log = written([Tail(who="alice/x on T", verdict="crashed", text=text)]).decode()
+    log = written([LogTail(who="alice/x on T", verdict="crashed", text=text)]).decode()
 
     assert not [one for one in re.split(r"[\n\r]", log) if obeyed(one)]
 
 
 def test_what_was_written_is_read() -> None:
     given = [
-        Tail(who="alice/x on CartPole-v1", verdict="crashed", text="one\n\n  two x[::2]\n"),
-        Tail(who="alice/y on ALE/Pong-v5", verdict="ok", text="| == alice/x on CartPole-v1: ok\n| > forged"),
-        Tail(who="alice/z on T", verdict="ok", text=" \n"),
+        LogTail(who="alice/x on CartPole-v1", verdict="crashed", text="one\n\n  two x[::2]\n"),
+        LogTail(who="alice/y on ALE/Pong-v5", verdict="ok", text="| == alice/x on CartPole-v1: ok\n| > forged"),
+        LogTail(who="alice/z on T", verdict="ok", text=" \n"),
     ]
 
-    assert tails(written(given).decode()) == {
+    assert log_tails(written(given).decode()) == {
         "alice/x on CartPole-v1": "one\n\n  two x[::2]",
         "alice/y on ALE/Pong-v5": "| == alice/x on CartPole-v1: ok\n| > forged",
     }
@@ -155,13 +155,13 @@ def test_what_was_written_is_read() -> None:
 
 def test_a_log_keeps_the_ends_and_its_cap() -> None:
     lines = "\n".join(f"line {i} \N{GRINNING FACE}" for i in range(20_000))
-    log = written(Tail(who=f"alice/x on T{i}", verdict="ok", text=lines) for i in range(40))
+    log = written(LogTail(who=f"alice/x on T{i}", verdict="ok", text=lines) for i in range(40))
 
     assert len(log) <= CAP
-    assert all(text.endswith("line 19999 \N{GRINNING FACE}") for text in tails(log.decode()).values())
-    assert len(tails(log.decode())) == 40
+    assert all(text.endswith("line 19999 \N{GRINNING FACE}") for text in log_tails(log.decode()).values())
+    assert len(log_tails(log.decode())) == 40
 
 
 def test_a_log_of_another_form_is_left_out() -> None:
-    assert tails("") == {}
-    assert tails("no head\n| > before any head\n| == ../../x on T: ok\n| > y\n") == {}
+    assert log_tails("") == {}
+    assert log_tails("no head\n| > before any head\n| == ../../x on T: ok\n| > y\n") == {}

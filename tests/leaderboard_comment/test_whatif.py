@@ -5,21 +5,27 @@ import dataclasses
 import pytest
 
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.records.preview import Agent, Preview
-from evaluator.model.records.result import Class, Result, SandboxKind
-from leaderboard.build import standings
+from evaluator.model.records.preview import Preview, PreviewedAgent
+from evaluator.model.records.result import Result, SandboxKind, Tier
+from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry, Estimate
-from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state, standing, what_if
+from leaderboard.preview.hypothetical_standings import (
+    RecordedResults,
+    hypothetical_row,
+    official_state,
+    preview_state,
+    standing,
+)
 from tests.leaderboard.make import challenge, digest, entry, result, task
 
 HEAD, EVALUATOR = "a" * 40, "b" * 40
 ONE, TWO = task("one"), task("two")
 
 
-def recorded(*pairs: tuple[Entry, Result | None], rules: Challenge | None = None) -> Recorded:
+def recorded(*pairs: tuple[Entry, Result | None], rules: Challenge | None = None) -> RecordedResults:
     entries = dict.fromkeys((who.login, who.agent) for who, _ in pairs)
     newest = {(who.login, who.agent): who for who, _ in pairs}
-    return Recorded(
+    return RecordedResults(
         challenge=rules or challenge(ONE),
         entries=tuple(newest[name] for name in entries),
         results=tuple(r for _, r in pairs if r),
@@ -35,7 +41,7 @@ def preview(*results: Result, skipped: tuple[str, ...] = ()) -> Preview:
     for one in results:
         found.setdefault((one.login, one.agent), []).append(one)
     agents = tuple(
-        Agent(login=login, agent=agent, submission_digest=own[0].submission_digest, name="Name", results=tuple(own))
+        PreviewedAgent(login=login, agent=agent, submission_digest=own[0].submission_digest, name="Name", results=tuple(own))
         for (login, agent), own in found.items()
     )
     return Preview(schema=1, head_sha=HEAD, evaluator_sha=EVALUATOR, agents=agents, skipped=skipped)
@@ -53,10 +59,10 @@ def test_a_newcomer_gets_the_place_that_the_board_would_give() -> None:
     new = entry("zoe")
     played = previewing(new, 0.5)
 
-    row = what_if(BOARD, played)
+    row = hypothetical_row(BOARD, played)
 
-    official = played.model_copy(update={"klass": Class.OFFICIAL})
-    board = standings(BOARD.challenge, [*BOARD.entries, new], [*BOARD.results, official], official=True).tasks[0]
+    official = played.model_copy(update={"tier": Tier.OFFICIAL})
+    board = build_standings(BOARD.challenge, [*BOARD.entries, new], [*BOARD.results, official], official=True).tasks[0]
     expected = next(one for one in board.rows if one.entry.login == "zoe")
     assert row is not None
     assert (row.place, row.rank_low, row.rank_high, row.estimate) == (
@@ -70,7 +76,7 @@ def test_a_newcomer_gets_the_place_that_the_board_would_give() -> None:
 
 
 def test_a_newer_version_takes_the_place_of_the_older() -> None:
-    row = what_if(BOARD, previewing(entry("BOB", version="2"), 0.95))
+    row = hypothetical_row(BOARD, previewing(entry("BOB", version="2"), 0.95))
 
     assert row is not None
     assert (row.place, row.entries, row.own_place) == (1, 3, 2)
@@ -80,7 +86,7 @@ def test_a_newer_version_takes_the_place_of_the_older() -> None:
 
 
 def test_the_same_version_is_measured_by_its_preview() -> None:
-    row = what_if(BOARD, previewing(entry("bob"), 0.2, at="2025-01-01T00:00:00Z"))
+    row = hypothetical_row(BOARD, previewing(entry("bob"), 0.2, at="2025-01-01T00:00:00Z"))
 
     assert row is not None
     assert row.estimate is not None
@@ -104,31 +110,31 @@ def test_agents_of_one_pull_request_are_put_on_the_board_together() -> None:
 def test_a_failure_has_no_place_and_says_whether_a_retry_helps() -> None:
     late = result(entry("zoe"), on=ONE, **{"class": "preview", "verdict": "timeout"})
 
-    row = what_if(BOARD, late)
+    row = hypothetical_row(BOARD, late)
 
     assert row is not None
     assert (row.estimate, row.place, row.retryable, row.result) == (None, None, True, late)
 
 
 def test_an_empty_board_has_no_leader() -> None:
-    row = what_if(recorded(), previewing(entry("zoe"), 0.5))
+    row = hypothetical_row(recorded(), previewing(entry("zoe"), 0.5))
 
     assert row is not None
     assert (row.place, row.entries, row.leader, row.leader_name) == (1, 1, None, None)
 
 
 def test_a_task_of_other_settings_is_left_out() -> None:
-    assert what_if(BOARD, previewing(entry("zoe"), 0.5, on=task("one", episodes=7))) is None
-    assert what_if(BOARD, previewing(entry("zoe"), 0.5, on=TWO)) is None
+    assert hypothetical_row(BOARD, previewing(entry("zoe"), 0.5, on=task("one", episodes=7))) is None
+    assert hypothetical_row(BOARD, previewing(entry("zoe"), 0.5, on=TWO)) is None
 
 
 def test_what_the_process_sandbox_measured_is_taken_like_the_rest_and_never_stored() -> None:
     before = BOARD.results
-    row = what_if(BOARD, previewing(entry("zoe"), 0.5, sandbox="process"))
+    row = hypothetical_row(BOARD, previewing(entry("zoe"), 0.5, sandbox="process"))
 
     assert row is not None
     assert row.result.sandbox is SandboxKind.PROCESS
-    assert row.result.klass is Class.PREVIEW
+    assert row.result.tier is Tier.PREVIEW
     assert row.place == 3
     assert before == BOARD.results
 
@@ -153,7 +159,7 @@ def test_the_faults_of_a_manifest_pass_through() -> None:
         schema=1,
         head_sha=HEAD,
         evaluator_sha=EVALUATOR,
-        agents=(Agent(login="zoe", agent="x", faults=("submission.yml:1: bad",)),),
+        agents=(PreviewedAgent(login="zoe", agent="x", faults=("submission.yml:1: bad",)),),
     )
 
     agent = preview_state(broken, BOARD, run_url=None, removed=("zoe/y",)).agents[0]

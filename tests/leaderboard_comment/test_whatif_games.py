@@ -4,12 +4,12 @@ import dataclasses
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Agent, Preview
-from evaluator.model.records.result import Class, SandboxKind
-from leaderboard.build import standings
+from evaluator.model.records.preview import Preview, PreviewedAgent
+from evaluator.model.records.result import SandboxKind, Tier
+from leaderboard.build import build_standings
 from leaderboard.comments.states import GamePreview
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import Recorded, official_state, preview_state, standing
+from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state, standing
 from tests.leaderboard.make import duel, entry, game
 
 GAME = game("tictactoe", title="Tic-tac-toe")
@@ -19,21 +19,21 @@ BOB = dataclasses.replace(entry("bob"), baseline=True)
 BOARD = (ANN, BOB, CYD, DAN)
 
 
-def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> Recorded:
+def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> RecordedResults:
     validations = [duel(one, on=GAME) for one in BOARD]
     pairs = [duel(ANN, BOB, "wwwdwl", on=GAME), duel(BOB, CYD, "wwdwwl", on=GAME), duel(ANN, CYD, "wwdwlw", on=GAME)]
-    return Recorded(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
+    return RecordedResults(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
 
 
 def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
-    shown = tuple(one.model_copy(update={"klass": Class.PREVIEW, "sandbox": SandboxKind.PROCESS}) for one in duels)
-    agent = Agent.model_construct(
+    shown = tuple(one.model_copy(update={"tier": Tier.PREVIEW, "sandbox": SandboxKind.PROCESS}) for one in duels)
+    agent = PreviewedAgent.model_construct(
         login=who.login, agent=who.agent, submission_digest=who.digest, name="Zoe", faults=(), results=(), duels=shown
     )
     return Preview.model_construct(head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,), skipped=())
 
 
-def shown(board: Recorded, preview: Preview) -> GamePreview:
+def shown(board: RecordedResults, preview: Preview) -> GamePreview:
     (agent,) = preview_state(preview, board, run_url=None).agents
     (found,) = agent.games
     return found
@@ -43,7 +43,7 @@ def test_a_newcomer_gets_the_rating_and_place_that_the_board_would_give() -> Non
     board = recorded()
     own = (duel(ZOE, on=GAME), duel(ZOE, BOB, "wldwlw", on=GAME), duel(ZOE, ANN, "lwllwd", on=GAME))
     found = shown(board, previewing(*own))
-    rows = standings(RULES, [*BOARD, ZOE], [], official=True, duels=[*board.duels, *own]).games[0].rows
+    rows = build_standings(RULES, [*BOARD, ZOE], [], official=True, duels=[*board.duels, *own]).games[0].rows
     row = next(row for row in rows if row.entry == ZOE)
 
     assert (found.rating, found.place, found.rank_low, found.rank_high) == (
@@ -108,7 +108,7 @@ def test_an_offence_against_another_is_told() -> None:
 
 
 def test_a_board_without_duels_rates_nobody_yet() -> None:
-    empty = Recorded(challenge=RULES, entries=BOARD, results=())
+    empty = RecordedResults(challenge=RULES, entries=BOARD, results=())
     found = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
     assert found.rating is None

@@ -8,6 +8,6 @@ from leaderboard.pages.page_context import PageContext
 
 def render(standings: Standings, context: PageContext) -> dict[str, str]:
     """Path to source: Markdown with front matter, or HTML, as pages of agents are; they have the names that links use."""
-    made = {name: text for name, text in page_renderer.render(standings, context).items() if name != html_frame.PAGE}
-    found = agent_page.render(standings, context)
+    made = {name: text for name, text in page_renderer.render_pages(standings, context).items() if name != html_frame.PAGE}
+    found = agent_page.render_agent_pages(standings, context)
     return made | {name.removesuffix("/index.html") + ".md": stamped.content for name, stamped in found}

@@ -10,10 +10,19 @@ import numpy as np
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
-from evaluator.model.records.trace import Leaf
-from leaderboard.core.game_standings import Count, Crossing, Cycle, GameBoard, GameFailure, GameRow, Moment, Rating
+from evaluator.model.records.trace import TraceLeaf
+from leaderboard.core.game_standings import (
+    GameFailure,
+    GameRow,
+    GameStandings,
+    HeadToHead,
+    PreferenceCycle,
+    Rating,
+    RatingSnapshot,
+    WinCount,
+)
 from leaderboard.core.standings import Entry, Standings
-from leaderboard.game_boards.match_replay import AllFrames, Frames
+from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
 from tests.leaderboard_pages import samples
 
 TICTACTOE = Task(id="tictactoe", title="Tic-tac-toe", game="pettingzoo.classic.tictactoe_v3", matches=12)
@@ -94,8 +103,8 @@ def recorded(one: Entry, other: Entry, task: Task, matches: Any, moves: list[int
             "verdict": "ok",
             "seeds": ["0" * 32] * (task.matches // 2),
             "matches": matches,
-            "moves": Leaf.of(np.array(moves, np.int64)),
-            "milliseconds": Leaf.of(np.array(times, np.int64)),
+            "moves": TraceLeaf.of(np.array(moves, np.int64)),
+            "milliseconds": TraceLeaf.of(np.array(times, np.int64)),
             "limits": {},
             "versions": {"python": "3.12"},
             "platform": "Linux x86_64",
@@ -111,11 +120,11 @@ def player(entry: Entry, **fields: Any) -> dict[str, Any]:
     return {**who, "cost": cost, **fields}
 
 
-def counted(record: Duel, side: int) -> Count:
+def counted(record: Duel, side: int) -> WinCount:
     wins = sum(m.winner == side for m in record.matches)
     draws = sum(m.winner is None and not m.offenders for m in record.matches)
     errors = sum(side in m.offenders for m in record.matches)
-    return Count(wins=wins, draws=draws, losses=len(record.matches) - wins - draws, errors=errors)
+    return WinCount(wins=wins, draws=draws, losses=len(record.matches) - wins - draws, errors=errors)
 
 
 def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
@@ -128,7 +137,7 @@ def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
                 "with_leader": i < 2,
                 "entry": entry,
                 "rating": Rating(elo=412.4 - 130 * i, low=330.0 - 130 * i, high=497.0 - 130 * i),
-                "count": Count(wins=40 - 5 * i, draws=3, losses=5 * i, errors=int(i == 2)),
+                "count": WinCount(wins=40 - 5 * i, draws=3, losses=5 * i, errors=int(i == 2)),
                 "points_place": i + 1,
                 "opponents": len(entries) - 1,
                 "attempts": 1,
@@ -140,19 +149,20 @@ def rows(entries: list[Entry], **fields: Any) -> tuple[GameRow, ...]:
     )
 
 
-def board(task: Task, entries: list[Entry], **fields: Any) -> GameBoard:
+def board(task: Task, entries: list[Entry], **fields: Any) -> GameStandings:
     """A board on which everybody met everybody."""
     crosstable = {}
     for i, one in enumerate(entries):
         for j, other in enumerate(entries[:i]):
             record = duel(one, other, task, seed=100 * i + j)
             for side, (row, column) in enumerate(sorted([(one, other), (other, one)], key=lambda pair: pair[0].name)):
-                crosstable[row.name, column.name] = Crossing(count=counted(record, side), duel=record, side=side)
+                crosstable[row.name, column.name] = HeadToHead(count=counted(record, side), duel=record, side=side)
     plain = {
         "task": task, "rows": rows(entries), "failures": (), "waiting": (), "crosstable": crosstable,
-        "anchor": entries[-1].shown if entries else None, "prior": (), "cycle": Cycle(names=(), share=0.0, triads=0),
+        "anchor": entries[-1].shown if entries else None, "prior": (), "cycle": PreferenceCycle(names=(), share=0.0,
+        triads=0),
     }  # fmt: skip
-    return GameBoard(**{**plain, **fields})
+    return GameStandings(**{**plain, **fields})
 
 
 def players() -> list[Entry]:
@@ -179,7 +189,7 @@ BROKEN = {
 }
 
 
-def of(*boards: GameBoard, tasks: Any = (), official: bool = True, **fields: Any) -> Standings:
+def of(*boards: GameStandings, tasks: Any = (), official: bool = True, **fields: Any) -> Standings:
     challenge = Challenge(
         **{"title": "Sample board", "season": "2026", **fields, "tasks": [b.task for b in (*tasks, *boards)]}
     )
@@ -191,7 +201,9 @@ def full() -> Standings:
     """Every drawn game, a history, a cycle, a refused player, one that waits, and every way a match may end."""
     who = players()
     history = tuple(
-        Moment(day=f"2026-01-{day:02}", elo={entry.name: 40.0 * day - 90 * i for i, entry in enumerate(who[: day // 2 + 2])})
+        RatingSnapshot(
+            day=f"2026-01-{day:02}", elo={entry.name: 40.0 * day - 90 * i for i, entry in enumerate(who[: day // 2 + 2])}
+        )
         for day in (1, 2, 3, 7)
     )
     rich = board(
@@ -199,7 +211,7 @@ def full() -> Standings:
         who,
         failures=(refused(),),
         waiting=(samples.entry("late", "carol"),),
-        cycle=Cycle(names=("alice/minimax", "bob/mcts", "local/random"), share=0.25, triads=4),
+        cycle=PreferenceCycle(names=("alice/minimax", "bob/mcts", "local/random"), share=0.25, triads=4),
         prior=("alice/minimax",),
         history=history,
     )
@@ -207,8 +219,8 @@ def full() -> Standings:
     record = duel(one, other, CONNECT_FOUR, broken=BROKEN)
     crosstable = dict(rich.crosstable)
     for side, (row, column) in enumerate([(one, other), (other, one)]):
-        crosstable[row.name, column.name] = Crossing(count=counted(record, side), duel=record, side=side)
-    rich = GameBoard(**{**vars(rich), "crosstable": crosstable})
+        crosstable[row.name, column.name] = HeadToHead(count=counted(record, side), duel=record, side=side)
+    rich = GameStandings(**{**vars(rich), "crosstable": crosstable})
     return of(rich, *(board(task, who[:3]) for task in (TICTACTOE, QUARTO, ROUNDS)), tasks=samples.crowded().tasks)
 
 
@@ -221,10 +233,10 @@ def undrawn() -> tuple[Standings, AllFrames]:
     """A game that we cannot draw: one match with text, one with pictures, the rest with neither."""
     one, other = players()[:2]
     record = recorded(one, other, UNKNOWN, [match(i, [5, 6], [1.0, -1.0]) for i in range(4)], [5, 6] * 4, [1] * 8)
-    crosstable = {(one.name, other.name): Crossing(count=counted(record, 0), duel=record, side=0)}
-    made = GameBoard(**{**vars(board(UNKNOWN, [])), "rows": rows([one, other]), "crosstable": crosstable})
-    texts = Frames(texts=("r n b\n. . .", "r n b\n. x .", "<b> & </script>"), movers=(0, 1))
-    return of(made), {(record.key, 0): texts, (record.key, 1): Frames(images=(PIXEL,) * 3)}
+    crosstable = {(one.name, other.name): HeadToHead(count=counted(record, 0), duel=record, side=0)}
+    made = GameStandings(**{**vars(board(UNKNOWN, [])), "rows": rows([one, other]), "crosstable": crosstable})
+    texts = ReplayFrames(texts=("r n b\n. . .", "r n b\n. x .", "<b> & </script>"), movers=(0, 1))
+    return of(made), {(record.key, 0): texts, (record.key, 1): ReplayFrames(images=(PIXEL,) * 3)}
 
 
 def empty() -> Standings:

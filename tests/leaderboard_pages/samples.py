@@ -8,7 +8,17 @@ from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
 from evaluator.model.records.result import Result, sealed
-from leaderboard.core.standings import Entry, Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskBoard, Withdrawn
+from leaderboard.core.standings import (
+    Entry,
+    Estimate,
+    Excluded,
+    Failure,
+    OverallRow,
+    Row,
+    Standings,
+    TaskStandings,
+    WithdrawnScore,
+)
 from leaderboard.pages.page_context import PageContext
 
 REPOSITORY = "https://github.com/example/board"
@@ -110,13 +120,13 @@ def excluded(who: Entry, **fields: Any) -> Excluded:
     return Excluded(login=who.login, agent=who.agent, exclusion=Exclusion(**{"login": who.login, **said, **fields}))
 
 
-def withdrawn(who: Entry, task: Task, score: float | None = 480.0, **fields: Any) -> Withdrawn:
+def withdrawn(who: Entry, task: Task, score: float | None = 480.0, **fields: Any) -> WithdrawnScore:
     last = result(who, task, () if score is None else (score,), **fields)
-    return Withdrawn(login=who.login, agent=who.agent, result=last, score=score)
+    return WithdrawnScore(login=who.login, agent=who.agent, result=last, score=score)
 
 
-def task_board(task: Task, rows: Any = (), failures: Any = (), waiting: Any = (), **gone: Any) -> TaskBoard:
-    return TaskBoard(task=task, rows=tuple(rows), failures=tuple(failures), waiting=tuple(waiting), **gone)
+def task_board(task: Task, rows: Any = (), failures: Any = (), waiting: Any = (), **gone: Any) -> TaskStandings:
+    return TaskStandings(task=task, rows=tuple(rows), failures=tuple(failures), waiting=tuple(waiting), **gone)
 
 
 def overall_row(who: Entry, place: int, score: float, tasks: tuple[Task, ...], **fields: Any) -> OverallRow:
@@ -135,7 +145,7 @@ def overall_row(who: Entry, place: int, score: float, tasks: tuple[Task, ...], *
     )
 
 
-def board(*boards: TaskBoard, official: bool = True, overall: Any = (), **fields: Any) -> Standings:
+def board(*boards: TaskStandings, official: bool = True, overall: Any = (), **fields: Any) -> Standings:
     tasks = tuple(b.task for b in boards)
     return Standings(challenge=challenge(*tasks, **fields), official=official, overall=tuple(overall), tasks=boards)
 

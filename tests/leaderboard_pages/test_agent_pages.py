@@ -9,10 +9,10 @@ import pytest
 
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts import agent_charts
-from leaderboard.charts.interval_chart import Scale
+from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.core.standings import Estimate
 from leaderboard.pages.agent.provenance import SHOWN
-from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import escape_html, urls
 from tests.leaderboard_pages import samples
@@ -89,7 +89,7 @@ def test_an_anonymous_agent_tells_nothing_of_where_it_comes_from():
 
 def test_replays_are_shown_where_there_are_some():
     row = samples.row(samples.entry(), samples.POLE, 1, 497.5)
-    one = Episode(
+    one = EpisodeReplay(
         which="best",
         number=3,
         total=500.0,
@@ -168,16 +168,16 @@ def test_returns_of_any_size_have_an_outline():
 
 
 def test_a_score_without_an_interval_has_a_bar_all_the_same():
-    bar = agent_charts.bar(Estimate(score=5.0, low=math.nan, high=math.nan), Scale(low=0, high=10))
+    bar = agent_charts.bar(Estimate(score=5.0, low=math.nan, high=math.nan), ChartScale(low=0, high=10))
 
     assert bar == '<i class="pr-at" style="--l:49.0;--w:2.0;--m:50.0"></i>'
 
 
 def test_words_are_harmless_and_only_plain_addresses_are_links():
-    assert escape_html.line("<b>\u202e&'\"") == "&lt;b&gt;\ufffd&amp;&#39;&#34;"
-    assert escape_html.linked("javascript:alert(1)", "x") == "x"
-    assert escape_html.linked("https://example.org/?a&b", "<x>").endswith('nofollow ugc noopener">&lt;x&gt;</a>')
-    assert "&lt;x&gt;" in escape_html.command("<x>")
+    assert escape_html.escape_line("<b>\u202e&'\"") == "&lt;b&gt;\ufffd&amp;&#39;&#34;"
+    assert escape_html.linked_line("javascript:alert(1)", "x") == "x"
+    assert escape_html.linked_line("https://example.org/?a&b", "<x>").endswith('nofollow ugc noopener">&lt;x&gt;</a>')
+    assert "&lt;x&gt;" in escape_html.command_line("<x>")
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

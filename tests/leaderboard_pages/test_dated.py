@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from leaderboard.api.files import files
+from leaderboard.api.files import api_files
 from leaderboard.core.parallel import WHOLE
 from leaderboard.core.standings import Standings
-from leaderboard.pages.agent.agent_page import render as agent_pages
+from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
 from leaderboard.pages.page_context import PageContext
-from leaderboard.pages.page_renderer import render
+from leaderboard.pages.page_renderer import render_pages
 from leaderboard.visibility import hidden
 from scripts.static_site.deployed_commit import dated
 from tests.leaderboard_pages import samples
@@ -37,8 +37,8 @@ def site(table: Standings, now: datetime) -> dict[str, str]:
         generated_at="2026-01-02 03:04 UTC", repository=samples.REPOSITORY, now=now,
         hidden=hidden(table.challenge, now),
     )  # fmt: skip
-    found = {**render(table, context), **{path: str(page) for path, page in agent_pages(table, context, WHOLE)}}
-    found |= {path: content.decode(errors="replace") for path, content in files(table, context)}
+    found = {**render_pages(table, context), **{path: str(page) for path, page in agent_pages(table, context, WHOLE)}}
+    found |= {path: content.decode(errors="replace") for path, content in api_files(table, context)}
     stamps = [f"{now:%Y-%m-%dT%H:%M:%SZ}", f"{now.timestamp()}", f"{now.timestamp():.0f}"]
     for path, text in found.items():
         for stamp in stamps:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from evaluator.model.config.moderation import Moderation
-from leaderboard.build import standings
-from leaderboard.core.former_entries import departed
+from leaderboard.build import build_standings
+from leaderboard.core.former_entries import former_entries
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.samples import CONTEXT, POLE, challenge, entry, result
@@ -25,30 +25,30 @@ RULED = Moderation.model_validate(
 
 
 def test_who_stands_and_is_not_excluded_has_not_departed() -> None:
-    assert departed([ALICE, BOB], RESULTS, Moderation(), "2026") == ()
+    assert former_entries([ALICE, BOB], RESULTS, Moderation(), "2026") == ()
 
 
 def test_who_was_measured_and_stands_no_more_has_withdrawn() -> None:
-    (gone,) = departed([BOB], RESULTS, Moderation(), "2026")
+    (gone,) = former_entries([BOB], RESULTS, Moderation(), "2026")
 
     assert (gone.login, gone.agent, gone.exclusion) == ("alice", "angle-rule", None)
     assert gone.results == (RESULTS[0],)
 
 
 def test_an_excluded_login_is_meant_without_regard_to_case_measured_or_not() -> None:
-    (gone,) = departed([ALICE, BOB], RESULTS[:1], RULED, "2026")
+    (gone,) = former_entries([ALICE, BOB], RESULTS[:1], RULED, "2026")
 
     assert (gone.login, gone.results) == ("Bob", ())
     assert gone.exclusion == RULED.exclusions[0]
 
 
 def test_another_seasons_results_leave_no_tombstone() -> None:
-    assert departed([], RESULTS, Moderation(), "2027") == ()
+    assert former_entries([], RESULTS, Moderation(), "2027") == ()
 
 
 def test_pages_say_why_and_escape_what_was_typed() -> None:
-    gone = departed([BOB], RESULTS, RULED, "2026")
-    pages = render(standings(challenge(POLE), [], RESULTS, official=True), replace(CONTEXT, departed=gone))
+    gone = former_entries([BOB], RESULTS, RULED, "2026")
+    pages = render(build_standings(challenge(POLE), [], RESULTS, official=True), replace(CONTEXT, departed=gone))
 
     assert "Withdrawn" in pages["agents/alice/angle-rule.md"]
     assert "Excluded" in pages["agents/Bob/copycat.md"]
@@ -58,7 +58,7 @@ def test_pages_say_why_and_escape_what_was_typed() -> None:
 
 
 def test_nothing_is_said_where_nobody_left() -> None:
-    pages = render(standings(challenge(POLE), [ALICE], RESULTS, official=True), CONTEXT)
+    pages = render(build_standings(challenge(POLE), [ALICE], RESULTS, official=True), CONTEXT)
 
     assert "No longer ranked" not in pages["index.md"]
 
@@ -82,8 +82,8 @@ def test_a_tasks_page_lists_the_withdrawn_with_the_last_score_and_the_date() -> 
 
 
 def test_the_page_of_who_left_is_linked_where_there_is_one() -> None:
-    gone = departed([BOB], RESULTS, RULED, "2026")
-    board = standings(challenge(POLE), [BOB], RESULTS, official=True, moderation=RULED)
+    gone = former_entries([BOB], RESULTS, RULED, "2026")
+    board = build_standings(challenge(POLE), [BOB], RESULTS, official=True, moderation=RULED)
     linked = render(board, replace(CONTEXT, departed=gone))["tasks/CartPole-v1.md"]
     bare = render(board, CONTEXT)["tasks/CartPole-v1.md"]
 
@@ -93,8 +93,8 @@ def test_the_page_of_who_left_is_linked_where_there_is_one() -> None:
 
 
 def test_the_page_of_who_left_shows_what_was_recorded() -> None:
-    gone = departed([BOB], [*RESULTS, result(ALICE, samples.CAR, ())], Moderation(), "2026")
-    board = standings(challenge(POLE), [BOB], RESULTS, official=False)
+    gone = former_entries([BOB], [*RESULTS, result(ALICE, samples.CAR, ())], Moderation(), "2026")
+    board = build_standings(challenge(POLE), [BOB], RESULTS, official=False)
     page = words(render(board, replace(CONTEXT, departed=gone))["agents/alice/angle-rule.md"])
 
     assert "CartPole-v1 9.50 ok 2026-01-01" in page
@@ -105,9 +105,9 @@ def test_the_page_of_who_left_shows_what_was_recorded() -> None:
 def test_a_rehearsal_is_labelled_and_nothing_of_it_is_hidden() -> None:
     mark = {"login": "Alice", "agent": "angle-rule", "digest": ALICE.digest, "since": "2026-05-01"}
     moderation = Moderation.model_validate({"rehearsals": [mark]})
-    (gone,) = departed([BOB], RESULTS, moderation, "2026")
-    plain = departed([BOB], RESULTS, Moderation(), "2026")
-    board = standings(challenge(POLE), [BOB], RESULTS, official=True, moderation=moderation)
+    (gone,) = former_entries([BOB], RESULTS, moderation, "2026")
+    plain = former_entries([BOB], RESULTS, Moderation(), "2026")
+    board = build_standings(challenge(POLE), [BOB], RESULTS, official=True, moderation=moderation)
     pages = render(board, replace(CONTEXT, departed=(gone,)))
     without = render(board, replace(CONTEXT, departed=plain))
 
@@ -124,9 +124,9 @@ def test_a_version_that_is_no_rehearsal_keeps_the_whole_from_being_called_one() 
     other = replace(ALICE, digest=samples.digest("real"))
     mark = {"login": "alice", "agent": "angle-rule", "digest": ALICE.digest, "since": "2026-05-01"}
     moderation = Moderation.model_validate({"rehearsals": [mark]})
-    (gone,) = departed([BOB], [*RESULTS, result(other, POLE, (1.0, 2.0))], moderation, "2026")
+    (gone,) = former_entries([BOB], [*RESULTS, result(other, POLE, (1.0, 2.0))], moderation, "2026")
     page = words(
-        render(standings(challenge(POLE), [BOB], [], official=True), replace(CONTEXT, departed=(gone,)))[
+        render(build_standings(challenge(POLE), [BOB], [], official=True), replace(CONTEXT, departed=(gone,)))[
             "agents/alice/angle-rule.md"
         ]
     )
@@ -140,11 +140,11 @@ def test_a_mark_takes_nobody_off_the_board() -> None:
     mark = {"login": "alice", "agent": "angle-rule", "digest": ALICE.digest, "since": "2026-05-01"}
     moderation = Moderation.model_validate({"rehearsals": [mark]})
     plain, marked = (
-        standings(challenge(POLE), [ALICE, BOB], RESULTS, official=True, moderation=one)
+        build_standings(challenge(POLE), [ALICE, BOB], RESULTS, official=True, moderation=one)
         for one in (Moderation(), moderation)
     )
 
-    assert departed([ALICE, BOB], RESULTS, moderation, "2026") == ()
+    assert former_entries([ALICE, BOB], RESULTS, moderation, "2026") == ()
     assert [(row.entry.name, row.place) for row in marked.tasks[0].rows] == [
         (row.entry.name, row.place) for row in plain.tasks[0].rows
     ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.charts.interval_chart import histogram, interval, scale_of, strip
+from leaderboard.charts.interval_chart import chart_scale, interval_svg, returns_histogram, task_strip
 from leaderboard.core.standings import Estimate
 
 numbers = st.floats(-1e9, 1e9)
@@ -16,7 +16,7 @@ numbers = st.floats(-1e9, 1e9)
 def test_an_interval_stays_in_its_frame(values, marks):
     low, score, high = values
     estimate = Estimate(score=score, low=low, high=high)
-    picture = interval(estimate, scale_of([estimate], marks), 1)
+    picture = interval_svg(estimate, chart_scale([estimate], marks), 1)
     left, width = (float(re.search(f' {name}="([^"]*)" [yh]', picture)[1]) for name in ("x", "width"))
 
     assert left >= 0
@@ -25,12 +25,12 @@ def test_an_interval_stays_in_its_frame(values, marks):
 
 
 def test_a_scale_of_nothing_is_a_scale():
-    assert scale_of([]).at(0.5) == pytest.approx(50)
+    assert chart_scale([]).at(0.5) == pytest.approx(50)
 
 
 @given(st.lists(st.one_of(st.none(), numbers), max_size=9))
 def test_a_strip_has_a_mark_for_each_task(values):
-    picture = strip([(str(i), value) for i, value in enumerate(values)])
+    picture = task_strip([(str(i), value) for i, value in enumerate(values)])
 
     assert picture.count("<title>") == len(values)
     assert all(0 <= float(y) <= 30 for y in re.findall(r'y="([^"]*)"', picture))
@@ -38,6 +38,6 @@ def test_a_strip_has_a_mark_for_each_task(values):
 
 @given(st.lists(numbers, min_size=1, max_size=50))
 def test_a_histogram_stays_in_its_frame(values):
-    picture = histogram(values, 1)
+    picture = returns_histogram(values, 1)
 
     assert all(0 <= float(y) <= 40 for y in re.findall(r'" y="([^"]*)"', picture))

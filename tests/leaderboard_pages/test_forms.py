@@ -7,16 +7,16 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.comments import samples as comment_page
-from leaderboard.comments.samples import samples as states
+from leaderboard.comments.samples import sample_states as states
 from leaderboard.pages import page_renderer
-from leaderboard.pages.page_renderer import render
+from leaderboard.pages.page_renderer import render_pages
 from tests.leaderboard_pages import samples
 
 HOSTILE = "</option><img src=x onerror=alert(1)>"
 
 
 def test_the_form_knows_the_rules_of_the_models():
-    found = json.loads(page_renderer.form(samples.crowded(), samples.CONTEXT))
+    found = json.loads(page_renderer.form_rules(samples.crowded(), samples.CONTEXT))
 
     assert found["repository"] == samples.REPOSITORY
     assert re.fullmatch(found["patterns"]["agent"], "angle-rule")
@@ -32,7 +32,7 @@ def test_the_form_asks_what_the_hosts_ask():
     )
     board = samples.empty()
     asking = Challenge.model_validate({**board.challenge.model_dump(), "people": people.model_dump()})
-    found = json.loads(page_renderer.form(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
+    found = json.loads(page_renderer.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
 
     assert found["terms"] == "terms.md"
     assert found["bans"] == ["eve"]
@@ -40,15 +40,16 @@ def test_the_form_asks_what_the_hosts_ask():
 
 
 def test_a_task_is_for_agents_scripts_or_players():
-    assert page_renderer.kind_of(samples.POLE) == "task"
-    assert page_renderer.kind_of(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
+    assert page_renderer.task_kind(samples.POLE) == "task"
+    assert page_renderer.task_kind(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
     assert (
-        page_renderer.kind_of(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0))) == "script"
+        page_renderer.task_kind(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0)))
+        == "script"
     )
 
 
 def test_every_state_is_shown_in_the_templates_own_words():
-    shown = {one.id: one.comment for one in comment_page.shown()}
+    shown = {one.id: one.comment for one in comment_page.rendered_samples()}
 
     assert list(shown) == [one.id for one in states()]
     assert "Preview: 435.2 on CartPole, would take place 3 of 13" in shown["scores"]
@@ -57,14 +58,14 @@ def test_every_state_is_shown_in_the_templates_own_words():
 
 
 def test_nothing_in_a_shown_comment_leads_to_the_example():
-    for one in comment_page.shown():
+    for one in comment_page.rendered_samples():
         assert "<a " not in one.comment
         assert "</a>" not in one.comment
         assert "<!--" not in one.comment
 
 
 def test_tables_and_code_of_a_shown_comment_can_be_reached_and_read():
-    table = next(one.comment for one in comment_page.shown() if one.id == "scores")
+    table = next(one.comment for one in comment_page.rendered_samples() if one.id == "scores")
 
     assert "<table>" in table
     assert table.count("<table>") == table.count('class="pr-comment-table" tabindex="0"')
@@ -75,7 +76,7 @@ def test_tables_and_code_of_a_shown_comment_can_be_reached_and_read():
 
 def test_titles_of_tasks_stay_text_on_the_compare_page():
     task = Task(id="x", title=HOSTILE)
-    page = render(samples.board(samples.task_board(task)), samples.CONTEXT)["compare.md"]
+    page = render_pages(samples.board(samples.task_board(task)), samples.CONTEXT)["compare.md"]
 
     assert "<img" not in page
     assert "onerror" in page
@@ -85,11 +86,11 @@ def test_an_empty_board_has_nothing_to_compare():
     board = samples.empty()
     bare = type(board)(**{**vars(board), "tasks": ()})
 
-    assert "There is nothing to compare." in render(bare, samples.CONTEXT)["compare.md"]
+    assert "There is nothing to compare." in render_pages(bare, samples.CONTEXT)["compare.md"]
 
 
 def test_the_status_page_names_no_repository_that_it_does_not_know():
     context = type(samples.CONTEXT)(generated_at="now")
 
-    assert "data-repository" not in render(samples.empty(), context)["status.md"]
-    assert "data-repository" in render(samples.empty(), samples.CONTEXT)["status.md"]
+    assert "data-repository" not in render_pages(samples.empty(), context)["status.md"]
+    assert "data-repository" in render_pages(samples.empty(), samples.CONTEXT)["status.md"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.charts.rating_charts import history
-from leaderboard.core.game_standings import Crossing, GameExcluded, Moment
-from leaderboard.game_boards.match_replay import Frames, replay
+from leaderboard.charts.rating_charts import rating_history
+from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
+from leaderboard.game_boards.match_replay import ReplayFrames, match_replay
 from leaderboard.pages.game_page import CROSSTABLE
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import urls
@@ -106,7 +106,7 @@ def test_a_large_crosstable_is_cut():
     many = [samples.entry(f"agent-{i}", f"user{i}") for i in range(CROSSTABLE + 6)]
     record = games.duel(many[0], many[-1], games.TICTACTOE)
     crosstable = {
-        (many[a].name, many[b].name): Crossing(count=games.counted(record, a != 0), duel=record, side=int(a != 0))
+        (many[a].name, many[b].name): HeadToHead(count=games.counted(record, a != 0), duel=record, side=int(a != 0))
         for a, b in [(0, -1), (-1, 0)]
     }
     board = dataclasses.replace(games.board(games.TICTACTOE, []), rows=games.rows(many), crosstable=crosstable)
@@ -128,14 +128,14 @@ def test_an_excluded_player_is_listed_with_the_reason():
 def test_history_needs_two_days():
     board = games.full().games[0]
 
-    assert history(dataclasses.replace(board, history=board.history[:1])) is None
-    assert history(board).picture.count("<polyline") == 4
+    assert rating_history(dataclasses.replace(board, history=board.history[:1])) is None
+    assert rating_history(board).picture.count("<polyline") == 4
 
 
 def test_history_draws_equal_days_and_later_players():
     board = games.full().games[0]
-    moments = tuple(Moment(day=f"2026-02-0{day}", elo={board.rows[0].entry.name: 0.0}) for day in (1, 2))
-    picture = history(dataclasses.replace(board, history=moments)).picture
+    moments = tuple(RatingSnapshot(day=f"2026-02-0{day}", elo={board.rows[0].entry.name: 0.0}) for day in (1, 2))
+    picture = rating_history(dataclasses.replace(board, history=moments)).picture
 
     assert picture.count("<polyline") == 1
     assert "nan" not in picture
@@ -162,7 +162,7 @@ def test_a_forfeit_tells_what_became_of_the_player():
     record = games.duel(one, other, games.TICTACTOE, broken={0: games.BROKEN[4]}, players=[games.player(one), crashed])
     board = games.board(games.TICTACTOE, [one, other])
     board = dataclasses.replace(
-        board, crosstable={(one.name, other.name): Crossing(count=games.counted(record, 0), duel=record, side=0)}
+        board, crosstable={(one.name, other.name): HeadToHead(count=games.counted(record, 0), duel=record, side=0)}
     )
     page = render(games.of(board), samples.CONTEXT)["tasks/tictactoe/duels/alice+minimax--bob+mcts/index.html"]
 
@@ -177,7 +177,7 @@ def test_a_second_attempt_at_a_duel_is_told_and_why(full):
     record = games.duel(one, other, games.TICTACTOE, first_attempt=why)
     board = dataclasses.replace(
         games.board(games.TICTACTOE, [one, other]),
-        crosstable={(one.name, other.name): Crossing(count=games.counted(record, 0), duel=record, side=0)},
+        crosstable={(one.name, other.name): HeadToHead(count=games.counted(record, 0), duel=record, side=0)},
     )
     page = render(games.of(board), samples.CONTEXT)["tasks/tictactoe/duels/alice+minimax--bob+mcts/index.html"]
 
@@ -222,11 +222,11 @@ def test_a_game_without_a_drawing_shows_frames_or_its_moves():
     record = games.recorded(one, other, games.UNKNOWN, matches, [5, 6] * 4, [1] * 8)
     png = "data:image/png;base64,AAAA"
     frames = {
-        (record.key, 0): Frames(texts=("start", "one </script>", "two"), movers=(0, 1)),
-        (record.key, 1): Frames(images=(png, png, png)),
-        (record.key, 2): Frames(images=("javascript:alert(1)",) * 3),
+        (record.key, 0): ReplayFrames(texts=("start", "one </script>", "two"), movers=(0, 1)),
+        (record.key, 1): ReplayFrames(images=(png, png, png)),
+        (record.key, 2): ReplayFrames(images=("javascript:alert(1)",) * 3),
     }
-    made = replay(record, games.UNKNOWN, frames)
+    made = match_replay(record, games.UNKNOWN, frames)
     said = json.loads(made.document)["matches"]
 
     assert [card.text for card in made.cards] == ["two", "", "", ""]
@@ -242,14 +242,14 @@ def test_a_damaged_record_is_shown_without_its_moves():
     record = games.duel(one, other, games.TICTACTOE)
     damaged = record.model_copy(update={"moves": record.moves.model_copy(update={"data": "AAAA"})})
 
-    assert json.loads(replay(damaged, games.TICTACTOE, {}).document)["matches"][0]["moves"] == []
+    assert json.loads(match_replay(damaged, games.TICTACTOE, {}).document)["matches"][0]["moves"] == []
 
 
 def test_a_duels_page_stays_small():
     one, other = games.players()[:2]
     task = games.CONNECT_FOUR.model_copy(update={"matches": 100})
     record = games.duel(one, other, task)
-    crosstable = {(one.name, other.name): Crossing(count=games.counted(record, 0), duel=record, side=0)}
+    crosstable = {(one.name, other.name): HeadToHead(count=games.counted(record, 0), duel=record, side=0)}
     standings = games.of(dataclasses.replace(games.board(task, []), rows=games.rows([one, other]), crosstable=crosstable))
 
     assert len(render(standings, samples.CONTEXT)[DUEL]) < 200_000

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evaluator.model.records.duel_record import End
-from leaderboard.core.former_entries import Departed
+from evaluator.model.records.duel_record import MatchEnd
+from leaderboard.core.former_entries import FormerEntry
 from leaderboard.pages import home_page
-from leaderboard.pages.episode_replays import Episode
+from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
-from leaderboard.pages.page_renderer import render
+from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text import urls
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import words
@@ -43,7 +43,7 @@ def test_a_season_ends_with_its_last_phase(made, now, said):
 
 
 def page(board, context=samples.CONTEXT, path=urls.HOME):
-    return render(board, context)[path]
+    return render_pages(board, context)[path]
 
 
 def test_champions_stand_first_with_their_scores():
@@ -132,7 +132,7 @@ def test_a_change_of_place_is_told_in_words(before, now, said, monkeypatch):
 
 
 def test_who_left_is_named_and_the_ledger_has_the_rest():
-    gone = tuple(Departed(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home_page.GONE + 1))
+    gone = tuple(FormerEntry(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home_page.GONE + 1))
     text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, departed=gone)))
 
     assert "zoe/a4: withdrawn The ledger names all 6" in text
@@ -142,7 +142,7 @@ def test_who_left_is_named_and_the_ledger_has_the_rest():
 def test_a_champions_best_episode_is_shown():
     row = samples.one().tasks[0].rows[0]
     made = {
-        which: Episode(
+        which: EpisodeReplay(
             which=which, number=0, total=1.0, length=2, file=f"episodes/{which}.webp", columns=2, width=60, height=40,
             steps=(0, 1, 2),
         )
@@ -172,7 +172,7 @@ def test_no_match_is_shown_where_there_is_none():
         pair: dataclasses.replace(
             crossing,
             duel=crossing.duel.model_copy(
-                update={"matches": tuple(m.model_copy(update={"end": End.TOO_LONG}) for m in crossing.duel.matches)}
+                update={"matches": tuple(m.model_copy(update={"end": MatchEnd.TOO_LONG}) for m in crossing.duel.matches)}
             ),
         )
         for pair, crossing in full.games[0].crosstable.items()

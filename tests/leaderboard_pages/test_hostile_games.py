@@ -5,7 +5,7 @@ import functools
 
 import pytest
 
-from leaderboard.core.game_standings import Crossing, Cycle
+from leaderboard.core.game_standings import HeadToHead, PreferenceCycle
 from tests.leaderboard_pages import game_samples as games
 from tests.leaderboard_pages import samples
 from tests.leaderboard_pages.everything import render
@@ -61,9 +61,9 @@ def hostile_pages(text: str) -> dict[str, str]:
     board = dataclasses.replace(
         games.board(task, []),
         rows=games.rows([one, other]),
-        crosstable={(one.name, other.name): Crossing(count=games.counted(record, 0), duel=record, side=0)},
+        crosstable={(one.name, other.name): HeadToHead(count=games.counted(record, 0), duel=record, side=0)},
         failures=(dataclasses.replace(refused, reason=text),),
-        cycle=Cycle(names=(text, text, text), share=0.5, triads=2),
+        cycle=PreferenceCycle(names=(text, text, text), share=0.5, triads=2),
         prior=(text,),
         anchor=text,
     )

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from evaluator.model.config.metric import Metric
-from leaderboard.build import standings
-from leaderboard.charts.interval_chart import interval, scale_of
-from leaderboard.comments.text_charts import Bar, picture
+from leaderboard.build import build_standings
+from leaderboard.charts.interval_chart import chart_scale, interval_svg
+from leaderboard.comments.text_charts import TextBar, text_chart
 from leaderboard.core.standings import Estimate
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text.format import number, span
@@ -32,7 +32,7 @@ def pages():
         make.result(WHO[2], [3.0] * 3, on=TASK),
         *[make.result(who, [0.5] * 3, on=OTHER) for who in WHO],
     ]
-    return render(standings(make.challenge(TASK, OTHER), WHO, results, official=True), PageContext(generated_at="now"))
+    return render(build_standings(make.challenge(TASK, OTHER), WHO, results, official=True), PageContext(generated_at="now"))
 
 
 def words(text):
@@ -66,9 +66,9 @@ def test_the_best_of_lower_is_better_is_the_lowest(pages):
 
 
 def test_the_home_page_names_weights_only_where_they_differ(pages):
-    plain = render(standings(make.challenge(OTHER), WHO, [], official=True), PageContext(generated_at="now"))
+    plain = render(build_standings(make.challenge(OTHER), WHO, [], official=True), PageContext(generated_at="now"))
     results = [make.result(who, [0.5] * 3, on=OTHER) for who in WHO]
-    equal = render(standings(make.challenge(OTHER), WHO, results, official=True), PageContext(generated_at="now"))
+    equal = render(build_standings(make.challenge(OTHER), WHO, results, official=True), PageContext(generated_at="now"))
 
     assert "The weighted mean over all tasks" in words(pages["index.md"])
     assert "Weights: task 2, other 1." in words(pages["index.md"])
@@ -93,10 +93,10 @@ def test_a_board_without_metrics_says_that_higher_is_better(pages):
 
 def test_pictures_and_numbers_of_what_there_is_not():
     missing, single = Estimate(score=NAN, low=NAN, high=NAN), Estimate(score=2.0, low=NAN, high=NAN)
-    scale = scale_of([missing, single], [1.0])
+    scale = chart_scale([missing, single], [1.0])
 
     assert (number(NAN), span(NAN, 1.0)) == ("–", "–")
     assert (scale.low < 1.0, scale.high > 2.0) == (True, True)
-    assert "nan" not in interval(single, scale, 1)
-    assert picture([Bar(name="this", estimate=missing)], 1) == ""
-    assert "nan" not in picture([Bar(name="this", estimate=single), Bar(name="before", estimate=missing)], 1)
+    assert "nan" not in interval_svg(single, scale, 1)
+    assert text_chart([TextBar(name="this", estimate=missing)], 1) == ""
+    assert "nan" not in text_chart([TextBar(name="this", estimate=single), TextBar(name="before", estimate=missing)], 1)

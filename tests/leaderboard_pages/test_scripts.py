@@ -5,7 +5,7 @@ import html
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.interval_chart import POINTS, ends, is_other_claim, learning_curve
+from leaderboard.charts.interval_chart import POINTS, curve_ends, is_other_claim, learning_curve_svg
 from leaderboard.pages.page_context import PageContext
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.samples import board, entry, failure, result, row, task_board
@@ -45,13 +45,13 @@ def test_a_claim_that_was_measured_is_not_marked_nor_is_none() -> None:
 def test_a_curve_is_drawn_over_the_whole_budget_with_bounded_points() -> None:
     who = entry(kind="script")
     long = result(who, LAKE, (0.8,) * 100).model_copy(update={"script": recorded(3000)})
-    drawn = str(learning_curve(long, LAKE))
+    drawn = str(learning_curve_svg(long, LAKE))
 
     assert drawn.count(",") - drawn.split("points=")[0].count(",") == POINTS + 1
     flat = result(who, LAKE, (0.8,) * 100).model_copy(update={"script": ScriptRecord(returns=(1, 1), lengths=(5, 5))})
-    assert ends(flat, LAKE) == (1, 1)
-    assert "30.00" in str(learning_curve(flat, LAKE))
-    assert learning_curve(result(who, LAKE, (0.8,) * 100), LAKE) is None
+    assert curve_ends(flat, LAKE) == (1, 1)
+    assert "30.00" in str(learning_curve_svg(flat, LAKE))
+    assert learning_curve_svg(result(who, LAKE, (0.8,) * 100), LAKE) is None
 
 
 def test_a_self_reported_score_stands_apart_from_failures_and_ranks() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.pages.html_frame import Shell, ShellError, Stamped, cut
+from leaderboard.pages.html_frame import FrameError, PageFrame, PageValues, parse_frame
 from scripts.static_site import build_site
 
 FRAME = """<html>
@@ -12,23 +12,23 @@ FRAME = """<html>
   <p>@@title@@ @@description@@ @@address@@ @@card@@</p>
 @@content@@
 </html>"""
-PAGE = Stamped(title="t", description="d", address="a/", card="c.png", content="<p>@@title@@</p>")
+PAGE = PageValues(title="t", description="d", address="a/", card="c.png", content="<p>@@title@@</p>")
 
 
 def test_every_mark_is_filled_and_what_is_put_in_is_not_read_again() -> None:
     expected = "<html>\n<title>t</title>\n<svg></svg>\n<p>t d a/ c.png</p>\n<p>@@title@@</p>\n</html>"
 
-    assert cut(FRAME).page(PAGE) == expected
+    assert parse_frame(FRAME).page(PAGE) == expected
 
 
 @pytest.mark.parametrize("frame", ["<p>no content</p>", "@@content@@ @@content@@", "@@content@@ @@other@@"])
 def test_a_frame_that_can_not_be_used_is_refused(frame: str) -> None:
-    with pytest.raises(ShellError, match=r"has to hold @@content@@ once"):
-        cut(frame)
+    with pytest.raises(FrameError, match=r"has to hold @@content@@ once"):
+        parse_frame(frame)
 
 
 def test_a_frame_has_one_text_more_than_marks() -> None:
-    assert cut("<p>@@content@@</p>") == Shell(texts=("<p>", "</p>"), marks=("content",))
+    assert parse_frame("<p>@@content@@</p>") == PageFrame(texts=("<p>", "</p>"), marks=("content",))
 
 
 def test_a_large_site_has_a_list_of_lists() -> None:

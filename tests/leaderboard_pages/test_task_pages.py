@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.api.rows import Entries
-from leaderboard.api.table import of_task
-from leaderboard.charts.interval_chart import Scale
+from leaderboard.api.rows import EntryCache
+from leaderboard.api.table import task_table
+from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.pages import page_renderer
-from leaderboard.pages.page_renderer import render
+from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text import format
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import words
@@ -25,7 +25,7 @@ FORMAT = Path(__file__).parents[2] / "site" / "assets" / "js" / "format.js"
 
 
 def page(board, context=samples.CONTEXT) -> str:
-    return render(board, context)[POLE]
+    return render_pages(board, context)[POLE]
 
 
 def crowd(count: int):
@@ -93,7 +93,7 @@ def test_history_is_told_once_there_are_two_days():
 
 def test_a_game_has_the_same_table():
     game = game_samples.board(game_samples.TICTACTOE, game_samples.players())
-    text = render(replace(samples.empty(), games=(game,)), samples.CONTEXT)["tasks/tictactoe.md"]
+    text = render_pages(replace(samples.empty(), games=(game,)), samples.CONTEXT)["tasks/tictactoe.md"]
 
     assert text.count("data-who=") == 4
     assert 'data-column="wins"' in text
@@ -101,10 +101,10 @@ def test_a_game_has_the_same_table():
 
 
 def test_addresses_of_documents_and_forges():
-    assert page_renderer.documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
+    assert page_renderer.task_documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
     assert page_renderer.forge("https://github.com/example/board") == "https://github.com"
     assert [page_renderer.forge(None), page_renderer.forge("")] == ["", ""]
-    assert page_renderer.marks(Scale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
+    assert page_renderer.entry_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
 
 
 def in_browser(cases: list[tuple[float, int]]) -> list[str]:
@@ -138,5 +138,5 @@ def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
 
     assert "agent-1 reproduced" in words(page(board, marked))
     assert "reproduced" not in page(board)
-    table = json.loads(of_task(board.tasks[0], Entries().sheet(board.tasks[0]), {key}))
+    table = json.loads(task_table(board.tasks[0], EntryCache().sheet(board.tasks[0]), {key}))
     assert [row[-3] for row in table["rows"]] == [[], ["reproduced"]]

@@ -11,7 +11,7 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.result import Provenance
 from leaderboard.core.standings import Entry
 from leaderboard.core.store import RESULT
-from scripts.git.git_repository import Repository
+from scripts.git.git_repository import GitRepository
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World
 from tests.leaderboard import make
@@ -75,7 +75,7 @@ class Played:
 
     def entries(self, sha: str, pull: PullRequest) -> list[Entry]:
         """The agent of a rehearsal on a commit, if it stands there."""
-        repository, found = Repository(self.remote.bare), []
+        repository, found = GitRepository(self.remote.bare), []
         for login, agent in repository.folders(sha):
             if login.casefold() == OWNER and pull.branch[:-9] == f"pullrank-rehearsal-{agent}":
                 folder = assemble(repository.blobs(sha, f"submissions/{login}/{agent}"), SubmissionLimits())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.commands.site import hangs_on_processor
-from scripts.repository.checkout import Board, open_board
+from scripts.repository.checkout import Checkout, open_checkout
 from tests.leaderboard import make
 from tests.scripts.boards import GAMES, game_board
 
@@ -23,24 +23,24 @@ def clone(tmp_path: Path) -> Path:
         folder.mkdir(parents=True)
         (folder / "submission.yml").write_text("name: A\nalgorithm: none\n" if login == "alice" else "name: [\n")
         (folder / "agent.py").write_text(AGENT)
-    board = Board(tmp_path)
+    board = Checkout(tmp_path)
     for login in ("alice", "bob", "carol"):
         board.store.write(make.result(make.entry(login), [1.0], on=board.challenge.tasks[0]), None)
     return tmp_path
 
 
 def test_results_of_a_folder_that_cannot_be_read_are_left_out_and_those_of_one_that_is_gone_are_not(clone):
-    assert [result.login for result in Board(clone).results] == ["alice", "carol"]
+    assert [result.login for result in Checkout(clone).results] == ["alice", "carol"]
 
 
 def test_from_a_relative_path_the_same_is_seen(clone, monkeypatch):
     monkeypatch.chdir(clone.parent)
 
-    assert [result.login for result in Board(Path(os.path.relpath(clone))).results] == ["alice", "carol"]
+    assert [result.login for result in Checkout(Path(os.path.relpath(clone))).results] == ["alice", "carol"]
 
 
 def test_a_board_that_is_only_shown_keeps_no_files_and_the_same_digest(clone):
-    whole, lean = (open_board(clone, is_lean=is_lean).read_all()[0][0] for is_lean in (False, True))
+    whole, lean = (open_checkout(clone, is_lean=is_lean).read_all()[0][0] for is_lean in (False, True))
 
     assert (len(whole.folder.blobs), len(lean.folder.blobs)) == (2, 0)
     assert lean.entry() == whole.entry()
@@ -48,10 +48,10 @@ def test_a_board_that_is_only_shown_keeps_no_files_and_the_same_digest(clone):
 
 def test_a_site_is_pinned_where_players_are_rated_or_environments_stepped(tmp_path: Path) -> None:
     root = game_board(tmp_path)
-    assert hangs_on_processor(open_board(root))
+    assert hangs_on_processor(open_checkout(root))
 
     (root / "challenge.yml").write_text(GAMES.partition("  - id: tictactoe")[0])
-    assert not hangs_on_processor(open_board(root))
+    assert not hangs_on_processor(open_checkout(root))
 
     (root / "traces").mkdir()
-    assert hangs_on_processor(open_board(root))
+    assert hangs_on_processor(open_checkout(root))

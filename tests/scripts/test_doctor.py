@@ -12,7 +12,7 @@ from scripts.commands import doctor
 from scripts.console import CommandError
 from scripts.github.api.client import GitHub
 from scripts.github.doctor import repository_settings
-from scripts.github.doctor.checks import Check, Finding, State, look, mend
+from scripts.github.doctor.checks import Check, SettingFinding, SettingState, apply_repairs, inspect_settings
 from scripts.github.doctor.repository_settings import EVENTS, USED, identity
 from scripts.github.doctor.settings import CHECKS, season_checks
 from tests.github.server import GitHubStandIn
@@ -37,7 +37,7 @@ def github(standin: GitHubStandIn) -> GitHub:
     return GitHub("bot-token", standin.address, REPOSITORY, pace=0)
 
 
-def states(findings: list[Finding]) -> dict[str, str]:
+def states(findings: list[SettingFinding]) -> dict[str, str]:
     return {finding.name: finding.state.value for finding in findings}
 
 
@@ -70,12 +70,12 @@ FRESH_GOOD = {
 FRESH_CHOICES = {"Strangers' runs", "Actions policies", "Evaluator image"}
 
 
-def one(asks: Any, name: str, checks: tuple[Check, ...] = CHECKS) -> Finding:
-    return next(finding for finding in look(asks, checks) if finding.name == name)
+def one(asks: Any, name: str, checks: tuple[Check, ...] = CHECKS) -> SettingFinding:
+    return next(finding for finding in inspect_settings(asks, checks) if finding.name == name)
 
 
 def test_a_fresh_repository_lacks_what_files_cannot_say(github: GitHub) -> None:
-    found = states(look(github, CHECKS))
+    found = states(inspect_settings(github, CHECKS))
 
     assert {name for name, state in found.items() if state == "good"} == FRESH_GOOD
     assert {name for name, state in found.items() if state == "choice"} == FRESH_CHOICES
@@ -84,23 +84,23 @@ def test_a_fresh_repository_lacks_what_files_cannot_say(github: GitHub) -> None:
 
 
 def test_fix_sets_everything_and_a_second_look_is_content(github: GitHub, standin: GitHubStandIn) -> None:
-    repairs = mend(github, CHECKS)
+    repairs = apply_repairs(github, CHECKS)
     writes = len(standin.writes())
 
     assert len(repairs) == len(CHECKS) - len(FRESH_GOOD | FRESH_CHOICES)
     assert [repair.refusal for repair in repairs] == [""] * len(repairs)
-    assert set(states(look(github, CHECKS)).values()) == {"good", "choice"}
-    assert mend(github, CHECKS) == []
+    assert set(states(inspect_settings(github, CHECKS)).values()) == {"good", "choice"}
+    assert apply_repairs(github, CHECKS) == []
     assert len(standin.writes()) == writes
 
 
 def test_a_choice_is_told_with_its_price_and_never_made_for_the_host(github: GitHub, standin: GitHubStandIn) -> None:
     finding = one(github, "Strangers' runs")
 
-    assert finding.state is State.CHOICE
+    assert finding.state is SettingState.CHOICE
     assert "click" in finding.said
     assert finding.changes == ()
-    mend(github, CHECKS)
+    apply_repairs(github, CHECKS)
     assert not [call for call in standin.writes() if "approval" in call]
 
 
@@ -111,28 +111,31 @@ def refuse(standin: GitHubStandIn, verb: str, path: str, status: int = 403, time
 
 def test_a_refused_question_ends_no_other(github: GitHub, standin: GitHubStandIn) -> None:
     refuse(standin, "GET", "/rulesets")
-    found = {finding.name: finding for finding in look(github, CHECKS)}
+    found = {finding.name: finding for finding in inspect_settings(github, CHECKS)}
 
     assert len(found) == len(CHECKS)
-    assert {name for name, one in found.items() if one.state is State.UNKNOWN} == {"Rules for main", "Rules for results"}
+    assert {name for name, one in found.items() if one.state is SettingState.UNKNOWN} == {
+        "Rules for main",
+        "Rules for results",
+    }
     assert "Upgrade to GitHub Pro" in found["Rules for main"].said
-    assert found["Private reports"].state is State.MISSING
+    assert found["Private reports"].state is SettingState.MISSING
 
 
 def test_what_can_be_set_is_set_beside_what_cannot(github: GitHub, standin: GitHubStandIn) -> None:
     refuse(standin, "GET", "/rulesets")
     refuse(standin, "POST", "/pages")
-    repairs = {repair.name: repair.refusal for repair in mend(github, CHECKS)}
+    repairs = {repair.name: repair.refusal for repair in apply_repairs(github, CHECKS)}
 
     assert "Upgrade to GitHub Pro" in repairs.pop("Pages")
     assert set(repairs.values()) == {""}
-    left = {name for name, state in states(look(github, CHECKS)).items() if state not in ("good", "choice")}
+    left = {name for name, state in states(inspect_settings(github, CHECKS)).items() if state not in ("good", "choice")}
     assert left == {"Pages", "Rules for main", "Rules for results"}
 
 
 def test_a_token_that_is_none_is_said_once(standin: GitHubStandIn) -> None:
     with pytest.raises(CommandError, match="401"):
-        look(GitHub("wrong", standin.address, REPOSITORY, pace=0), CHECKS)
+        inspect_settings(GitHub("wrong", standin.address, REPOSITORY, pace=0), CHECKS)
 
     assert len(standin.made()) == 1
 
@@ -140,10 +143,10 @@ def test_a_token_that_is_none_is_said_once(standin: GitHubStandIn) -> None:
 def test_actions_that_are_off_are_switched_on(github: GitHub, standin: GitHubStandIn) -> None:
     standin.world.settings["/actions/permissions"] = {"enabled": False}
 
-    assert one(github, "Actions").state is State.MISSING
-    mend(github, CHECKS)
-    assert one(github, "Actions").state is State.GOOD
-    assert one(github, "Pinned actions").state is State.GOOD
+    assert one(github, "Actions").state is SettingState.MISSING
+    apply_repairs(github, CHECKS)
+    assert one(github, "Actions").state is SettingState.GOOD
+    assert one(github, "Pinned actions").state is SettingState.GOOD
 
 
 SELECTED = "/actions/permissions/selected-actions"
@@ -170,10 +173,10 @@ def test_an_allow_list_names_what_it_leaves_out_and_is_widened(
     standin.world.settings |= {"/actions/permissions": permissions, SELECTED: dict(listed)}
     finding = one(github, "Allowed actions")
 
-    assert finding.state is (State.MISSING if left_out else State.GOOD)
+    assert finding.state is (SettingState.MISSING if left_out else SettingState.GOOD)
     assert [name for name in USED if name in finding.said] == left_out
-    mend(github, CHECKS)
-    assert one(github, "Allowed actions").state is State.GOOD
+    apply_repairs(github, CHECKS)
+    assert one(github, "Allowed actions").state is SettingState.GOOD
     assert standin.world.settings[SELECTED].get("patterns_allowed") == listed.get("patterns_allowed")
 
 
@@ -184,11 +187,11 @@ def test_what_quiet_months_switched_off_is_switched_on_and_a_persons_decision_st
     standin.world.settings["workflows"] = dict(off)
     finding = one(github, "Workflows")
 
-    assert finding.state is State.MISSING
+    assert finding.state is SettingState.MISSING
     assert "official (GitHub switched it off after 60 days without a commit)" in finding.said
     assert "image (somebody switched it off)" in finding.said
     assert "report (its file is not on the default branch)" in finding.said
-    mend(github, CHECKS)
+    apply_repairs(github, CHECKS)
     assert standin.world.settings["workflows"] == {**off, "official.yml": "active"}
     assert "official" not in one(github, "Workflows").said
 
@@ -209,7 +212,7 @@ def test_the_names_are_those_of_the_files() -> None:
 def test_policies_that_no_request_tells_are_left_to_the_host_with_every_event(github: GitHub) -> None:
     finding = one(github, "Actions policies")
 
-    assert finding.state is State.CHOICE
+    assert finding.state is SettingState.CHOICE
     assert finding.page == "settings/actions/policies"
     assert all(event in finding.click for event in EVENTS)
 
@@ -238,7 +241,7 @@ def test_what_the_repository_itself_must_be(
     standin.world.settings["about"] = changes
     finding = one(github, name)
 
-    assert finding.state is State.MISSING
+    assert finding.state is SettingState.MISSING
     assert said in finding.said
     assert finding.changes == ()
 
@@ -266,7 +269,7 @@ def test_a_private_board_is_told_its_plan_and_each_thing_that_it_lacks(
     standin.world.settings |= {"plan": plan, "about": {"allow_forking": True, **PRIVATE, **more}, **owner}
     finding = one(github, "Visibility and plan")
 
-    assert finding.state is State.CHOICE
+    assert finding.state is SettingState.CHOICE
     assert (f"plan {plan}" if plan else "may not see") in finding.said
     assert {word for word in (PAGES, ENVIRONMENTS, RULES, ACCESS, ATTESTATIONS, FORKS) if word in finding.said} == lacks
     assert f"GET /{'orgs' if kind == 'Organization' else 'users'}/host" in standin.made()
@@ -276,18 +279,18 @@ def test_a_public_board_lacks_nothing(github: GitHub, standin: GitHubStandIn) ->
     standin.world.settings["plan"] = "free"
     finding = one(github, "Visibility and plan")
 
-    assert finding.state is State.GOOD
+    assert finding.state is SettingState.GOOD
     assert "plan free" in finding.said
 
 
 def test_a_private_board_previews_forks_without_tokens_and_secrets(github: GitHub, standin: GitHubStandIn) -> None:
     standin.world.settings["about"] = dict(PRIVATE)
     before = one(github, "Workflows of forks")
-    mend(github, CHECKS)
+    apply_repairs(github, CHECKS)
     path = "/actions/permissions/fork-pr-workflows-private-repos"
 
-    assert before.state is State.MISSING
-    assert one(github, "Workflows of forks").state is State.GOOD
+    assert before.state is SettingState.MISSING
+    assert one(github, "Workflows of forks").state is SettingState.GOOD
     assert standin.world.settings[path] == {
         "run_workflows_from_fork_pull_requests": True, "send_write_tokens_to_workflows": False,
         "send_secrets_and_variables": False, "require_approval_for_fork_pr_workflows": True,
@@ -325,7 +328,7 @@ def test_every_approval_policy_is_explained(policy: str) -> None:
     path = "/actions/permissions/fork-pr-contributor-approval"
     finding = one(Said(**{path: {"approval_policy": policy}}), "Strangers' runs")
 
-    assert finding.state is (State.GOOD if policy.startswith("all") else State.CHOICE)
+    assert finding.state is (SettingState.GOOD if policy.startswith("all") else SettingState.CHOICE)
     assert "minutes" in finding.said
 
 
@@ -350,7 +353,7 @@ def ruleset(**changes: Any) -> Said:
     ],
 )
 def test_somebody_elses_rules_count_if_they_hold(changes: dict[str, Any], main: str) -> None:
-    assert states(look(ruleset(**changes), CHECKS))["Rules for main"] == main
+    assert states(inspect_settings(ruleset(**changes), CHECKS))["Rules for main"] == main
 
 
 def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:
@@ -361,7 +364,7 @@ def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:
     }
     finding = one(Said(**said), "Environment github-pages")
 
-    assert (finding.state, finding.changes) == (State.MISSING, ())
+    assert (finding.state, finding.changes) == (SettingState.MISSING, ())
 
 
 def test_merging_keeps_at_least_one_method() -> None:
@@ -378,7 +381,7 @@ SECRETS = "/environments/season/secrets"
 def of_season(github: GitHub, more: bytes) -> dict[str, str]:
     """What the rules ask for besides, and how it stands."""
     asked = season_checks(parse_challenge(CHALLENGE.encode() + more))
-    return states(look(github, asked))
+    return states(inspect_settings(github, asked))
 
 
 def test_an_open_season_without_teams_asks_for_nothing_more(github: GitHub) -> None:
@@ -388,7 +391,7 @@ def test_an_open_season_without_teams_asks_for_nothing_more(github: GitHub) -> N
 def test_a_sealed_season_wants_an_environment_with_a_secret_of_that_name(github: GitHub, standin: GitHubStandIn) -> None:
     before = of_season(github, SEALED)
     asked = season_checks(parse_challenge(CHALLENGE.encode() + SEALED))
-    mended = mend(github, asked)
+    mended = apply_repairs(github, asked)
     protected = of_season(github, SEALED)
     standin.world.settings[SECRETS] = ["PULLRANK_SEASON_SECRET"]
 
@@ -407,7 +410,7 @@ def test_phases_for_teams_want_a_token_that_sees_them(
     standin.world.settings[SECRETS] = ["PULLRANK_TEAMS_TOKEN"]
 
     assert before == {"Environment season": "missing", "Token for teams": state}
-    assert season_checks(parse_challenge(CHALLENGE.encode() + TEAMS % teams))[-1](github).state is State.GOOD
+    assert season_checks(parse_challenge(CHALLENGE.encode() + TEAMS % teams))[-1](github).state is SettingState.GOOD
 
 
 @pytest.fixture

@@ -15,12 +15,11 @@ from PIL import Image
 
 from evaluator.model.records.result import Result
 from leaderboard.pages.episode_replays import Episodes
-from scripts.repository.checkout import open_board
-from scripts.repository.recorded_standings import compute
+from scripts.repository.checkout import open_checkout
+from scripts.repository.recorded_standings import recorded_standings
 from scripts.static_site.render_episodes import (
     AIM,
-    Wanted,
-    drawn,
+    WantedEpisode,
     files,
     missing,
     pictures,
@@ -28,8 +27,9 @@ from scripts.static_site.render_episodes import (
     put,
     reel,
     render,
-    sheet,
-    small,
+    rendered_replays,
+    shrink_frame,
+    sprite_sheet,
     wanted,
     written,
 )
@@ -78,24 +78,24 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir(parents=True)
     (folder / "submission.yml").write_text("name: Test\nalgorithm: none\n")
     (folder / "agent.py").write_text(EAGER)
-    board = open_board(root)
+    board = open_checkout(root)
     done = evaluated(EAGER, board.challenge.tasks[0])
     board.store.write(done.result, done.trace)
     return root
 
 
-def wanted_of(root: Path) -> list[Wanted]:
-    board = open_board(root)
-    return wanted(board, compute(board, official=False))
+def wanted_of(root: Path) -> list[WantedEpisode]:
+    board = open_checkout(root)
+    return wanted(board, recorded_standings(board, official=False))
 
 
 def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
-    board = open_board(played)
-    table = compute(board, official=False)
-    first: Episodes = drawn(board, table)
+    board = open_checkout(played)
+    table = recorded_standings(board, official=False)
+    first: Episodes = rendered_replays(board, table)
     kept = {path: path.stat().st_mtime_ns for path in place(played).iterdir()}
 
-    assert drawn(open_board(played), table) == first
+    assert rendered_replays(open_checkout(played), table) == first
     assert {path: path.stat().st_mtime_ns for path in place(played).iterdir()} == kept
     (found,) = first.values()
     assert [episode.which for episode in found] == ["best", "median", "worst"]
@@ -176,8 +176,8 @@ def test_an_environment_that_dies_or_hangs_takes_nothing_else_along(
 
 
 def test_where_names_are_hidden_nothing_is_rendered(played: Path) -> None:
-    board = open_board(played)
-    table = compute(board, official=False)
+    board = open_checkout(played)
+    table = recorded_standings(board, official=False)
     (task,), (row,) = table.tasks, table.tasks[0].rows
     masked = replace(row, entry=replace(row.entry, anonymous=True))
 
@@ -194,7 +194,7 @@ def test_only_what_can_be_a_kept_file_is_taken(name: str, tmp_path: Path) -> Non
 
 
 def test_a_sheet_is_a_full_grid_that_ends_with_the_last_frame() -> None:
-    made = sheet([Image.new("RGB", (8, 6), (40 * i, 0, 0)) for i in range(5)])
+    made = sprite_sheet([Image.new("RGB", (8, 6), (40 * i, 0, 0)) for i in range(5)])
     assert made is not None
     picture = Image.open(io.BytesIO(made.content)).convert("RGB")
 
@@ -209,11 +209,11 @@ def test_what_is_heavy_keeps_fewer_frames_and_what_is_too_heavy_none() -> None:
     def frames(side: int, count: int) -> list[Image.Image]:
         return [Image.fromarray(noise.integers(0, 255, (side, side, 3), np.uint8)) for _ in range(count)]
 
-    lighter = sheet(frames(60, 40))
+    lighter = sprite_sheet(frames(60, 40))
     assert lighter is not None
     assert 1 < len(lighter.kept) < 40
     assert (lighter.kept[0], lighter.kept[-1]) == (0, 39)
-    assert sheet(frames(520, 5)) is None
+    assert sprite_sheet(frames(520, 5)) is None
 
 
 def test_text_becomes_a_picture() -> None:
@@ -221,11 +221,11 @@ def test_text_becomes_a_picture() -> None:
 
     assert (plain.size, plain.tobytes()) == ((24, 34), coloured.tobytes())
     assert written("ab\nce").tobytes() != plain.tobytes()
-    assert max(small("x" * 5000 + "\n" * 5000).size) == 240
-    assert small("☃").size == small("?").size
+    assert max(shrink_frame("x" * 5000 + "\n" * 5000).size) == 240
+    assert shrink_frame("☃").size == shrink_frame("?").size
 
 
 def test_a_picture_is_shrunk_to_a_side() -> None:
-    assert small(np.zeros((400, 600, 3), np.uint8)).size == (240, 160)
-    assert small(np.zeros((10, 20, 3), np.uint8)).size == (20, 10)
-    assert small(np.zeros((1000, 1, 3), np.uint8)).size == (1, 240)
+    assert shrink_frame(np.zeros((400, 600, 3), np.uint8)).size == (240, 160)
+    assert shrink_frame(np.zeros((10, 20, 3), np.uint8)).size == (20, 10)
+    assert shrink_frame(np.zeros((1000, 1, 3), np.uint8)).size == (1, 240)

@@ -12,7 +12,7 @@ import pytest
 from evaluator.environments import quarto
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
-from leaderboard.build import standings
+from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry, Standings
 from leaderboard.game_boards.match_replay import AllFrames
 from scripts.static_site.game_frames import address, frames, shrunk, watched
@@ -51,7 +51,7 @@ def board(task: Task, sources: tuple[str, str]) -> tuple[Standings, Duel]:
     named = {"login": "bob", "agent": "other"}
     other = other.model_copy(update={"players": tuple(p.model_copy(update=named) for p in other.players)})
     challenge = Challenge(title="Test", season="test", tasks=(task,))
-    return standings(challenge, entries, [], official=False, duels=[duel, own, other]), duel
+    return build_standings(challenge, entries, [], official=False, duels=[duel, own, other]), duel
 
 
 def test_a_game_with_text_has_a_text_before_each_move_and_one_after_all(tmp_path: Path) -> None:

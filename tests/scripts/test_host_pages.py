@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation, parse_submission
-from evaluator.model.config.moderation import Verified
+from evaluator.model.config.moderation import VerifiedEntry
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.phase import Phase, Quota
-from leaderboard.core.owners import faults
+from leaderboard.core.owners import participant_faults
 from tests.scripts.boards import ROOT, put, run
 
 LEFT = "class Agent:\n    def act(self, observation):\n        return 0\n"
@@ -37,9 +37,9 @@ def test_each_example_is_a_challenge_and_each_field_is_named(name: str, models: 
 def test_the_submission_on_the_page_keeps_the_rules_on_the_page() -> None:
     rules, answer, moderation = blocks("people")
 
-    assert list(faults(parse_challenge(rules).people, "ada", parse_submission(answer))) == []
+    assert list(participant_faults(parse_challenge(rules).people, "ada", parse_submission(answer))) == []
     assert parse_moderation(moderation).vouched("ADA", "net") is not None
-    assert [field for field in Verified.model_fields if f"{field}:" not in moderation.decode()] == []
+    assert [field for field in VerifiedEntry.model_fields if f"{field}:" not in moderation.decode()] == []
 
 
 @pytest.fixture

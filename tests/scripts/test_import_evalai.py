@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.host.loading.yaml_loader import dump_yaml, read_challenge
 from evaluator.model.config.metric import Direction
-from scripts.import_evalai.config_reader import Fate, ImportFaultError
+from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
 from scripts.import_evalai.convert import convert, markdown, sentence
 from tests.scripts import boards
 
@@ -67,7 +67,7 @@ def changed(**values: Any) -> dict[str, Any]:
 
 def warnings(config: Any) -> list[str]:
     imported = convert(config, lambda name: b"<p>x</p>", "CartPole-v1")
-    return [f"{note.place}: {note.words}" for note in imported.ledger.of(Fate.WARNING)]
+    return [f"{note.place}: {note.words}" for note in imported.ledger.of(KeyFate.WARNING)]
 
 
 def with_board(**schema: Any) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def test_an_unknown_key_is_told_and_a_key_that_is_not_there_is_not() -> None:
     imported = convert(changed(surprise=1), lambda name: None, "CartPole-v1")
 
     told = {note.place: note for note in imported.ledger.notes}
-    assert told["surprise"].fate is Fate.DROPPED
+    assert told["surprise"].fate is KeyFate.DROPPED
     assert "remote_evaluation" not in told
 
 
@@ -159,7 +159,7 @@ def test_nothing_is_overwritten_without_being_asked(original: Path, tmp_path: Pa
 def test_without_an_environment_one_is_asked_for() -> None:
     imported = convert(CONFIG, lambda name: None)
 
-    assert any("names no environment" in note.words for note in imported.ledger.of(Fate.WARNING))
+    assert any("names no environment" in note.words for note in imported.ledger.of(KeyFate.WARNING))
     assert imported.challenge["tasks"][0]["env"] == "name-the-environment"
 
 

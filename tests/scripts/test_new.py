@@ -12,8 +12,8 @@ import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.challenge import SubmissionLimits
-from evaluator.model.config.submission import ADAPTERS, Kind
-from scripts.runs.new_agent import BEGINNINGS, TEMPLATES
+from evaluator.model.config.submission import ADAPTERS, SubmissionKind
+from scripts.runs.new_agent import TEMPLATES, TEMPLATES_OF_KINDS
 from tests.scripts.boards import ROOT, run
 
 CHALLENGE = """\
@@ -72,8 +72,8 @@ def test_what_is_written_passes_check_and_evaluate_at_once(words: tuple[str, ...
 
 
 def test_every_kind_and_adapter_has_a_template_and_a_test() -> None:
-    assert [kind for kind in Kind if not any(one.kind is kind for one in BEGINNINGS)] == []
-    assert [name for name in ADAPTERS if not any(one.adapter == name for one in BEGINNINGS)] == []
+    assert [kind for kind in SubmissionKind if not any(one.kind is kind for one in TEMPLATES_OF_KINDS)] == []
+    assert [name for name in ADAPTERS if not any(one.adapter == name for one in TEMPLATES_OF_KINDS)] == []
     tested = {words[1] for words in HERE if words[:1] == ("--adapter",)}
     assert tested | NEED_AN_EXTRA == set(ADAPTERS)
 

@@ -11,15 +11,15 @@ import pytest
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.challenge import SubmissionLimits
-from evaluator.model.config.moderation import Moderation, Rehearsal
-from evaluator.model.config.submission import Blob
-from leaderboard.core.owners import faults
+from evaluator.model.config.moderation import Moderation, RehearsalEntry
+from evaluator.model.config.submission import SubmissionFile
+from leaderboard.core.owners import participant_faults
 from scripts.commands import rehearse
 from scripts.console import CommandError
 from scripts.github.api.download import fetch_page
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.prerequisites import FINISHED
-from scripts.rehearsal.working_copy import agent_files, chosen_task, marked, open_workplace
+from scripts.rehearsal.working_copy import agent_files, chosen_task, marked, open_working_copy
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, PullRequest, World
 from tests.scripts.boards import ROOT
@@ -523,11 +523,11 @@ def test_a_line_is_printable_whatever_it_was_made_of() -> None:
 
 
 def test_the_token_goes_to_no_other_address(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="https is needed"), open_workplace("ext::sh -c 'touch x'", "t"):
+    with pytest.raises(CommandError, match="https is needed"), open_working_copy("ext::sh -c 'touch x'", "t"):
         raise AssertionError
-    with pytest.raises(CommandError, match="https is needed"), open_workplace("ssh://git@github.com/a/b", "t"):
+    with pytest.raises(CommandError, match="https is needed"), open_working_copy("ssh://git@github.com/a/b", "t"):
         raise AssertionError
-    with open_workplace("https://github.com/a/b.git", "secret") as workplace:
+    with open_working_copy("https://github.com/a/b.git", "secret") as workplace:
         assert workplace.repository.credentials is not None
         assert workplace.repository.credentials.server_url == "https://github.com"
         config = (workplace.repository.path / "config").read_text()
@@ -606,13 +606,14 @@ def test_the_example_keeps_the_boards_rules_whatever_it_is_measured_on(task: str
     for token in ("00000001", "00000002"):
         files = agent_files(challenge, chosen, folder, token)
         blobs = tuple(
-            Blob(path=path.removeprefix(f"{folder}/"), executable=False, content=content) for path, content in files.items()
+            SubmissionFile(path=path.removeprefix(f"{folder}/"), executable=False, content=content)
+            for path, content in files.items()
         )
         versions.append(assemble(blobs, SubmissionLimits()))
     one, other = versions
 
     assert one.submission.tasks == (task or "CartPole-v1",)
-    assert list(faults(challenge.people, "ada", one.submission)) == []
+    assert list(participant_faults(challenge.people, "ada", one.submission)) == []
     assert one.digest != other.digest
     assert one.submission == other.submission
 
@@ -650,7 +651,7 @@ def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text:
     before, after = parse_moderation(text.encode()) if text else Moderation(), parse_moderation(made)
     assert after.rehearsed("ada", "rehearsal") == {DIGEST}
     assert set(after.rehearsals) - set(before.rehearsals) == {
-        Rehearsal(login="Ada", agent="rehearsal", digest=DIGEST, since="2026-05-01")
+        RehearsalEntry(login="Ada", agent="rehearsal", digest=DIGEST, since="2026-05-01")
     }
     assert len(after.rehearsals) == len(before.rehearsals) + 1
     assert (after.exclusions, after.verified) == (before.exclusions, before.verified)

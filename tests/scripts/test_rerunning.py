@@ -7,18 +7,24 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
-from evaluator.host.sandboxes.sandbox import Cell
-from evaluator.host.solo.verify_result import Standing
-from evaluator.model.config.challenge import Lanes, Task
+from evaluator.host.sandboxes.sandbox import SandboxSpec
+from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.model.config.challenge import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
-from scripts.repository.checkout import open_board
-from scripts.runs.evaluate_missing import open_bench
+from scripts.repository.checkout import open_checkout
+from scripts.runs.evaluate_missing import open_evaluator
 from scripts.verification.rerun import AT_A_LIMIT, ELSEWHERE, TWICE, UNSTEADY, judged_duel, rerun
 from scripts.verification.verify_records import verify_files
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.boards import game_board, run, submit
 
-TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6, opening=0, lanes=Lanes(shared=2, separate=2))
+TASK = Task(
+    id="tictactoe",
+    game="pettingzoo.classic.tictactoe_v3",
+    matches=6,
+    opening=0,
+    lanes=ParallelEpisodes(shared=2, separate=2),
+)
 ONE_GENERATOR = """
 import numpy
 
@@ -82,7 +88,7 @@ def test_the_same_matches_need_one_more_duel() -> None:
     recorded = duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK)
     replayer = Replayer(RANDOM_PLAYER, FIRST_LEGAL)
 
-    assert judged_duel(recorded, replayer) == (Standing.VERIFIED, [])
+    assert judged_duel(recorded, replayer) == (VerificationStatus.VERIFIED, [])
     assert replayer.held == 1
 
 
@@ -91,14 +97,14 @@ def test_other_moves_than_the_players_own_refute() -> None:
 
     standing, faults = judged_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert (standing, faults[0]) == (Standing.REFUTED, TWICE)
+    assert (standing, faults[0]) == (VerificationStatus.REFUTED, TWICE)
     assert "held again, match 1 takes another course" in faults
 
 
 def test_who_draws_for_all_matches_from_one_generator_repeats_itself() -> None:
     recorded = duelled(ONE_GENERATOR, FIRST_LEGAL, TASK)
 
-    assert judged_duel(recorded, Replayer(ONE_GENERATOR, FIRST_LEGAL)) == (Standing.VERIFIED, [])
+    assert judged_duel(recorded, Replayer(ONE_GENERATOR, FIRST_LEGAL)) == (VerificationStatus.VERIFIED, [])
 
 
 def test_who_draws_from_the_machine_is_not_accused() -> None:
@@ -107,7 +113,7 @@ def test_who_draws_from_the_machine_is_not_accused() -> None:
 
     standing, faults = judged_duel(recorded, replayer)
 
-    assert (standing, faults[0], replayer.held) == (Standing.NOT_REPEATABLE, UNSTEADY, 2)
+    assert (standing, faults[0], replayer.held) == (VerificationStatus.NOT_REPEATABLE, UNSTEADY, 2)
 
 
 @pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}])
@@ -116,7 +122,7 @@ def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str])
 
     standing, faults = judged_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert (standing, faults[0]) == (Standing.NOT_REPEATABLE, ELSEWHERE)
+    assert (standing, faults[0]) == (VerificationStatus.NOT_REPEATABLE, ELSEWHERE)
 
 
 def test_who_was_late_then_is_not_accused() -> None:
@@ -126,7 +132,10 @@ def test_who_was_late_then_is_not_accused() -> None:
 
     standing, faults = judged_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
 
-    assert (standing, faults) == (Standing.NOT_REPEATABLE, [AT_A_LIMIT, "held again, match 0 takes another course"])
+    assert (standing, faults) == (
+        VerificationStatus.NOT_REPEATABLE,
+        [AT_A_LIMIT, "held again, match 0 takes another course"],
+    )
 
 
 @pytest.fixture
@@ -180,10 +189,10 @@ def test_agents_that_cannot_repeat_themselves_are_told_so_and_not_accused(board:
 
 def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(board: Path) -> None:
     """What another one did on its seeds: everything but who chose the actions fits."""
-    here = open_board(board)
+    here = open_checkout(board)
     left, random = (here.find(board / submit(board, name, source, "[CartPole-v1]")) for name, source in
                     (("left", LEFT), ("random", REPEATABLE["random"])))  # fmt: skip
-    bench, task = open_bench(here, "process"), here.challenge.task("CartPole-v1")
+    bench, task = open_evaluator(here, "process"), here.challenge.task("CartPole-v1")
     assert task is not None
     order = bench.order(left, task)
     disguised = dataclasses.replace(left.folder, blobs=random.folder.blobs)
@@ -195,10 +204,10 @@ def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(
 
 def test_an_agent_that_cannot_be_played_here_is_not_accused(board: Path) -> None:
     run(board, "evaluate", submit(board, "left", LEFT, "[CartPole-v1]"), *IN_PROCESS)
-    here = open_board(board)
-    bench = open_bench(here, "process")
+    here = open_checkout(board)
+    bench = open_evaluator(here, "process")
 
-    def broken(cell: Cell) -> ProcessSandbox:
+    def broken(cell: SandboxSpec) -> ProcessSandbox:
         raise OSError("no room")
 
     broken_bench = dataclasses.replace(bench, chosen=dataclasses.replace(bench.chosen, opener=broken))

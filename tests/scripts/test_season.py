@@ -17,19 +17,19 @@ import yaml
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.seeds.season_secret import VARIABLE, Secret
+from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.records.result import Class, SandboxKind, sealed
-from leaderboard.core.store import Store
-from scripts.git.git_repository import Repository
-from scripts.repository.checkout import Board, Found
+from evaluator.model.records.result import SandboxKind, Tier, sealed
+from leaderboard.core.store import ResultStore
+from scripts.git.git_repository import GitRepository
+from scripts.repository.checkout import Checkout, SubmissionEntry
 from scripts.repository.season_file import sealed_with
-from scripts.runs.evaluate_missing import open_bench
+from scripts.runs.evaluate_missing import open_evaluator
 from scripts.seasons.archive import Citation
 from tests.bot.repos import git
 from tests.scripts.boards import ROOT, run
 
-SECRET = Secret(bytes(range(32)))
+SECRET = SeasonSecret(bytes(range(32)))
 OPEN = 'title: "A & B_board"\nseason: "2026"\ntasks:\n  - {id: CartPole-v1, episodes: 3}\n'
 PAGES = ROOT / "site" / "pages" / "host"
 
@@ -71,16 +71,18 @@ def play(root: Path, place: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in pinned_environment().items():
             patch.setenv(name, value)
-        board = Board(root)
+        board = Checkout(root)
         path = root / "submissions" / "alice" / "pole"
-        found = Found(login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions))
-        bench = open_bench(board, "process")
+        found = SubmissionEntry(
+            login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions)
+        )
+        bench = open_evaluator(board, "process")
         order = bench.order(found, board.challenge.tasks[0], SECRET.beacon)
-        commit = Repository(root).resolve("HEAD")
-        order = dataclasses.replace(order, secret=SECRET, klass=Class.OFFICIAL, commit=commit)
+        commit = GitRepository(root).resolve("HEAD")
+        order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
     held = sealed({**result.document(), "sandbox": SandboxKind.DOCKER})
-    Store(results=place / "results", traces=place / "traces").write(*sealed_with(board.challenge, SECRET, held, trace))
+    ResultStore(results=place / "results", traces=place / "traces").write(*sealed_with(board.challenge, SECRET, held, trace))
 
 
 @pytest.fixture

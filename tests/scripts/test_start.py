@@ -12,9 +12,9 @@ import pytest
 import typer
 
 from evaluator.host.deterministic import pinned_environment
-from leaderboard.planning.missing import Where
+from leaderboard.planning.missing import MeasurementContext
 from scripts.console import say
-from scripts.repository.checkout import PREVIEW_BEACON, open_board
+from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.verbs import VERBS
 from tests.leaderboard.recorded import recorded
 from tests.scripts.boards import LEGAL, ROOT, game_board, submit
@@ -60,8 +60,8 @@ def board(tmp_path: Path) -> Path:
     """A board with one agent of Alice's, and a result of it."""
     game_board(tmp_path)
     folder = tmp_path / submit(tmp_path, "first", LEGAL, "[CartPole-v1]")
-    opened = open_board(tmp_path)
-    entry, where = opened.find(folder).entry(), Where(runtime_digest="0" * 64, beacon=PREVIEW_BEACON)
+    opened = open_checkout(tmp_path)
+    entry, where = opened.find(folder).entry(), MeasurementContext(runtime_digest="0" * 64, beacon=PREVIEW_BEACON)
     opened.store.write(recorded(opened.challenge, entry, "CartPole-v1", where), None)
     return tmp_path
 

@@ -15,7 +15,7 @@ def sandbox_sources() -> dict[str, bytes]:
     return {str(path.relative_to(ROOT)): path.read_bytes() for path in files}
 
 
-def lock(extra: str) -> bytes:
+def lock_file(extra: str) -> bytes:
     """What an extra installs, with hashes."""
     return (ROOT / "evaluator" / "extras" / f"{extra}.txt").read_bytes()
 
@@ -24,7 +24,7 @@ def build_context(extras: Sequence[str] = ()) -> dict[str, bytes]:
     """The files the image is built from: those of an image without extras know nothing of any."""
     evaluator = ROOT / "evaluator"
     recipe = {name: (evaluator / name).read_bytes() for name in ("Dockerfile", "requirements.txt")}
-    return {**recipe, **{f"extra-{name}.txt": lock(name) for name in extras}, **sandbox_sources()}
+    return {**recipe, **{f"extra-{name}.txt": lock_file(name) for name in extras}, **sandbox_sources()}
 
 
 def default_base() -> str:

@@ -41,7 +41,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 _DISTRIBUTIONS = {"pil": "pillow", "yaml": "pyyaml"}
 
 
-class Code(NamedTuple):
+class LocalCode(NamedTuple):
     """The code of a host's own that one task is measured by."""
 
     digest: str
@@ -50,17 +50,17 @@ class Code(NamedTuple):
     """Modules, data files and locked packages, by name."""
 
 
-def with_code(challenge: Challenge) -> Challenge:
+def with_code_digest(challenge: Challenge) -> Challenge:
     """The challenge, each of whose tasks knows the digest of the host's own code that it is measured by.
 
     Raises:
         OSError: a source cannot be read.
     """
-    tasks = tuple(task.with_code(code.digest) if (code := code_of(task)) else task for task in challenge.tasks)
+    tasks = tuple(task.with_code(code.digest) if (code := local_code_of(task)) else task for task in challenge.tasks)
     return challenge.model_copy(update={"tasks": tasks})
 
 
-def code_of(task: Task) -> Code | None:
+def local_code_of(task: Task) -> LocalCode | None:
     """The host's own code that a task is measured by; None where it has none, or where it is not installed here.
 
     Raises:
@@ -74,7 +74,7 @@ def code_of(task: Task) -> Code | None:
     if walk.sources:
         packages |= {line for name in walk.others for line in _locked().get(name, ())}
     digest = canonical_json.digest({"sources": walk.sources, "packages": sorted(packages)})
-    return Code(digest=digest, parts=(*sorted(walk.sources), *sorted(packages)))
+    return LocalCode(digest=digest, parts=(*sorted(walk.sources), *sorted(packages)))
 
 
 def _named(task: Task) -> Iterator[str]:

@@ -33,15 +33,15 @@ EXTRAS = {
 
 
 @functools.cache
-def files() -> dict[str, bytes]:
+def files_of_protocol_1() -> dict[str, bytes]:
     """The lock files, the Dockerfile and the sandbox's sources at the time, by their paths."""
     with tarfile.open(_ARCHIVE, "r:xz") as archive:
         return {member.name: archive.extractfile(member).read() for member in archive.getmembers()}  # type: ignore[union-attr]
 
 
-def runtime_digest(base: str) -> str:
+def runtime_digest_of_protocol_1(base: str) -> str:
     """SHA-256 over the base image's identity and those files."""
     hasher = hashlib.sha256(base.encode())
-    for path, content in sorted(files().items()):
+    for path, content in sorted(files_of_protocol_1().items()):
         hasher.update(f"\0{path}\0{len(content)}\0".encode() + content)
     return hasher.hexdigest()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from evaluator.host.deterministic import pins_digest
 from evaluator.host.digests import image_files, protocol_1
-from evaluator.host.digests.image_files import lock
+from evaluator.host.digests.image_files import lock_file
 from evaluator.model import canonical_json
 from evaluator.model.config import submission as extras_model
 from evaluator.model.protocol import PROTOCOL
@@ -25,8 +25,8 @@ def runtime_digest(base: str) -> str:
     The evaluator's own code is in it by the protocol's number alone; the image's name (`evaluator.host.image`) is of bytes.
     """
     packages = _measuring(image_files.current())
-    if PROTOCOL == 1 and packages == _measuring(protocol_1.files()):
-        return protocol_1.runtime_digest(base)
+    if PROTOCOL == 1 and packages == _measuring(protocol_1.files_of_protocol_1()):
+        return protocol_1.runtime_digest_of_protocol_1(base)
     return canonical_json.digest({"protocol": PROTOCOL, "base": base, "packages": packages})
 
 
@@ -36,7 +36,7 @@ def _measuring(files: Mapping[str, bytes]) -> dict[str, list[str]]:
 
 def with_extras(digest: str, extras: Sequence[str]) -> str:
     """The runtime digest of agents that need extras; without any it is as it was."""
-    return extras_model.with_extras(digest, extras, lock_digests()) if extras else digest
+    return extras_model.name_with_extras(digest, extras, lock_digests()) if extras else digest
 
 
 @functools.cache
@@ -46,14 +46,14 @@ def lock_digests() -> dict[str, str]:
 
 
 def _lock_digest(extra: str) -> str:
-    versions_only = canonical_json.digest(image_files.pins(lock(extra).decode()))
+    versions_only = canonical_json.digest(image_files.pins(lock_file(extra).decode()))
     first, name = protocol_1.EXTRAS.get(extra, ("", ""))
     return name if PROTOCOL == 1 and versions_only == first else versions_only
 
 
 def contents(extra: str) -> dict[str, str]:
     """What a lock installs: package to version."""
-    return dict(_PINNED.findall(lock(extra).decode()))
+    return dict(_PINNED.findall(lock_file(extra).decode()))
 
 
 def versions(extras: Sequence[str] = ()) -> dict[str, str]:

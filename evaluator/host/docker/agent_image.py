@@ -14,10 +14,10 @@ from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.image_registry import Registry
-from evaluator.host.docker.layers import ENTRIES, examine
-from evaluator.host.docker.manifest import Config, Manifest, check_size, read_config, read_manifest
-from evaluator.host.errors import FaultError
-from evaluator.model.config.submission import Reference
+from evaluator.host.docker.layers import ENTRIES, examine_layers
+from evaluator.host.docker.manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
+from evaluator.host.errors import AgentFault
+from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.verdict import Verdict
 
 NAME = "pullrank-agent"
@@ -33,12 +33,12 @@ _CHUNK = 1 << 20
 _one_at_a_time = threading.Lock()
 
 
-def local_name(reference: Reference) -> str:
+def local_name(reference: ImageReference) -> str:
     """What an agent's image is called here."""
     return f"{NAME}:{reference.digest}"
 
 
-def ensure(engine: Engine, reference: Reference, image_mib: int, seconds: float = PULL_SECONDS) -> str:
+def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int, seconds: float = PULL_SECONDS) -> str:
     """The id of an agent's image, fetched now if it is not here.
 
     Raises:
@@ -52,14 +52,14 @@ def ensure(engine: Engine, reference: Reference, image_mib: int, seconds: float 
             found = _fetch(engine, reference, image_mib, seconds)
         try:
             check_size(sum(image.size for image in engine.stored(NAME) if image.name == name), image_mib, "unpacked")
-        except FaultError:
+        except AgentFault:
             engine.forget(name)
             raise
         engine.rename(found, name)
     return found
 
 
-def trim(engine: Engine, kept_mib: int = KEPT_MIB) -> list[str]:
+def trim_images(engine: Engine, kept_mib: int = KEPT_MIB) -> list[str]:
     """Remove the longest unused agents' images beyond the bound; those in use stay. Returns their names."""
     gone = []
     with _one_at_a_time:
@@ -73,7 +73,7 @@ def trim(engine: Engine, kept_mib: int = KEPT_MIB) -> list[str]:
     return gone
 
 
-def look(reference: Reference, platform: str, image_mib: int, seconds: float) -> Manifest:
+def inspect_image(reference: ImageReference, platform: str, image_mib: int, seconds: float) -> ImageManifest:
     """What the registry says of an image, without fetching its layers.
 
     Raises:
@@ -82,13 +82,15 @@ def look(reference: Reference, platform: str, image_mib: int, seconds: float) ->
     return _asked(Registry(reference, seconds), reference, platform, image_mib)[0]
 
 
-def _asked(registry: Registry, reference: Reference, platform: str, image_mib: int) -> tuple[Manifest, Config]:
+def _asked(
+    registry: Registry, reference: ImageReference, platform: str, image_mib: int
+) -> tuple[ImageManifest, ImageConfig]:
     manifest = read_manifest(registry.manifest(reference.digest), platform, registry.manifest, image_mib)
     body = registry.blob(manifest.config.digest, manifest.config.size)
     return manifest, read_config(body, platform, len(manifest.layers))
 
 
-def _fetch(engine: Engine, reference: Reference, image_mib: int, seconds: float) -> str:
+def _fetch(engine: Engine, reference: ImageReference, image_mib: int, seconds: float) -> str:
     registry = Registry(reference, seconds)
     manifest, config = _asked(registry, reference, engine.platform, image_mib)
     with tempfile.TemporaryDirectory(prefix="pullrank-image-") as room:
@@ -101,14 +103,16 @@ def _fetch(engine: Engine, reference: Reference, image_mib: int, seconds: float)
             raise
 
 
-def _fetch_layers(registry: Registry, manifest: Manifest, config: Config, room: Path, image_mib: int) -> list[Path]:
+def _fetch_layers(
+    registry: Registry, manifest: ImageManifest, config: ImageConfig, room: Path, image_mib: int
+) -> list[Path]:
     """Every layer as a file; together they unpack to no more than the limit."""
     files, left, entries = [], image_mib * _MIB, ENTRIES
     for index, (layer, diff_id) in enumerate(zip(manifest.layers, config.diff_ids, strict=True)):
         path = room / str(index)
         with path.open("wb") as file:
             registry.blob(layer.digest, layer.size, file.write)
-        size, found = examine(path, diff_id, left, entries)
+        size, found = examine_layers(path, diff_id, left, entries)
         left, entries = left - size, entries - found
         files.append(path)
     return files
@@ -140,8 +144,8 @@ def _pieces(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def cannot_start(error: EngineError) -> FaultError:
+def cannot_start(error: EngineError) -> AgentFault:
     """What the engine finds wrong with an image that it has; its own failures are not the agent's."""
     if not error.refused and _NO_FOLDER not in str(error):
-        return FaultError(Verdict.INTERNAL_ERROR, str(error))
-    return FaultError(Verdict.INVALID, f"the image cannot be started: {error}")
+        return AgentFault(Verdict.INTERNAL_ERROR, str(error))
+    return AgentFault(Verdict.INVALID, f"the image cannot be started: {error}")

@@ -23,14 +23,14 @@ from docker.types import LogConfig, Ulimit
 from docker.utils import kwargs_from_env
 
 from evaluator.host.docker.engine_errors import EngineError as EngineError
-from evaluator.host.docker.engine_errors import Stored, build_failure, complaints, digest_of, pushed_digest
-from evaluator.host.docker.seccomp import profile
+from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
+from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owner:
+class ContainerOwner:
     """Which process a container belongs to; a number alone may be another process tomorrow."""
 
     pid: int
@@ -39,9 +39,9 @@ class Owner:
     namespace: str
 
 
-def this_process() -> Owner:
+def this_process() -> ContainerOwner:
     """The owner that this process is."""
-    return Owner(pid=os.getpid(), start=_start_time(os.getpid()), boot=_read("/proc/sys/kernel/random/boot_id"),
+    return ContainerOwner(pid=os.getpid(), start=_start_time(os.getpid()), boot=_read("/proc/sys/kernel/random/boot_id"),
                  namespace=_namespace())  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def _start_time(pid: int) -> str:
 def is_orphan(label: str, *, running: bool) -> bool:
     """Whether the owner that a container's label names is gone."""
     try:
-        owner = Owner(**json.loads(label))
+        owner = ContainerOwner(**json.loads(label))
     except (ValueError, TypeError):
         return False
     if owner.boot != _read("/proc/sys/kernel/random/boot_id"):
@@ -161,19 +161,19 @@ class Engine:
             raise EngineError("could not unpack the image: the engine took it and does not have it")
         return found
 
-    def stored(self, repository: str) -> list[Stored]:
+    def stored(self, repository: str) -> list[StoredImage]:
         """The images of that name, whatever their tags; the longest unused one first."""
         with _translated("look at the images"):
             names = [name for image in self._api.images(repository) for name in image["RepoTags"] or ()]
         return sorted(filter(None, map(self._stored, names)), key=lambda image: (image.used, image.name))
 
-    def _stored(self, name: str) -> Stored | None:
+    def _stored(self, name: str) -> StoredImage | None:
         with _translated("look at an image"):
             try:
                 found = self._api.inspect_image(name)  # type: ignore[no-untyped-call]
             except docker.errors.ImageNotFound:
                 return None
-        return Stored(name=name, size=int(found["Size"]), used=str(found.get("Metadata", {}).get("LastTagTime", "")))
+        return StoredImage(name=name, size=int(found["Size"]), used=str(found.get("Metadata", {}).get("LastTagTime", "")))
 
     def rename(self, image: str, name: str) -> None:
         """Give an image a name; one that it has already counts as used now."""
@@ -347,7 +347,7 @@ def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = 
         "read_only": True,
         "tmpfs": {"/tmp": f"rw,noexec,nosuid,nodev,size={limits.tmpfs_mib}m,mode=1777"},
         "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges", f"seccomp={profile(loopback=loopback, is_gvisor=is_gvisor)}"],
+        "security_opt": ["no-new-privileges", f"seccomp={seccomp_profile(loopback=loopback, is_gvisor=is_gvisor)}"],
         "init": True,
         "ipc_mode": "none",
         "log_config": LogConfig(type="none"),

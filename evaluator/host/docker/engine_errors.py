@@ -23,7 +23,7 @@ class EngineError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
+class StoredImage:
     """An image that the engine keeps."""
 
     name: str

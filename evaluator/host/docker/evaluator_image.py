@@ -21,7 +21,7 @@ def base_identity(engine: Engine, base: str) -> str:
     return engine.image_id(base) or base
 
 
-def tag(base: str, extras: Sequence[str] = ()) -> str:
+def image_tag(base: str, extras: Sequence[str] = ()) -> str:
     """The image's name: the same sources on the same base have the same name, so it is built once."""
     hasher = hashlib.sha256(base.encode())
     for path, content in sorted(build_context(extras).items()):
@@ -29,7 +29,7 @@ def tag(base: str, extras: Sequence[str] = ()) -> str:
     return f"{NAME}:{hasher.hexdigest()[:16]}"
 
 
-def archive(extras: Sequence[str] = ()) -> bytes:
+def build_archive(extras: Sequence[str] = ()) -> bytes:
     """The build context as a tar archive in which only the files' names and bytes tell."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -40,27 +40,27 @@ def archive(extras: Sequence[str] = ()) -> bytes:
     return buffer.getvalue()
 
 
-def ensure(engine: Engine, base: str, tell: Callable[[str], None]) -> str:
+def ensure_evaluator_image(engine: Engine, base: str, tell: Callable[[str], None]) -> str:
     """The id of the evaluator image, built now if it is not there.
 
     Raises:
         EngineError: it cannot be had.
     """
-    return _built(engine, tag(base_identity(engine, base)), archive, {"BASE_IMAGE": base}, tell)
+    return _built(engine, image_tag(base_identity(engine, base)), build_archive, {"BASE_IMAGE": base}, tell)
 
 
-def ensure_with(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str]) -> str:
+def ensure_with_extras(engine: Engine, base: str, tell: Callable[[str], None], extras: Sequence[str]) -> str:
     """The id of the evaluator image with extras, built now if it is not there.
 
     Raises:
         EngineError: it cannot be had.
     """
     if not extras:
-        return ensure(engine, base, tell)
+        return ensure_evaluator_image(engine, base, tell)
     arguments = {"BASE_IMAGE": base, "EXTRAS": " ".join(extras), "WHEELS": os.environ.get(WHEELS, "")}
-    name = tag(base_identity(engine, base), extras)
+    name = image_tag(base_identity(engine, base), extras)
     try:
-        return _built(engine, name, lambda: archive(extras), arguments, tell)
+        return _built(engine, name, lambda: build_archive(extras), arguments, tell)
     except EngineError as error:
         advice = f"{WHEELS} names an index where torch's CPU build is"
         raise EngineError(f"the extras {', '.join(extras)} cannot be had: {error}; {advice}") from error

@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import requests
 import urllib3.exceptions
 
-from evaluator.host.errors import FaultError
-from evaluator.model.config.submission import Reference, Tagged
+from evaluator.host.errors import AgentFault
+from evaluator.model.config.submission import ImageReference, TaggedImage
 from evaluator.model.records.verdict import Verdict
 
 MANIFESTS = (
@@ -43,7 +43,7 @@ _REFUSED = (401, 403, 404)
 class Registry:
     """One repository of a registry."""
 
-    def __init__(self, image: Reference | Tagged, seconds: float) -> None:
+    def __init__(self, image: ImageReference | TaggedImage, seconds: float) -> None:
         self._host = image.host
         single = image.host == "docker.io" and "/" not in image.name
         self._name = f"library/{image.name}" if single else image.name
@@ -114,7 +114,7 @@ class Registry:
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             kind = type(error).__name__
             words = f"the registry {self._host} does not answer as it should ({kind}); it is asked again later"
-            raise FaultError(Verdict.INTERNAL_ERROR, words) from error
+            raise AgentFault(Verdict.INTERNAL_ERROR, words) from error
 
     def _followed(self, url: str) -> requests.Response:
         for _ in range(_HOPS):
@@ -159,9 +159,9 @@ class Registry:
         if code in _REFUSED:
             raise self._private()
         words = f"the registry {self._host} answers with status {code}; it is asked again later"
-        raise FaultError(Verdict.INTERNAL_ERROR, words)
+        raise AgentFault(Verdict.INTERNAL_ERROR, words)
 
-    def _private(self) -> FaultError:
+    def _private(self) -> AgentFault:
         return _invalid(
             f"the registry {self._host} gives {self._name} to nobody without an account, or has no such image; "
             "push it, and make it public"
@@ -169,7 +169,7 @@ class Registry:
 
     def _in_time(self) -> None:
         if time.monotonic() > self._until:
-            raise FaultError(Verdict.TIMEOUT, f"the image was not here within {self._seconds:g} s; make it smaller")
+            raise AgentFault(Verdict.TIMEOUT, f"the image was not here within {self._seconds:g} s; make it smaller")
 
     def _must_be_public(self, url: str) -> None:
         """A submission names the address, so it must not lead to what only this machine can reach."""
@@ -187,5 +187,5 @@ class Registry:
                 raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
 
 
-def _invalid(words: str) -> FaultError:
-    return FaultError(Verdict.INVALID, words)
+def _invalid(words: str) -> AgentFault:
+    return AgentFault(Verdict.INVALID, words)

@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 from typing import Protocol
 
-from evaluator.host.errors import FaultError
+from evaluator.host.errors import AgentFault
 from evaluator.model.records.verdict import Verdict
 
 _BLOCK = 512
@@ -74,7 +74,7 @@ class _Unpacked:
         return self._hash.hexdigest()
 
 
-def examine(path: Path, diff_id: str, most: int, entries: int = ENTRIES) -> tuple[int, int]:
+def examine_layers(path: Path, diff_id: str, most: int, entries: int = ENTRIES) -> tuple[int, int]:
     """How many bytes a layer unpacks to, and how many entries it has.
 
     Args:
@@ -173,9 +173,9 @@ def _padded(size: int) -> int:
     return -(-size // _BLOCK) * _BLOCK
 
 
-def _sparse() -> FaultError:
+def _sparse() -> AgentFault:
     return _fault("holds a sparse file, which unpacks to more than it says; write the file out")
 
 
-def _fault(words: str) -> FaultError:
-    return FaultError(Verdict.INVALID, f"a layer of the image {words}")
+def _fault(words: str) -> AgentFault:
+    return AgentFault(Verdict.INVALID, f"a layer of the image {words}")

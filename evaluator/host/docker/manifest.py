@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.host.errors import FaultError
+from evaluator.host.errors import AgentFault
 from evaluator.model.records.verdict import Verdict
 
 _MIB = 1 << 20
@@ -21,7 +21,7 @@ _KEPT = ("Entrypoint", "Cmd", "Env")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blob:
+class BlobDescriptor:
     """A file of the registry's."""
 
     digest: str
@@ -31,17 +31,17 @@ class Blob:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manifest:
+class ImageManifest:
     """The files that make an image."""
 
-    config: Blob
+    config: BlobDescriptor
     """Its configuration."""
-    layers: tuple[Blob, ...]
+    layers: tuple[BlobDescriptor, ...]
     """From the lowest to the highest."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class ImageConfig:
     """How an image is run, and what its layers unpack to."""
 
     diff_ids: tuple[str, ...]
@@ -50,7 +50,7 @@ class Config:
     """The configuration that the engine is given."""
 
 
-def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], image_mib: int) -> Manifest:
+def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], image_mib: int) -> ImageManifest:
     """The manifest for a platform such as `linux/amd64`, looked up in a list if it is one.
 
     Raises:
@@ -68,7 +68,7 @@ def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], ima
     config = _blob(value.get("config"))
     if config.size > _CONFIG_BYTES:
         raise _fault("has a configuration of more than a mebibyte")
-    return Manifest(config=config, layers=layers)
+    return ImageManifest(config=config, layers=layers)
 
 
 def check_size(size: int, image_mib: int, where: str) -> None:
@@ -78,7 +78,7 @@ def check_size(size: int, image_mib: int, where: str) -> None:
         raise _fault(words)
 
 
-def read_config(body: bytes, platform: str, layers: int) -> Config:
+def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     """The configuration of an image, reduced to how it is started.
 
     Raises:
@@ -106,7 +106,7 @@ def read_config(body: bytes, platform: str, layers: int) -> Config:
         "config": {**kept, "WorkingDir": where},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{name}" for name in diff_ids]},
     }
-    return Config(diff_ids=diff_ids, document=json.dumps(document, sort_keys=True).encode())
+    return ImageConfig(diff_ids=diff_ids, document=json.dumps(document, sort_keys=True).encode())
 
 
 def _choose(value: dict[str, Any], platform: str) -> str:
@@ -129,12 +129,12 @@ def _check_platform(value: dict[str, Any], platform: str) -> None:
         raise _other_platform([name], platform)
 
 
-def _other_platform(names: list[str], platform: str) -> FaultError:
+def _other_platform(names: list[str], platform: str) -> AgentFault:
     found = ", ".join(name[:40] for name in names[:5]) or "nothing that is named"
     return _fault(f"is for {found}, and this board runs {platform}; build it with '--platform {platform}'")
 
 
-def _blob(value: Any) -> Blob:
+def _blob(value: Any) -> BlobDescriptor:
     if not isinstance(value, dict) or type(value.get("size")) is not int or value["size"] < 0:
         raise _unreadable()
     kind = str(value.get("mediaType"))
@@ -142,7 +142,7 @@ def _blob(value: Any) -> Blob:
         raise _fault("has a layer that is kept outside its registry")
     if kind.endswith(("zstd", "encrypted")):
         raise _fault("has a layer that is compressed with zstd or encrypted; build it with gzip")
-    return Blob(digest=_digest(value.get("digest")), size=value["size"])
+    return BlobDescriptor(digest=_digest(value.get("digest")), size=value["size"])
 
 
 def _digest(value: Any) -> str:
@@ -172,9 +172,9 @@ def _object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def _unreadable() -> FaultError:
+def _unreadable() -> AgentFault:
     return _fault("has a manifest or a configuration that cannot be read; push it again")
 
 
-def _fault(words: str) -> FaultError:
-    return FaultError(Verdict.INVALID, f"the image {words}")
+def _fault(words: str) -> AgentFault:
+    return AgentFault(Verdict.INVALID, f"the image {words}")

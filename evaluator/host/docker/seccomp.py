@@ -67,7 +67,7 @@ _ARCHITECTURES = ("SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64")
 
 
 @functools.cache
-def profile(*, loopback: bool, is_gvisor: bool = False) -> str:
+def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
     """The profile as the engine takes it, a JSON document.
 
     What is not named does not exist (ENOSYS), as on a kernel without it, so that libraries fall back to what they did

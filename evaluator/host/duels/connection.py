@@ -6,14 +6,14 @@ import time
 from collections import deque
 
 from evaluator import wire
-from evaluator.host.errors import HangupError
-from evaluator.host.sandboxes.channel import Stream, complaint, must_complain
+from evaluator.host.errors import SandboxClosed
+from evaluator.host.sandboxes.channel import ByteStream, must_complain, read_complaint
 
 
-class Line:
+class PlayerConnection:
     """Sends whatever can be sent, reads whatever is there, blocks nowhere. `ends`: the player hears how matches ended."""
 
-    def __init__(self, stream: Stream, *, ends: bool = False) -> None:
+    def __init__(self, stream: ByteStream, *, ends: bool = False) -> None:
         self._stream = stream
         self.ends = ends
         self._out: deque[memoryview] = deque()
@@ -54,7 +54,7 @@ class Line:
                 self._out[0] = self._out[0][count:]
                 if not self._out[0]:
                     self._out.popleft()
-        except HangupError:
+        except SandboxClosed:
             self._broken = True
 
     def pump(self) -> memoryview | None:
@@ -79,7 +79,7 @@ class Line:
         self.waiting = False
         body = self._view[wire.HEADER.size :]
         if self._complains:
-            raise complaint(bytes(body))
+            raise read_complaint(bytes(body))
         return body
 
     def part(self, until: float) -> None:
@@ -87,7 +87,7 @@ class Line:
         self.tell(wire.frame(wire.Op.CLOSE))
         scrap = memoryview(bytearray(256))
         poll = select.poll()
-        with contextlib.suppress(HangupError):
+        with contextlib.suppress(SandboxClosed):
             while (left := until - time.monotonic()) > 0:
                 self._flush()
                 if not self._stream.pump(scrap):

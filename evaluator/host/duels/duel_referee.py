@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator import wire
-from evaluator.host.duels.connection import Line
-from evaluator.host.duels.matches import MatchTicket, PlayedMatch, Table
+from evaluator.host.duels.connection import PlayerConnection
+from evaluator.host.duels.matches import MatchPool, MatchSpec, PlayedMatch
 from evaluator.host.duels.rounds import BOTH, Rounds, Trouble
-from evaluator.host.envs.pettingzoo_game import Game
+from evaluator.host.envs.pettingzoo_game import PettingZooGame
 from evaluator.host.envs.spaces import describe
-from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.sandboxes.channel import ComplaintError, Stream, read_json
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes.channel import AgentComplaint, ByteStream, read_json
 from evaluator.host.sandboxes.sandbox import Sandbox
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
@@ -21,26 +21,26 @@ from evaluator.model.records.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seat:
+class ConnectedPlayer:
     """One side's place: its sandbox, or why there is none."""
 
     sandbox: Sandbox | None = None
     """Opened, on its way to connect."""
-    fault: FaultError | None = None
+    fault: AgentFault | None = None
     """Why it could not be opened; the side loses every match."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contest:
+class DuelSetup:
     """Everything the referee needs to play a duel."""
 
-    game: Game
+    game: PettingZooGame
     """The game."""
-    tickets: tuple[MatchTicket, ...]
+    tickets: tuple[MatchSpec, ...]
     """The matches, in order."""
     limits: Limits
     """What a player may use."""
-    seats: tuple[Seat, Seat]
+    seats: tuple[ConnectedPlayer, ConnectedPlayer]
     """The two sides."""
     progress: Callable[[int], None] = lambda done: None
     """Called with the number of finished matches."""
@@ -54,7 +54,7 @@ class DuelTally:
 
     matches: tuple[PlayedMatch, ...]
     """In the order of the tickets."""
-    faults: tuple[FaultError | None, FaultError | None]
+    faults: tuple[AgentFault | None, AgentFault | None]
     """What ended a side before its last match; post-mortem included."""
     thinking: tuple[float, float]
     """Wall seconds that each side was thinking."""
@@ -63,10 +63,10 @@ class DuelTally:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ready:
+class PlayersReady:
     """A player that is there."""
 
-    stream: Stream
+    stream: ByteStream
     """Its channel."""
     shared: bool
     """Whether one instance plays all matches."""
@@ -74,17 +74,17 @@ class Ready:
     """Whether it wants to hear how matches ended."""
 
 
-def play_duel(contest: Contest) -> DuelTally:
+def play_duel(contest: DuelSetup) -> DuelTally:
     """Play every match. What a player does is in the tally; whatever is raised is ours."""
     troubles: list[Trouble | None] = [seat.fault for seat in contest.seats]
     lanes = contest.game.task.lanes
     streams = _greet(contest, troubles)
-    table = Table(contest.game, contest.tickets, lanes.shared)
+    table = MatchPool(contest.game, contest.tickets, lanes.shared)
     table.prepare(lanes.shared)  # the players are busy with their imports
     ready = _both_ready(contest, streams, troubles)
     rounds: Rounds | None = None
     if ready is not None:
-        lines = [Line(one.stream, ends=one.ends) for one in ready]
+        lines = [PlayerConnection(one.stream, ends=one.ends) for one in ready]
         rounds = Rounds(table, lines, contest.limits, contest.progress)
         contest.shown()
         rounds.play(min(len(contest.tickets), lanes.shared if all(one.shared for one in ready) else lanes.separate))
@@ -103,9 +103,9 @@ def play_duel(contest: Contest) -> DuelTally:
     )
 
 
-def _greet(contest: Contest, troubles: list[Trouble | None]) -> list[Stream | None]:
+def _greet(contest: DuelSetup, troubles: list[Trouble | None]) -> list[ByteStream | None]:
     """Wait for both sandboxes to connect, and send each its HELLO."""
-    streams: list[Stream | None] = [None, None]
+    streams: list[ByteStream | None] = [None, None]
     for side, seat in enumerate(contest.seats):
         if seat.sandbox is not None and seat.fault is None:
             with _noted(troubles, side):
@@ -116,7 +116,9 @@ def _greet(contest: Contest, troubles: list[Trouble | None]) -> list[Stream | No
     return streams
 
 
-def _both_ready(contest: Contest, streams: list[Stream | None], troubles: list[Trouble | None]) -> list[Ready] | None:
+def _both_ready(
+    contest: DuelSetup, streams: list[ByteStream | None], troubles: list[Trouble | None]
+) -> list[PlayersReady] | None:
     """Both players' answers to HELLO; None if one is not there."""
     ready = []
     deadline = time.monotonic() + contest.limits.start_seconds
@@ -131,11 +133,11 @@ def _both_ready(contest: Contest, streams: list[Stream | None], troubles: list[T
 def _noted(troubles: list[Trouble | None], side: int) -> Iterator[None]:
     try:
         yield
-    except (FaultError, HangupError) as trouble:
+    except (AgentFault, SandboxClosed) as trouble:
         troubles[side] = trouble
 
 
-def _hello(contest: Contest, side: int) -> dict[str, Any]:
+def _hello(contest: DuelSetup, side: int) -> dict[str, Any]:
     return {
         "protocol": wire.VERSION,
         "mode": "play",
@@ -147,26 +149,26 @@ def _hello(contest: Contest, side: int) -> dict[str, Any]:
     }
 
 
-def _ready(stream: Stream, deadline: float) -> Ready:
+def _ready(stream: ByteStream, deadline: float) -> PlayersReady:
     try:
         ready = read_json(stream, wire.Op.READY, deadline)
-    except ComplaintError:
+    except AgentComplaint:
         raise
-    except FaultError as fault:
+    except AgentFault as fault:
         late = "the agent was not ready in time"
-        raise FaultError(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
+        raise AgentFault(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
     if ready.get("protocol") != wire.VERSION or not isinstance(ready.get("shared"), bool):
-        raise FaultError(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
-    return Ready(stream=stream, shared=bool(ready["shared"]), ends=ready.get("ends") is True)
+        raise AgentFault(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
+    return PlayersReady(stream=stream, shared=bool(ready["shared"]), ends=ready.get("ends") is True)
 
 
-def _explained(seat: Seat, trouble: Trouble | None) -> FaultError | None:
+def _explained(seat: ConnectedPlayer, trouble: Trouble | None) -> AgentFault | None:
     """Why a side could not go on: a hangup, or a crash that a limit of the sandbox explains, is the sandbox's to tell."""
     if trouble is None or seat.sandbox is None:
         return seat.fault
-    if isinstance(trouble, FaultError) and trouble.verdict is Verdict.TIMEOUT:
+    if isinstance(trouble, AgentFault) and trouble.verdict is Verdict.TIMEOUT:
         seat.sandbox.end()
-    elif isinstance(trouble, HangupError):
+    elif isinstance(trouble, SandboxClosed):
         return seat.sandbox.post_mortem()
     elif trouble.verdict is Verdict.CRASHED:
         worse = seat.sandbox.post_mortem()

@@ -17,22 +17,29 @@ import numpy as np
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.runtime_digest import versions, with_extras
-from evaluator.host.duels.duel_referee import Contest, DuelTally, Seat, play_duel
-from evaluator.host.duels.matches import MatchTicket, PlayedMatch
-from evaluator.host.envs.pettingzoo_game import Game, openings
-from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.loading.submission_folder import Folder, stage
-from evaluator.host.sandboxes.channel import clean
-from evaluator.host.sandboxes.sandbox import Cell, Opener, Sandbox, exit_fault
+from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
+from evaluator.host.duels.matches import MatchSpec, PlayedMatch
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.loading.submission_folder import SubmissionFolder, stage
+from evaluator.host.sandboxes.channel import clean_text
+from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec, exit_fault
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
-from evaluator.host.solo.evaluate_agent import ATTEMPTS, Shown, clean_log, first_attempt, is_tried_again, shielded
+from evaluator.host.solo.evaluate_agent import (
+    ATTEMPTS,
+    ProgressCallback,
+    clean_log,
+    first_attempt,
+    may_retry,
+    without_our_errors,
+)
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
-from evaluator.model.config.submission import needed_by
+from evaluator.model.config.submission import extras_needed_by
 from evaluator.model.records import duel_record as duels
-from evaluator.model.records.duel_record import Duel, Match, Player, WantedDuel, sealed_duel, side_order
-from evaluator.model.records.result import Class, Cost, FirstAttempt, Provenance, SandboxKind
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord, WantedDuel, sealed_duel, side_order
+from evaluator.model.records.result import Cost, FirstAttempt, Provenance, SandboxKind, Tier
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
 # A player's sandbox lives through its opponent's thinking too, so its own wall limit is for what hangs altogether.
@@ -40,7 +47,7 @@ WALL_FACTOR, WALL_SPARE = 2, 600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class DuelPlayer:
     """One of the two who are to play."""
 
     login: str
@@ -49,26 +56,26 @@ class Contender:
     """GitHub's number for the owner."""
     agent: str
     """The agent's folder."""
-    folder: Folder
+    folder: SubmissionFolder
     """The agent."""
 
 
-Contenders = tuple[Contender, Contender]
+Contenders = tuple[DuelPlayer, DuelPlayer]
 
 
-def order_sides(one: Contender, other: Contender) -> Contenders:
+def order_sides(one: DuelPlayer, other: DuelPlayer) -> Contenders:
     """Who is side 0 and who side 1, whichever is named first."""
     in_order = side_order(one.login, one.agent) <= side_order(other.login, other.agent)
     return (one, other) if in_order else (other, one)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DuelOrder:
+class DuelRequest:
     """Which duel is to be played."""
 
     contenders: Contenders
     """The players as `order_sides` puts them; the same one twice is its validation."""
-    game: Game
+    game: PettingZooGame
     """The game."""
     limits: Limits
     """What each sandbox may use."""
@@ -78,7 +85,7 @@ class DuelOrder:
     """Where the seeds come from: the later of the two players' beacons."""
     beacon_verified: bool
     """Whether GitHub signed both."""
-    klass: Class
+    tier: Tier
     """official, preview or local."""
     runtime_digest: str
     """What measures."""
@@ -97,7 +104,7 @@ class DuelOrder:
         return WantedDuel(
             submission_digests=self.digests,
             task_digest=self.game.task.digest(),
-            runtime_digest=with_extras(self.runtime_digest, needed_by(c.folder.submission for c in self.contenders)),
+            runtime_digest=with_extras(self.runtime_digest, extras_needed_by(c.folder.submission for c in self.contenders)),
             season=self.season,
             beacon=self.beacon,
         )
@@ -107,20 +114,20 @@ class DuelOrder:
         task = self.game.task
         return opening_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
 
-    def tickets(self) -> tuple[MatchTicket, ...]:
+    def tickets(self) -> tuple[MatchSpec, ...]:
         """The matches to play: each opening from both sides."""
         task = self.game.task
         seeds = self.seeds()
         own = player_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
         drawn = [(seed, tuple(opening)) for seed, opening in zip(seeds, openings(self.game, seeds), strict=True)]
         return tuple(
-            MatchTicket(index=i, seed=drawn[i // 2][0], opening=drawn[i // 2][1], agent_seeds=own[i])
+            MatchSpec(index=i, seed=drawn[i // 2][0], opening=drawn[i // 2][1], agent_seeds=own[i])
             for i in range(task.matches)
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Part:
+class _PlayerRun:
     """What is kept of a side's sandbox."""
 
     usage: Usage = field(default_factory=Usage)
@@ -129,17 +136,21 @@ class _Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run:
+class _DuelRun:
     """One attempt, before it is written down."""
 
     message: str = ""
     tally: DuelTally | None = None
-    parts: tuple[_Part, _Part] = (_Part(), _Part())
+    parts: tuple[_PlayerRun, _PlayerRun] = (_PlayerRun(), _PlayerRun())
     first: FirstAttempt | None = None
 
 
-def hold(
-    order: DuelOrder, kind: SandboxKind, opener: Opener, now: Callable[[], datetime], progress: Callable[[int], None]
+def evaluate_duel(
+    order: DuelRequest,
+    kind: SandboxKind,
+    opener: SandboxFactory,
+    now: Callable[[], datetime],
+    progress: Callable[[int], None],
 ) -> Duel:
     """Hold the duel. What a player does is told by its matches, and stays.
 
@@ -147,47 +158,51 @@ def hold(
     """
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
-        shown, begun = Shown(), time.monotonic()
-        run = shielded(partial(_attempt, order, opener, progress, shown), lambda message: _Run(message=message))
+        shown, begun = ProgressCallback(), time.monotonic()
+        run = without_our_errors(
+            partial(_attempt, order, opener, progress, shown), lambda message: _DuelRun(message=message)
+        )
         verdict = Verdict.OK if run.tally else Verdict.INTERNAL_ERROR
-        if first is not None or not is_tried_again(verdict, shown):
+        if first is not None or not may_retry(verdict, shown):
             break
         first = first_attempt(verdict, run.message, time.monotonic() - begun)
     return _write_down(order, replace(run, first=first), kind, now())
 
 
-def _attempt(order: DuelOrder, opener: Opener, progress: Callable[[int], None], shown: Shown) -> _Run:
+def _attempt(
+    order: DuelRequest, opener: SandboxFactory, progress: Callable[[int], None], shown: ProgressCallback
+) -> _DuelRun:
     tickets = order.tickets()
     with contextlib.ExitStack() as stack:
         rooms = [Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pullrank-player-"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
         seats = _seats(order, opener, rooms, pool, stack)
-        contest = Contest(
+        contest = DuelSetup(
             game=order.game, tickets=tickets, limits=order.limits, seats=seats, progress=progress, shown=shown.mark
         )
         tally = play_duel(contest)
         parts = tuple(pool.map(_part, (seat.sandbox for seat in seats)))
-        return _Run(tally=tally, parts=(parts[0], parts[1]))
+        return _DuelRun(tally=tally, parts=(parts[0], parts[1]))
 
 
 def _seats(
-    order: DuelOrder, opener: Opener, rooms: Iterable[Path], pool: ThreadPoolExecutor, stack: contextlib.ExitStack
-) -> tuple[Seat, Seat]:
+    order: DuelRequest, opener: SandboxFactory, rooms: Iterable[Path], pool: ThreadPoolExecutor, stack: contextlib.ExitStack
+) -> tuple[ConnectedPlayer, ConnectedPlayer]:
     """Both sandboxes, opened side by side and closed side by side. What raises here without blame is raised on."""
     opened: list[Sandbox] = []
 
-    def seat(contender: Contender, room: Path) -> Seat:
+    def seat(contender: DuelPlayer, room: Path) -> ConnectedPlayer:
         stage(contender.folder, room)
         try:
             sandbox = opener(_cell(contender, room, order.limits))
-        except FaultError as fault:
+        except AgentFault as fault:
             if fault.verdict is Verdict.INTERNAL_ERROR:
                 raise
-            return Seat(fault=fault)
-        except HangupError:
-            return Seat(fault=exit_fault(None))
+            return ConnectedPlayer(fault=fault)
+        except SandboxClosed:
+            return ConnectedPlayer(fault=exit_fault(None))
         opened.append(sandbox)
-        return Seat(sandbox=sandbox)
+        return ConnectedPlayer(sandbox=sandbox)
 
     def close() -> None:
         wait(futures)  # who is interrupted while one is being opened must close that one, too
@@ -198,9 +213,9 @@ def _seats(
     return futures[0].result(), futures[1].result()
 
 
-def _cell(contender: Contender, room: Path, limits: Limits) -> Cell:
+def _cell(contender: DuelPlayer, room: Path, limits: Limits) -> SandboxSpec:
     submission = contender.folder.submission
-    return Cell(
+    return SandboxSpec(
         folder=room,
         entry=submission.entry,
         limits=submission.allowed(limits),
@@ -213,21 +228,21 @@ def _cell(contender: Contender, room: Path, limits: Limits) -> Cell:
     )
 
 
-def _part(sandbox: Sandbox | None) -> _Part:
+def _part(sandbox: Sandbox | None) -> _PlayerRun:
     if sandbox is None:
-        return _Part()
+        return _PlayerRun()
     usage = sandbox.usage()
     sandbox.end()
-    return _Part(usage=usage, log_tail=clean_log(sandbox.log_tail()), image_digest=sandbox.image_digest)
+    return _PlayerRun(usage=usage, log_tail=clean_log(sandbox.log_tail()), image_digest=sandbox.image_digest)
 
 
-def _write_down(order: DuelOrder, run: _Run, kind: SandboxKind, now: datetime) -> Duel:
+def _write_down(order: DuelRequest, run: _DuelRun, kind: SandboxKind, now: datetime) -> Duel:
     wanted = order.wanted()
     named = wanted.model_dump(exclude={"submission_digests"})
     fields: dict[str, Any] = {
         "schema": duels.SCHEMA,
         "key": wanted.key(),
-        "class": order.klass,
+        "class": order.tier,
         "task": order.game.task.id,
         **named,
         "players": [_player(contender, run, side) for side, contender in enumerate(order.contenders)],
@@ -249,22 +264,22 @@ def _write_down(order: DuelOrder, run: _Run, kind: SandboxKind, now: datetime) -
     return sealed_duel(fields)
 
 
-def _our_image(order: DuelOrder, run: _Run) -> str | None:
+def _our_image(order: DuelRequest, run: _DuelRun) -> str | None:
     """The image that runs what has none of its own: a player's own one is named by its submission."""
     ours = (part.image_digest for who, part in zip(order.contenders, run.parts, strict=True) if who.folder.image is None)
     return next(filter(None, ours), None)
 
 
-def _player(contender: Contender, run: _Run, side: int) -> Player:
+def _player(contender: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
     fault = run.tally.faults[side] if run.tally else None
     part = run.parts[side]
-    return Player(
+    return PlayerRecord(
         login=contender.login,
         login_id=contender.login_id,
         agent=contender.agent,
         submission_digest=contender.folder.digest,
         verdict=fault.verdict if fault else Verdict.OK,
-        message=clean(str(fault)) if fault else "",
+        message=clean_text(str(fault)) if fault else "",
         log_tail=part.log_tail,
         cost=Cost(
             cpu_seconds=part.usage.cpu_seconds,
@@ -283,13 +298,13 @@ def _played(matches: tuple[PlayedMatch, ...]) -> dict[str, Any]:
     }
 
 
-def _match(match: PlayedMatch) -> Match:
-    return Match.model_validate({
+def _match(match: PlayedMatch) -> MatchRecord:
+    return MatchRecord.model_validate({
         "end": match.end, "winner": match.winner, "offenders": match.offenders, "scores": match.scores,
-        "plies": len(match.moves), "refused": match.refused, "message": clean(match.message)[:300],
+        "plies": len(match.moves), "refused": match.refused, "message": clean_text(match.message)[:300],
         "checksum": match.checksum,
     })  # fmt: skip
 
 
-def _packed(rows: Iterable[tuple[int, ...]]) -> Leaf:
-    return Leaf.of(np.fromiter(itertools.chain.from_iterable(rows), np.int64))
+def _packed(rows: Iterable[tuple[int, ...]]) -> TraceLeaf:
+    return TraceLeaf.of(np.fromiter(itertools.chain.from_iterable(rows), np.int64))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
-from evaluator.host.envs.pettingzoo_game import Board, Game
-from evaluator.host.envs.recorder import Checksum
-from evaluator.model.records.duel_record import End
+from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
+from evaluator.host.envs.recorder import EpisodeChecksum
+from evaluator.model.records.duel_record import MatchEnd
 
 # What live matches keep of their frames before it goes into their checksums.
 KEPT_BYTES = 1 << 26
@@ -18,7 +18,7 @@ MESSAGE = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchTicket:
+class MatchSpec:
     """A match that waits to be played."""
 
     index: int
@@ -37,7 +37,7 @@ class PlayedMatch:
 
     index: int
     """Its place in the duel."""
-    end: End
+    end: MatchEnd
     """Why it ended."""
     winner: int | None
     """Which side won."""
@@ -65,7 +65,7 @@ class LiveMatch:
         "over", "plies", "ticket",
     )  # fmt: skip
 
-    def __init__(self, ticket: MatchTicket, board: Board, leaves: int, bank: float) -> None:
+    def __init__(self, ticket: MatchSpec, board: GamePosition, leaves: int, bank: float) -> None:
         self.ticket, self.board, self.lane = ticket, board, -1
         self.first = ticket.index % 2
         self.banks = [bank, bank]
@@ -74,7 +74,7 @@ class LiveMatch:
         self.milliseconds: list[int] = []
         self.plies = 0
         self.care = 0
-        self.checksum = Checksum(leaves)
+        self.checksum = EpisodeChecksum(leaves)
         self.frames: list[tuple[list[bytes], int]] = []
         self.earned: list[tuple[float, float]] = []
         self.heads: list[bytes] = []
@@ -117,15 +117,15 @@ class LiveMatch:
         return board.over or self.plies >= self.care
 
 
-class Table:
+class MatchPool:
     """The matches of a duel: on lanes, waiting, done."""
 
-    def __init__(self, game: Game, tickets: Sequence[MatchTicket], lanes: int) -> None:
+    def __init__(self, game: PettingZooGame, tickets: Sequence[MatchSpec], lanes: int) -> None:
         self.game = game
         self.encoder = game.encoder()
         self._nbytes = [leaf.nbytes for leaf in self.encoder.leaves]
         self._keep = max(1, KEPT_BYTES // (lanes * max(1, sum(self._nbytes))))
-        self._tickets: Iterator[MatchTicket] = iter(tickets)
+        self._tickets: Iterator[MatchSpec] = iter(tickets)
         self._ahead: deque[LiveMatch] = deque()
         self.live: dict[int, LiveMatch] = {}
         self.done: dict[int, PlayedMatch] = {}
@@ -158,20 +158,22 @@ class Table:
         """Close a match that the game or the number of moves has ended; returns whether it was."""
         if match.board.over:
             one, other = match.scores
-            self.close(match, End.PLAYED, winner=None if one == other else int(other > one))
+            self.close(match, MatchEnd.PLAYED, winner=None if one == other else int(other > one))
         elif match.plies >= self.game.task.max_plies:
-            self.close(match, End.TOO_LONG)
+            self.close(match, MatchEnd.TOO_LONG)
         else:
             self._fold(match)
             match.care = min(match.plies + self._keep, self.game.task.max_plies)
         return match.over
 
-    def offence(self, match: LiveMatch, end: End, offenders: tuple[int, ...], why: str, refused: int | None = None) -> None:
+    def offence(
+        self, match: LiveMatch, end: MatchEnd, offenders: tuple[int, ...], why: str, refused: int | None = None
+    ) -> None:
         """Close a match because of a broken rule: the offender loses it; where both offend, nobody wins."""
         winner = 1 - offenders[0] if len(offenders) == 1 else None
         self.close(match, end, winner=winner, offenders=offenders, refused=refused, message=why)
 
-    def close(self, match: LiveMatch, end: End, *, winner: int | None = None, **more: Any) -> None:
+    def close(self, match: LiveMatch, end: MatchEnd, *, winner: int | None = None, **more: Any) -> None:
         """A match has ended."""
         self._fold(match)
         checksum = match.checksum.close(match.plies, terminated=match.board.over, truncated=False)
@@ -203,8 +205,8 @@ class Table:
     def forfeit(self, offenders: tuple[int, ...], why: str) -> None:
         """Every match that is not done is lost by who could not go on."""
         for match in list(self.live.values()):
-            self.offence(match, End.FORFEIT, offenders, why)
+            self.offence(match, MatchEnd.FORFEIT, offenders, why)
             match.board.close()
         while (waiting := self.seat(0)) is not None:
-            self.offence(waiting, End.FORFEIT, offenders, why)
+            self.offence(waiting, MatchEnd.FORFEIT, offenders, why)
             waiting.board.close()

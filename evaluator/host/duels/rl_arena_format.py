@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.host.envs.pettingzoo_game import Board, Game
-from evaluator.model.records.duel_record import Duel, Match, Side
+from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
+from evaluator.model.records.duel_record import Duel, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
 
 # Cells of a game that the arena writes as 1 for who began and -1 for the other; PettingZoo's order of them is the arena's.
@@ -22,7 +22,7 @@ _BOTH = "both players failed"
 _SOME_BOTH = "Both players failed in at least one of the matches"
 
 
-def document(duel: Duel, game: Game, first: Side = 0) -> dict[str, Any]:
+def rl_arena_document(duel: Duel, game: PettingZooGame, first: Side = 0) -> dict[str, Any]:
     """The arena's document of a duel. `first` is the side that it calls player 1.
 
     Raises:
@@ -30,7 +30,7 @@ def document(duel: Duel, game: Game, first: Side = 0) -> dict[str, Any]:
     """
     matches = []
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
-        found = states(game, duel.seeds[index // 2], moves)
+        found = rl_arena_states(game, duel.seeds[index // 2], moves)
         matches.append(_match(match, index % 2 == first, first, found))
     results = [match["result"] for match in matches]
     counted = {
@@ -63,7 +63,7 @@ def _winner(is_one: bool | None) -> str:
     return "DRAW" if is_one is None else "PLAYER_1_WIN" if is_one else "PLAYER_2_WIN"
 
 
-def _match(match: Match, one_begins: bool, first: Side, found: list[Any]) -> dict[str, Any]:
+def _match(match: MatchRecord, one_begins: bool, first: Side, found: list[Any]) -> dict[str, Any]:
     return {
         "result": _result(match, first),
         "error_msg": _error(match),
@@ -74,7 +74,7 @@ def _match(match: Match, one_begins: bool, first: Side, found: list[Any]) -> dic
     }
 
 
-def _result(match: Match, first: Side) -> str:
+def _result(match: MatchRecord, first: Side) -> str:
     if not match.offenders:
         return _winner(None if match.winner is None else match.winner == first)
     if len(match.offenders) > 1:
@@ -82,13 +82,13 @@ def _result(match: Match, first: Side) -> str:
     return "PLAYER_1_ERROR" if match.offenders[0] == first else "PLAYER_2_ERROR"
 
 
-def _error(match: Match) -> str:
+def _error(match: MatchRecord) -> str:
     if len(match.offenders) > 1:
         return f"{_BOTH}: {match.message or match.end}"
     return match.message or str(match.end) if match.offenders else ""
 
 
-def states(game: Game, seed: str, moves: Sequence[int]) -> list[Any]:
+def rl_arena_states(game: PettingZooGame, seed: str, moves: Sequence[int]) -> list[Any]:
     """The states of a match, from the first to the last.
 
     For tic-tac-toe, Connect Four and Quarto in the arena's own encodings, for any other game what the player to move sees.
@@ -105,7 +105,7 @@ def states(game: Game, seed: str, moves: Sequence[int]) -> list[Any]:
     return [_nested(_shown(game, board)) for board, _ in boards]
 
 
-def _positions(game: Game, seed: str, moves: Sequence[int]) -> Iterator[tuple[Board, bool]]:
+def _positions(game: PettingZooGame, seed: str, moves: Sequence[int]) -> Iterator[tuple[GamePosition, bool]]:
     """The board before the first move and after each, and whether a turn ended there."""
     board = game.start(seed)
     try:
@@ -120,7 +120,7 @@ def _positions(game: Game, seed: str, moves: Sequence[int]) -> Iterator[tuple[Bo
         board.close()
 
 
-def _marked(boards: Iterator[tuple[Board, bool]]) -> list[Any]:
+def _marked(boards: Iterator[tuple[GamePosition, bool]]) -> list[Any]:
     """Cells, then whose turn it is; when the game is over the turn does not pass, here as in the arena."""
     found = []
     for board, _ in boards:
@@ -129,12 +129,12 @@ def _marked(boards: Iterator[tuple[Board, bool]]) -> list[Any]:
     return found
 
 
-def _cells_and_hand(board: Board) -> list[int]:
+def _cells_and_hand(board: GamePosition) -> list[int]:
     cells: list[int] = board.seen_by(0)["observation"].tolist()
     return cells
 
 
-def _shown(game: Game, board: Board) -> Any:
+def _shown(game: PettingZooGame, board: GamePosition) -> Any:
     seen = board.seen_by(board.mover)
     return seen["observation"] if game.masked else seen
 

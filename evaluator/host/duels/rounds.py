@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator import wire
-from evaluator.host.duels.connection import Line
-from evaluator.host.duels.matches import LiveMatch, Table
+from evaluator.host.duels.connection import PlayerConnection
+from evaluator.host.duels.matches import LiveMatch, MatchPool
 from evaluator.host.envs.pettingzoo_game import MASK
-from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.sandboxes.channel import TICK, ComplaintError
-from evaluator.model.config.challenge import Clock, Limits
-from evaluator.model.records.duel_record import End
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes.channel import TICK, AgentComplaint
+from evaluator.model.config.challenge import ClockSettings, Limits
+from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
 
 
@@ -39,7 +39,7 @@ Match = TypeVar("Match", bound=Timed)
 class SideClock:
     """One player's time in all matches of a duel."""
 
-    def __init__(self, settings: Clock, side: int, wall_seconds: float, now: Callable[[], float]) -> None:
+    def __init__(self, settings: ClockSettings, side: int, wall_seconds: float, now: Callable[[], float]) -> None:
         self._move, self._side, self._now = settings.move_seconds, side, now
         self._wall = wall_seconds
         self._begun = 0.0
@@ -110,7 +110,7 @@ LISTED = 12
 # While so many matches are stepped nobody looks whether an answer has come.
 BLIND = 16
 
-Trouble = FaultError | HangupError
+Trouble = AgentFault | SandboxClosed
 Array = npt.NDArray[np.int64]
 
 
@@ -127,7 +127,9 @@ class Question:
 class Rounds:
     """Plays the matches of a table until all are done or a side cannot go on."""
 
-    def __init__(self, table: Table, lines: Sequence[Line], limits: Limits, progress: Callable[[int], None]) -> None:
+    def __init__(
+        self, table: MatchPool, lines: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
+    ) -> None:
         self._table, self._lines, self._progress = table, lines, progress
         clock = table.game.task.clock
         self._clock = clock
@@ -210,7 +212,7 @@ class Rounds:
             return
         try:
             body = self._lines[side].pump()
-        except (FaultError, HangupError) as trouble:
+        except (AgentFault, SandboxClosed) as trouble:
             self._troubled(side, trouble)
             return
         if body is not None:
@@ -243,23 +245,23 @@ class Rounds:
         self._too_late(side, late)
         if all(match.over for match in question.matches):
             asked = f"none of the {len(question.matches)} positions it was asked about was answered in time"
-            self.troubles[side] = FaultError(Verdict.TIMEOUT, f"the player is stuck: {asked}")
+            self.troubles[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {asked}")
 
-    def _spent(self) -> FaultError:
-        return FaultError(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
+    def _spent(self) -> AgentFault:
+        return AgentFault(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
 
     def _too_late(self, side: int, late: list[LiveMatch]) -> None:
         move, bank = self._clock.move_seconds, self._clock.bank_seconds
         for match in late:
             why = f"ply {match.plies}: no move within {move:g} s and what was left of a bank of {bank:g} s"
-            self._table.offence(match, End.LATE, (side,), why)
+            self._table.offence(match, MatchEnd.LATE, (side,), why)
         self._finish(late)
 
     def _troubled(self, side: int, trouble: Trouble) -> None:
-        lane = trouble.lane if isinstance(trouble, ComplaintError) else None
+        lane = trouble.lane if isinstance(trouble, AgentComplaint) else None
         match = None if lane is None else self._table.live.get(lane)
-        if match is not None and isinstance(trouble, FaultError):
-            trouble = FaultError(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")
+        if match is not None and isinstance(trouble, AgentFault):
+            trouble = AgentFault(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")
         self.troubles[side] = trouble
 
     def _take(self, side: int, body: memoryview) -> None:
@@ -311,20 +313,20 @@ class Rounds:
         mask = np.frombuffer(question.leaves[self._mask], np.int8).reshape(len(numbers), self._count)
         return bool(mask[np.arange(len(numbers)), numbers].all())
 
-    def _refused(self, numbers: Array, question: Question) -> dict[int, End]:
+    def _refused(self, numbers: Array, question: Question) -> dict[int, MatchEnd]:
         found = {}
         for row, number in enumerate(numbers.tolist()):
             if not -EXACT <= number <= EXACT:
-                found[row] = End.MALFORMED
+                found[row] = MatchEnd.MALFORMED
             elif not 0 <= number < self._count or (
                 self._mask is not None and not question.leaves[self._mask][row * self._count + number]
             ):
-                found[row] = End.ILLEGAL
+                found[row] = MatchEnd.ILLEGAL
         return found
 
-    def _words(self, match: LiveMatch, end: End, move: int) -> tuple[str, int | None]:
+    def _words(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
         """Why a move is refused, and which number it was if it was one."""
-        if end is End.MALFORMED:
+        if end is MatchEnd.MALFORMED:
             return f"ply {match.plies}: the answer is not a move; a move is one integer", None
         legal = self._table.game.legal(match.board.see())
         some = ", ".join(map(str, legal[:LISTED])) + (", …" if len(legal) > LISTED else "")

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from evaluator.host.envs.pettingzoo_game import Game, Replayed, openings, replay
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
-from evaluator.host.solo.verify_result import Finding, Standing, first_line, stale
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
 from evaluator.model import canonical_json
-from evaluator.model.records.duel_record import Duel, End, Match, WantedDuel
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
 # Of a refused match as many of the last moves are shown.
@@ -48,29 +48,29 @@ def check_duel_claims(duel: Duel) -> Iterator[str]:
         yield "the seeds are not those that the beacon gives"
 
 
-def verify_duel(path: str, content: bytes, game: Game | None) -> Finding:
+def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Finding:
     """Verify one duel. `game` is its task's, None if the challenge has no such game any more."""
     try:
         duel = parse_duel(content)
         faults = list(check_duel_claims(duel))
     except ValueError as error:
-        return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
     if faults:
-        return Finding(path=path, standing=Standing.REFUTED, faults=tuple(faults))
-    if why := stale(duel, game.task if game else None):
-        return Finding(path=path, standing=Standing.STALE, faults=(why,))
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=tuple(faults))
+    if why := is_stale(duel, game.task if game else None):
+        return Finding(path=path, standing=VerificationStatus.STALE, faults=(why,))
     assert game is not None
     if duel.verdict is not Verdict.OK:
-        return Finding(path=path, standing=Standing.VERIFIED)
+        return Finding(path=path, standing=VerificationStatus.VERIFIED)
     try:
         faults = list(_compare(duel, game))
     except ValueError as error:
         faults = [first_line(error)]
-    standing = Standing.REFUTED if faults else Standing.VERIFIED
+    standing = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Finding(path=path, standing=standing, faults=tuple(faults), steps=sum(m.plies for m in duel.matches))
 
 
-def _compare(duel: Duel, game: Game) -> Iterator[str]:
+def _compare(duel: Duel, game: PettingZooGame) -> Iterator[str]:
     if len(duel.matches) != game.task.matches:
         yield "the number of matches is not the task's"
         return
@@ -87,7 +87,7 @@ def _compare(duel: Duel, game: Game) -> Iterator[str]:
         yield "the players' steps are not as many as their moves"
 
 
-def _replayed(duel: Duel, game: Game, drawn: list[list[int]]) -> Iterator[str]:
+def _replayed(duel: Duel, game: PettingZooGame, drawn: list[list[int]]) -> Iterator[str]:
     moves, times = duel.match_moves(), duel.match_milliseconds()
     clock = game.task.clock
     longest = 1000 * (clock.move_seconds + clock.bank_seconds) + 1
@@ -103,11 +103,11 @@ def _replayed(duel: Duel, game: Game, drawn: list[list[int]]) -> Iterator[str]:
             yield f"match {index} {fault}"
 
 
-def _whole_numbers(leaf: Leaf | None) -> bool:
+def _whole_numbers(leaf: TraceLeaf | None) -> bool:
     return leaf is not None and leaf.shape == () and leaf.dtype.lstrip("<")[0] in "iu"
 
 
-def _differs(match: Match, now: Replayed) -> str | None:
+def _differs(match: MatchRecord, now: ReplayedGame) -> str | None:
     """What the game gives now that is not what was recorded."""
     if now.illegal is not None:
         return f"has an illegal move at ply {now.illegal}"
@@ -115,26 +115,26 @@ def _differs(match: Match, now: Replayed) -> str | None:
         return f"returns {now.scores}, not {match.scores}"
     if now.checksum != match.checksum:
         return "meets other observations or rewards"
-    if now.over != (match.end is End.PLAYED):
+    if now.over != (match.end is MatchEnd.PLAYED):
         return "is over after its moves" if now.over else "is not over after its moves"
     return None
 
 
-def _not_so(duel: Duel, match: Match, now: Replayed, max_plies: int) -> str | None:
+def _not_so(duel: Duel, match: MatchRecord, now: ReplayedGame, max_plies: int) -> str | None:
     """What the record says of the end that the position does not bear out."""
-    if (match.end is End.TOO_LONG) != (match.plies >= max_plies and not now.over):
+    if (match.end is MatchEnd.TOO_LONG) != (match.plies >= max_plies and not now.over):
         return "is too long, or is said to be and is not"
-    if (match.refused is None) == (match.end is End.ILLEGAL):
+    if (match.refused is None) == (match.end is MatchEnd.ILLEGAL):
         return "does not name the illegal move" if match.refused is None else "names a refused move where none was illegal"
     match match.end:
-        case End.PLAYED:
+        case MatchEnd.PLAYED:
             return None if match.winner == _better(match.scores) else "has another winner than its scores"
-        case End.TOO_LONG:
+        case MatchEnd.TOO_LONG:
             return None if match.winner is None else "has a winner though it was too long"
-        case End.FORFEIT:
+        case MatchEnd.FORFEIT:
             able = any(duel.players[side].verdict is Verdict.OK for side in match.offenders)
             return "is forfeited by a player that could go on" if able else None
-        case End.ILLEGAL | End.MALFORMED | End.LATE:
+        case MatchEnd.ILLEGAL | MatchEnd.MALFORMED | MatchEnd.LATE:
             if match.offenders != (now.mover,):
                 return "blames a side that was not to move"
             return f"was refused the move {match.refused}, which is legal" if match.refused in now.legal else None
@@ -155,10 +155,10 @@ def violations(duel: Duel) -> list[str]:
     found = []
     player = next((player for player in duel.players if player.verdict is not Verdict.OK), None)
     if player is not None:
-        lost = sum(match.end is End.FORFEIT for match in duel.matches)
+        lost = sum(match.end is MatchEnd.FORFEIT for match in duel.matches)
         found.append(f"{player.verdict}: {player.message} ({lost} of {len(duel.matches)} matches were forfeited)")
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
-        if match.offenders and match.end is not End.FORFEIT:
+        if match.offenders and match.end is not MatchEnd.FORFEIT:
             told = match.message or f"ply {match.plies}: {match.end}"
             found.append(f"match {index}, {told}; {_after(moves)}")
     return found

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.host.envs.gym_task import OwnFunction, World, WorldError, foreign, own_functions
+from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, OwnFunction, import_entry_point, load_metric_functions
 from evaluator.model.config.metric import GROUPS
 
 Played = tuple[int, Sequence[npt.NDArray[Any]]]
 """An episode's length, and its actions as they are recorded."""
 
 
-class Step(NamedTuple):
+class EpisodeStep(NamedTuple):
     """One step of an episode, as the environment gave it."""
 
     observation: Any
@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Episode:
+class RecordedEpisode:
     """One episode, as a host's function gets it."""
 
     seed: str
@@ -50,7 +50,7 @@ class Episode:
     """Its return: the sum of its rewards."""
     length: int
     """Its steps."""
-    world: World = field(repr=False)
+    world: GymTask = field(repr=False)
     """The task's environment."""
     recorded: Sequence[npt.NDArray[Any]] = field(repr=False)
     """The actions as they are recorded, one array per leaf, shape (length, ...)."""
@@ -60,18 +60,18 @@ class Episode:
         """The actions, as the environment got them."""
         return self.world.decoder().actions(list(self.recorded))
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[EpisodeStep]:
         """Every step, by playing the episode again on a fresh environment: nothing but returns and actions is kept."""
         environment = self.world.make()
         seen = self.world.start(environment, self.seed)
         for action in self.actions:
             after, reward, terminated, truncated, info = environment.step(action)
-            yield Step(seen, action, float(reward), after, bool(terminated), bool(truncated), info)
+            yield EpisodeStep(seen, action, float(reward), after, bool(terminated), bool(truncated), info)
             seen = after
         environment.close()
 
 
-def own_metrics(world: World, episodes: Sequence[Episode]) -> dict[str, float]:
+def compute_custom_metrics(world: GymTask, episodes: Sequence[RecordedEpisode]) -> dict[str, float]:
     """What the task's own functions say of the episodes, and the standard error of that.
 
     Returns:
@@ -82,7 +82,7 @@ def own_metrics(world: World, episodes: Sequence[Episode]) -> dict[str, float]:
         WorldError: a function fails, or returns no finite number.
     """
     found = {}
-    for kind, function in own_functions(world.task).items():
+    for kind, function in load_metric_functions(world.task).items():
         value = _asked(world, kind, function, episodes)
         if value is not None:
             found[kind] = value
@@ -91,20 +91,20 @@ def own_metrics(world: World, episodes: Sequence[Episode]) -> dict[str, float]:
     return found
 
 
-def _asked(world: World, kind: str, function: OwnFunction, episodes: Sequence[Episode]) -> float | None:
-    with foreign(f"the metric {kind} of task {world.task.id} failed"):
+def _asked(world: GymTask, kind: str, function: OwnFunction, episodes: Sequence[RecordedEpisode]) -> float | None:
+    with import_entry_point(f"the metric {kind} of task {world.task.id} failed"):
         value = function(tuple(episodes))
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise WorldError(
+        raise EnvironmentFault(
             f"the metric {kind} of task {world.task.id} returned {value!r:.80}; it must return a finite number, or None "
             "where there is none"
         )
     return float(value)
 
 
-def _standard_error(world: World, kind: str, function: OwnFunction, episodes: Sequence[Episode]) -> float | None:
+def _standard_error(world: GymTask, kind: str, function: OwnFunction, episodes: Sequence[RecordedEpisode]) -> float | None:
     """By the jackknife that leaves out a tenth at a time (Shao & Wu, The Annals of Statistics 17, 1989).
 
     None where there are too few episodes for that, or where the function says nothing of fewer than all.
@@ -114,7 +114,7 @@ def _standard_error(world: World, kind: str, function: OwnFunction, episodes: Se
     left = [[one for index, one in enumerate(episodes) if index % GROUPS != out] for out in range(GROUPS)]
     try:
         values = [_asked(world, kind, function, some) for some in left]
-    except WorldError:
+    except EnvironmentFault:
         return None
     known = [value for value in values if value is not None]
     if len(known) < GROUPS:
@@ -123,12 +123,14 @@ def _standard_error(world: World, kind: str, function: OwnFunction, episodes: Se
     return math.sqrt((GROUPS - 1) / GROUPS * math.fsum((value - mean) ** 2 for value in known))
 
 
-def own_faults(world: World, recorded: Mapping[str, float], episodes: Sequence[Episode]) -> Iterator[str]:
+def custom_metric_faults(
+    world: GymTask, recorded: Mapping[str, float], episodes: Sequence[RecordedEpisode]
+) -> Iterator[str]:
     """What differs between a result's `metrics` and what the functions say now, roundings aside."""
-    kinds = [key for kind in own_functions(world.task) for key in (kind, f"{kind}:error")]
+    kinds = [key for kind in load_metric_functions(world.task) for key in (kind, f"{kind}:error")]
     try:
-        now = own_metrics(world, episodes)
-    except WorldError as error:
+        now = compute_custom_metrics(world, episodes)
+    except EnvironmentFault as error:
         yield " ".join(str(error).split())[:300]
         return
     for key in kinds:
@@ -137,15 +139,17 @@ def own_faults(world: World, recorded: Mapping[str, float], episodes: Sequence[E
             yield f"the metric {key} is {found!r}, not {was!r}"
 
 
-def met(world: World, seeds: Sequence[str], totals: Sequence[float], played: Iterable[Played]) -> list[Episode]:
+def to_episodes(
+    world: GymTask, seeds: Sequence[str], totals: Sequence[float], played: Iterable[Played]
+) -> list[RecordedEpisode]:
     """The episodes that count; those of a script that were never played are not among them."""
     return [
-        Episode(seed=seed, total=total, length=length, world=world, recorded=actions)
+        RecordedEpisode(seed=seed, total=total, length=length, world=world, recorded=actions)
         for seed, total, (length, actions) in zip(seeds, totals, played, strict=False)
     ]
 
 
-def parted(lengths: Sequence[int], actions: Sequence[npt.NDArray[Any]]) -> list[Played]:
+def split_by_length(lengths: Sequence[int], actions: Sequence[npt.NDArray[Any]]) -> list[Played]:
     """Length and actions of each episode, where all actions lie behind each other in one array per leaf."""
     ends = np.cumsum(lengths).tolist()
     return [(length, [leaf[end - length : end] for leaf in actions]) for length, end in zip(lengths, ends, strict=True)]

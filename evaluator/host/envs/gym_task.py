@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder
-from evaluator.host.errors import WorldError as WorldError
+from evaluator.host.errors import EnvironmentFault as EnvironmentFault
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.challenge import Task
 
@@ -22,7 +22,7 @@ Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class GymTask:
     """A task's environment, ready to be made as often as needed."""
 
     task: Task
@@ -64,7 +64,7 @@ def _checked_before(action: Any) -> bool:
     return True
 
 
-def open_world(task: Task) -> World:
+def load_gym_task(task: Task) -> GymTask:
     """The world of a task.
 
     Gymnasium's time limit, order check and interface check are wrappers around every step. The referee keeps the first
@@ -74,15 +74,15 @@ def open_world(task: Task) -> World:
         WorldError: there is no such environment, it lacks a package, or its spaces cannot be sent; or a function that is a
             metric is not there.
     """
-    own_functions(task)
+    load_metric_functions(task)
     spec = _spec(task)
     time_limit = task.max_episode_steps or spec.max_episode_steps
     _check_budget(task, time_limit)
     bare = copy.deepcopy(spec)
     bare.max_episode_steps, bare.order_enforce, bare.disable_env_checker = None, False, True
-    with foreign(f"the environment {task.env_id} of task {task.id} cannot be made"):
+    with import_entry_point(f"the environment {task.env_id} of task {task.id} cannot be made"):
         sample = gymnasium.make(bare)
-        world = World(
+        world = GymTask(
             task=task,
             spec=bare,
             observation_space=sample.observation_space,
@@ -94,7 +94,7 @@ def open_world(task: Task) -> World:
     return world
 
 
-class BudgetError(WorldError):
+class BudgetError(EnvironmentFault):
     """A task for scripts leaves no steps to train with."""
 
 
@@ -123,7 +123,7 @@ def _check_budget(task: Task, time_limit: int | None) -> None:
         raise BudgetError(f"task {task.id}: {error}") from error
 
 
-def own_functions(task: Task) -> dict[str, OwnFunction]:
+def load_metric_functions(task: Task) -> dict[str, OwnFunction]:
     """The host's own functions among the task's metrics, by their `module:function`.
 
     Raises:
@@ -132,16 +132,16 @@ def own_functions(task: Task) -> dict[str, OwnFunction]:
     found: dict[str, OwnFunction] = {}
     for kind in sorted({metric.kind for metric in task.metrics if metric.is_own}):
         module, _, name = kind.partition(":")
-        with foreign(f"task {task.id} names the metric {kind}, which is not here"):
+        with import_entry_point(f"task {task.id} names the metric {kind}, which is not here"):
             function = getattr(importlib.import_module(module), name)
         if not callable(function):
-            raise WorldError(f"task {task.id} names the metric {kind}, which is not a function")
+            raise EnvironmentFault(f"task {task.id} names the metric {kind}, which is not a function")
         found[kind] = function
     return found
 
 
 @contextlib.contextmanager
-def foreign(failure: str) -> Iterator[None]:
+def import_entry_point(failure: str) -> Iterator[None]:
     """Code of an environment's author, whatever it raises.
 
     Raises:
@@ -150,7 +150,7 @@ def foreign(failure: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise WorldError(f"{failure}: {error}") from error
+        raise EnvironmentFault(f"{failure}: {error}") from error
 
 
 def _spec(task: Task) -> EnvSpec:
@@ -161,6 +161,6 @@ def _spec(task: Task) -> EnvSpec:
         spec = copy.deepcopy(gymnasium.spec(task.env_id.partition(":")[2] if colon else task.env_id))
     except (ImportError, gymnasium.error.Error) as error:
         reason = str(error).splitlines()[0]
-        raise WorldError(f"task {task.id} names the environment {task.env_id}, which is not here: {reason}") from error
+        raise EnvironmentFault(f"task {task.id} names the environment {task.env_id}, which is not here: {reason}") from error
     spec.kwargs.update(task.kwargs)
     return spec

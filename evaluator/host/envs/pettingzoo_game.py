@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from evaluator.host.envs.gym_task import WorldError, foreign
-from evaluator.host.envs.recorder import Checksum
+from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
+from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import ObservationEncoder
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.challenge import Task
@@ -21,7 +21,7 @@ PLAYERS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Game:
+class PettingZooGame:
     """A task's game, ready to be made as often as needed."""
 
     task: Task
@@ -45,11 +45,11 @@ class Game:
         """A new encoder of its observations."""
         return ObservationEncoder(self.observation_space)
 
-    def start(self, seed: str, **more: Any) -> "Board":
+    def start(self, seed: str, **more: Any) -> "GamePosition":
         """A fresh board, from that seed (32 hex digits); `more` as in `make`."""
         environment = self.make(**more)
         environment.reset(seed=environment_seed(seed, self.task.seed_bits))
-        return Board(self, environment)
+        return GamePosition(self, environment)
 
     def legal(self, observation: Any) -> list[int]:
         """The moves that are legal for who sees this."""
@@ -58,12 +58,12 @@ class Game:
         return list(range(int(self.action_space.n)))
 
 
-class Board:
+class GamePosition:
     """One running game. A player here is 0 or 1: its place among the environment's players."""
 
     __slots__ = ("_environment", "_observe", "_players", "_step", "mover", "over", "totals")
 
-    def __init__(self, game: Game, environment: Any) -> None:
+    def __init__(self, game: PettingZooGame, environment: Any) -> None:
         self._environment = environment
         self._step, self._observe = environment.step, environment.observe
         self._players = game.players
@@ -115,7 +115,7 @@ class Board:
         self._environment.close()
 
 
-def open_game(task: Task) -> Game:
+def open_game(task: Task) -> PettingZooGame:
     """The game of a task.
 
     PettingZoo's `env` wraps `raw_env` in checks that the referee makes itself, all matches at once: raw is twice as fast.
@@ -124,7 +124,7 @@ def open_game(task: Task) -> Game:
         WorldError: there is no such game, it lacks a package, or it is not a game of two with equal spaces.
     """
     factory = _factory(task)
-    with foreign(f"the game {task.game} of task {task.id} cannot be made"):
+    with import_entry_point(f"the game {task.game} of task {task.id} cannot be made"):
         sample = factory(**task.kwargs)
         players = tuple(sample.possible_agents)
         seen = [sample.observation_space(name) for name in players]
@@ -134,8 +134,8 @@ def open_game(task: Task) -> Game:
         for space in seen[:1]:
             ObservationEncoder(space)
     if fault := _unfit(players, seen, moves):
-        raise WorldError(f"the game {task.game} of task {task.id} {fault}")
-    return Game(
+        raise EnvironmentFault(f"the game {task.game} of task {task.id} {fault}")
+    return PettingZooGame(
         task=task,
         players=(players[0], players[1]),
         observation_space=seen[0],
@@ -165,16 +165,16 @@ def _factory(task: Task) -> Callable[..., Any]:
         module = importlib.import_module(name)
     except (ImportError, ValueError) as error:
         reason = (str(error).splitlines() or [""])[0]
-        raise WorldError(f"task {task.id} names the game {task.game}, which is not here: {reason}") from error
+        raise EnvironmentFault(f"task {task.id} names the game {task.game}, which is not here: {reason}") from error
     wanted = (attribute,) if attribute else ("raw_env", "env")
     found = next((getattr(module, one) for one in wanted if callable(getattr(module, one, None))), None)
     if found is None:
-        raise WorldError(f"task {task.id}: the module {name} has no {' and no '.join(wanted)}")
+        raise EnvironmentFault(f"task {task.id}: the module {name} has no {' and no '.join(wanted)}")
     factory: Callable[..., Any] = found
     return factory
 
 
-def openings(game: Game, seeds: Sequence[str]) -> list[list[int]]:
+def openings(game: PettingZooGame, seeds: Sequence[str]) -> list[list[int]]:
     """The first moves of each pair of matches: drawn uniformly among legal ones, again while they are of no use.
 
     Of no use is an opening that ends the game, and one that an earlier pair of the duel has.
@@ -196,10 +196,10 @@ def openings(game: Game, seeds: Sequence[str]) -> list[list[int]]:
 class _Tree:
     """The beginnings of one game from one seed, looked up once each."""
 
-    def __init__(self, game: Game, seed: str) -> None:
+    def __init__(self, game: PettingZooGame, seed: str) -> None:
         self._game, self._seed = game, seed
         self._known: dict[tuple[int, ...], list[int]] = {}
-        self._board: Board | None = None
+        self._board: GamePosition | None = None
         self._at: list[int] = []
 
     def legal(self, moves: list[int]) -> list[int]:
@@ -218,7 +218,7 @@ class _Tree:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replayed:
+class ReplayedGame:
     """One match as the game gives it now."""
 
     scores: tuple[float, float]
@@ -235,13 +235,13 @@ class Replayed:
     """The moves that are legal now."""
 
 
-def replay(game: Game, seed: str, moves: Sequence[int], first: int) -> Replayed:
+def replay(game: PettingZooGame, seed: str, moves: Sequence[int], first: int) -> ReplayedGame:
     """Play recorded moves on a fresh board. `first` is the side that has the first of the game's players."""
     board = game.start(seed)
     seen: list[Any] = []
     earned: list[tuple[float, float]] = []
     encoder = game.encoder()
-    checksum = Checksum(len(encoder.leaves))
+    checksum = EpisodeChecksum(len(encoder.leaves))
     illegal = None
     for ply, move in enumerate(moves):
         observation = None if board.over else board.see()
@@ -254,7 +254,7 @@ def replay(game: Game, seed: str, moves: Sequence[int], first: int) -> Replayed:
         checksum.see(leaves)
     checksum.earn(np.array(earned, "<f8").tobytes())
     totals = board.totals
-    found = Replayed(
+    found = ReplayedGame(
         scores=(totals[first], totals[1 - first]),
         over=board.over,
         checksum=checksum.close(len(earned), terminated=board.over, truncated=False),

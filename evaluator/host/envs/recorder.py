@@ -17,7 +17,7 @@ FRAME_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class PlayedEpisode:
     """One finished episode."""
 
     total: float
@@ -30,7 +30,7 @@ class Played:
     """One array per leaf, shape (length, *leaf shape)."""
 
 
-class Checksum:
+class EpisodeChecksum:
     """One hash per stream, so that how the steps were cut into pieces does not matter."""
 
     def __init__(self, leaves: int) -> None:
@@ -55,7 +55,7 @@ class Checksum:
         return end.hexdigest()
 
 
-class Recorder:
+class EpisodeRecorder:
     """Keeps what a fixed set of lanes does, frame by frame, and deals it out to the lanes when that is due.
 
     A step costs three appends; arrays are made of many frames at once.
@@ -98,13 +98,13 @@ class Recorder:
             lane.take([leaf[:, index] for leaf in seen], [leaf[:, index] for leaf in done], earned[:, index])
         self._seen, self._done, self._earned = [], [], []
 
-    def finish(self, lane: int, *, terminated: bool, truncated: bool) -> Played:
+    def finish(self, lane: int, *, terminated: bool, truncated: bool) -> PlayedEpisode:
         """An episode ended on a lane; the frames have been dealt out."""
         return self.lanes[lane].close(terminated=terminated, truncated=truncated)
 
-    def only(self, lanes: list[int]) -> "Recorder":
+    def only(self, lanes: list[int]) -> "EpisodeRecorder":
         """A recorder that goes on with just these lanes; the frames have been dealt out."""
-        fewer = Recorder(len(lanes), self._leaves, self._actions)
+        fewer = EpisodeRecorder(len(lanes), self._leaves, self._actions)
         fewer.lanes = [self.lanes[lane] for lane in lanes]
         return fewer
 
@@ -113,7 +113,7 @@ class _Open:
     """One lane's live episode."""
 
     def __init__(self, observations: int, actions: int) -> None:
-        self.checksum = Checksum(observations)
+        self.checksum = EpisodeChecksum(observations)
         self._kept: list[list[Array]] = [[] for _ in range(actions)]
         self._total = 0.0
         self._length = 0
@@ -128,9 +128,9 @@ class _Open:
             self._total += reward
         self._length += len(earned)
 
-    def close(self, *, terminated: bool, truncated: bool) -> Played:
+    def close(self, *, terminated: bool, truncated: bool) -> PlayedEpisode:
         """The episode, whole."""
-        return Played(
+        return PlayedEpisode(
             total=self._total,
             length=self._length,
             checksum=self.checksum.close(self._length, terminated=terminated, truncated=truncated),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.host.envs.gym_task import World, WorldError, foreign
+from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, import_entry_point
 
 # What is taken, the first that an environment has. `ansi` is text.
 MODES = ("rgb_array", "ansi")
@@ -19,7 +19,7 @@ Picture = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedActions:
     """One episode as it was recorded."""
 
     seed: str
@@ -47,13 +47,13 @@ class Bounds:
     """How long one episode may take."""
 
 
-def with_rendering(world: World) -> World | None:
+def with_rendering(world: GymTask) -> GymTask | None:
     """The same world with an environment that renders; None where it can render nothing that could be kept.
 
     Raises:
         WorldError: the environment cannot be made.
     """
-    with foreign(f"the environment {world.task.env_id} cannot be rendered"):
+    with import_entry_point(f"the environment {world.task.env_id} cannot be rendered"):
         environment = world.make()
         modes = environment.metadata.get("render_modes") or ()
         environment.close()
@@ -65,14 +65,14 @@ def with_rendering(world: World) -> World | None:
     return replace(world, spec=spec)
 
 
-def moments(length: int, frames: int) -> tuple[int, ...]:
+def chosen_steps(length: int, frames: int) -> tuple[int, ...]:
     """After how many steps pictures are taken: before the first, after the last, and evenly between."""
     count = max(1, min(frames, length + 1))
     return tuple(round(float(step)) for step in np.linspace(0, length, count)) if count > 1 else (length,)
 
 
-def watch(
-    world: World, recorded: Recorded, bounds: Bounds, clock: Callable[[], float]
+def render_episode(
+    world: GymTask, recorded: RecordedActions, bounds: Bounds, clock: Callable[[], float]
 ) -> Iterator[tuple[int, Picture | str]]:
     """The steps that are watched, each with what the environment shows after it; `world` is one with rendering.
 
@@ -81,10 +81,10 @@ def watch(
             something else is worse than none. It comes when the last step is taken, so what came before does not count.
     """
     if recorded.length > bounds.steps:
-        raise WorldError(f"an episode of {recorded.length} steps is too long to be shown")
+        raise EnvironmentFault(f"an episode of {recorded.length} steps is too long to be shown")
     until = clock() + bounds.seconds
-    wanted = set(moments(recorded.length, bounds.frames))
-    with foreign(f"the environment {world.task.env_id} cannot be rendered"):
+    wanted = set(chosen_steps(recorded.length, bounds.frames))
+    with import_entry_point(f"the environment {world.task.env_id} cannot be rendered"):
         environment = world.make()
         try:
             world.start(environment, recorded.seed)
@@ -95,11 +95,11 @@ def watch(
                 if taken in wanted:
                     yield taken, _shown(environment.render())
                 if clock() > until:
-                    raise WorldError(f"it takes longer than {bounds.seconds:g} seconds")
+                    raise EnvironmentFault(f"it takes longer than {bounds.seconds:g} seconds")
         finally:
             environment.close()
         if total != recorded.total:
-            raise WorldError(f"it returns {total!r} where {recorded.total!r} was recorded")
+            raise EnvironmentFault(f"it returns {total!r} where {recorded.total!r} was recorded")
 
 
 def _shown(rendered: Any) -> Picture | str:
@@ -108,7 +108,7 @@ def _shown(rendered: Any) -> Picture | str:
         return rendered
     picture = np.asarray(rendered)
     if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] < 3 or 0 in picture.shape:
-        raise WorldError("it renders neither a text nor a picture of three colours")
+        raise EnvironmentFault("it renders neither a text nor a picture of three colours")
     if max(picture.shape[:2]) > SIDE:
-        raise WorldError(f"it renders a picture of more than {SIDE} pixels a side")
+        raise EnvironmentFault(f"it renders a picture of more than {SIDE} pixels a side")
     return picture[:, :, :3].copy()

@@ -12,9 +12,9 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
     OF_MODELS,
-    Blob,
-    Kind,
     Submission,
+    SubmissionFile,
+    SubmissionKind,
     parse_reference,
     submission_digest,
 )
@@ -33,12 +33,12 @@ IGNORED = frozenset({"__pycache__"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folder:
+class SubmissionFolder:
     """A submission as it stands on disk."""
 
     submission: Submission
     """Its manifest."""
-    blobs: tuple[Blob, ...]
+    blobs: tuple[SubmissionFile, ...]
     """Its files, by path."""
     digest: str
     """Which agent it is."""
@@ -48,7 +48,7 @@ class Folder:
     @property
     def image(self) -> "OwnImage | None":
         """The image it names, if it does."""
-        if self.submission.kind is not Kind.IMAGE:
+        if self.submission.kind is not SubmissionKind.IMAGE:
             return None
         # Most boards are ranked without a sandbox.
         from evaluator.host.sandboxes.sandbox import OwnImage
@@ -56,7 +56,7 @@ class Folder:
         return OwnImage(reference=parse_reference(self.submission.entry), image_mib=self.image_mib)
 
 
-def read_folder(path: Path, limits: SubmissionLimits) -> Folder:
+def read_folder(path: Path, limits: SubmissionLimits) -> SubmissionFolder:
     """Read a submission.
 
     Raises:
@@ -71,7 +71,7 @@ def read_folder(path: Path, limits: SubmissionLimits) -> Folder:
     return assemble(_blobs(path, limits), limits)
 
 
-def assemble(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> Folder:
+def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> SubmissionFolder:
     """A submission from its files, wherever they were read.
 
     Raises:
@@ -85,10 +85,10 @@ def assemble(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> Folder:
     submission = parse_submission(content[MANIFEST_NAME])
     _check_entry(submission, content)
     digest = submission_digest(submission, blobs)
-    return Folder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
+    return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
 
 
-def check_sizes(blobs: tuple[Blob, ...], limits: SubmissionLimits) -> None:
+def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
     """Raise LoadError when there are too many files, too many bytes, or two names that some disks hold to be one."""
     size = sum(len(blob.content) for blob in blobs)
     if len(blobs) > limits.files:
@@ -107,14 +107,14 @@ def is_pointer(content: bytes) -> bool:
     return len(content) < POINTER_BYTES and content.startswith(_POINTERS)
 
 
-def _check_bytes(blobs: tuple[Blob, ...]) -> None:
+def _check_bytes(blobs: tuple[SubmissionFile, ...]) -> None:
     for blob in blobs:
         if is_pointer(blob.content):
             raise LoadError(f"{blob.path}: {POINTER_FAULT}")
 
 
 def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
-    if submission.kind is Kind.IMAGE:
+    if submission.kind is SubmissionKind.IMAGE:
         return
     entry = submission.source
     if entry not in content:
@@ -143,7 +143,7 @@ def check_name(path: str) -> None:
             raise LoadError(f"{path!r}: names of files and folders are {rule}; rename it")
 
 
-def _blobs(root: Path, limits: SubmissionLimits) -> tuple[Blob, ...]:
+def _blobs(root: Path, limits: SubmissionLimits) -> tuple[SubmissionFile, ...]:
     blobs = []
     size = 0
     for path, entry in _walk(root, ""):
@@ -174,7 +174,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
             raise LoadError(f"{path}: is neither a file nor a folder; remove it")
 
 
-def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Blob:
+def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> SubmissionFile:
     """The file's bytes; opened so that a link or device put there in the meantime is refused too."""
     try:
         descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -186,10 +186,10 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Blob:
             raise LoadError(f"{path}: is not a plain file; remove it")
         # No more than it had when it was opened: room for the largest allowed takes longer than to read a small one.
         content = file.read(min(status.st_size, limits.kib * 1024) + 1)
-    return Blob(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
+    return SubmissionFile(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
 
 
-def stage(folder: Folder, target: Path) -> None:
+def stage(folder: SubmissionFolder, target: Path) -> None:
     """Write exactly the digested files to an empty directory that an unprivileged user can read."""
     target.chmod(0o755)
     for blob in folder.blobs:

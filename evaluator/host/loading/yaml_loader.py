@@ -6,7 +6,7 @@ from typing import Any, NewType, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from evaluator.host.digests.local_code import with_code
+from evaluator.host.digests.local_code import with_code_digest
 from evaluator.model.base import Frozen, explain
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
@@ -37,7 +37,7 @@ def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:
     """
     challenge = _model(Challenge, content, name, MAX_CHALLENGE_BYTES)
     try:
-        return with_code(challenge)
+        return with_code_digest(challenge)
     except OSError as error:
         why = f"cannot be read ({error.strerror}), but a task of {name} is measured by it; make it readable"
         raise LoadError(f"{error.filename}: {why}") from error

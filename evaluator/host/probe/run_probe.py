@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.envs.gym_task import open_world
-from evaluator.host.loading.submission_folder import Folder, assemble
-from evaluator.host.sandboxes.select import Chosen
-from evaluator.host.solo.evaluate_agent import Order, evaluate
+from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
-from evaluator.model.config.submission import MANIFEST_NAME, Blob
-from evaluator.model.records.result import Class, Result
+from evaluator.model.config.submission import MANIFEST_NAME, SubmissionFile
+from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 
 AGENTS = Path(__file__).parent / "agents"
@@ -42,7 +42,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class ProbeCheck:
     """One promise of a sandbox."""
 
     name: str
@@ -83,39 +83,41 @@ EXCESSES = (
 )  # fmt: skip
 
 
-def probe(chosen: Chosen, limits: Limits) -> list[Check]:
+def probe(chosen: SelectedSandbox, limits: Limits) -> list[ProbeCheck]:
     """Try everything."""
     return [*_looked(chosen, limits), _bred(chosen, limits), *(_exceeded(chosen, limits, excess) for excess in EXCESSES)]
 
 
-def _played(chosen: Chosen, limits: Limits, agent: str, orders: dict[str, object] | None = None) -> Result:
-    order = Order(
+def _played(chosen: SelectedSandbox, limits: Limits, agent: str, orders: dict[str, object] | None = None) -> Result:
+    order = EvaluationRequest(
         login="local",
         login_id=None,
         agent="probe",
         folder=_folder(agent, orders or {}),
-        world=open_world(TASK),
+        world=load_gym_task(TASK),
         limits=limits,
         season="probe",
         beacon="probe",
         beacon_verified=False,
-        klass=Class.LOCAL,
+        tier=Tier.LOCAL,
         runtime_digest="0" * 64,
     )
-    return evaluate(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
+    return evaluate_agent(order, chosen.kind, chosen.opener, lambda: datetime.now(UTC), lambda done: None).result
 
 
-def _folder(agent: str, orders: dict[str, object]) -> Folder:
+def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:
     manifest = f"name: Probe\nalgorithm: probe\nentry: {agent}.py\n"
     files = {
         MANIFEST_NAME: manifest.encode(),
         f"{agent}.py": (AGENTS / f"{agent}.py").read_bytes(),
         "orders.json": json.dumps(orders).encode(),
     }
-    return assemble(tuple(Blob(path=p, executable=False, content=c) for p, c in sorted(files.items())), SubmissionLimits())
+    return assemble(
+        tuple(SubmissionFile(path=p, executable=False, content=c) for p, c in sorted(files.items())), SubmissionLimits()
+    )
 
 
-def _looked(chosen: Chosen, limits: Limits) -> Iterator[Check]:
+def _looked(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
     """What `escape_attempts.py` found, with a listening port and a readable file here for it to find."""
     with (
         tempfile.NamedTemporaryFile("w", prefix="pullrank-canary-") as canary,
@@ -134,31 +136,31 @@ def _looked(chosen: Chosen, limits: Limits) -> Iterator[Check]:
     found = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
     for name, words in WORDS.items():
         fault = found.get(name, "the probe did not get so far")
-        yield Check(name=words, held=fault is None, detail=fault or "")
+        yield ProbeCheck(name=words, held=fault is None, detail=fault or "")
     ok = result.verdict is Verdict.OK
-    yield Check(name="an honest agent can answer", held=ok, detail=f"{result.verdict} {result.message}".strip())
+    yield ProbeCheck(name="an honest agent can answer", held=ok, detail=f"{result.verdict} {result.message}".strip())
 
 
 def _findings(result: Result) -> list[str]:
     return [line for line in result.log_tail.splitlines() if line.startswith("probe [") and line.endswith("]")]
 
 
-def _bred(chosen: Chosen, limits: Limits) -> Check:
+def _bred(chosen: SelectedSandbox, limits: Limits) -> ProbeCheck:
     """A kernel may refuse the fork, or the sandbox may end: both are limits."""
     few = limits.model_copy(update={"pids": min(limits.pids, 50)})
     result = _played(chosen, few, "fork_bomb")
     refused = "refused after" in result.log_tail
     ended = result.verdict not in (Verdict.OK, Verdict.INTERNAL_ERROR)
     detail = result.log_tail.strip() or f"{result.verdict} {result.message}"
-    return Check(name="more processes than the limit are refused", held=refused or ended, detail=detail[:200])
+    return ProbeCheck(name="more processes than the limit are refused", held=refused or ended, detail=detail[:200])
 
 
-def _exceeded(chosen: Chosen, limits: Limits, excess: Excess) -> Check:
+def _exceeded(chosen: SelectedSandbox, limits: Limits, excess: Excess) -> ProbeCheck:
     result = _played(chosen, limits.model_copy(update=excess.limits), excess.agent)
     held = result.verdict is excess.verdict and excess.says in result.message
-    return Check(name=excess.name, held=held, detail=f"{result.verdict} {result.message}".strip())
+    return ProbeCheck(name=excess.name, held=held, detail=f"{result.verdict} {result.message}".strip())
 
 
-def as_document(checks: list[Check]) -> list[dict[str, object]]:
+def as_document(checks: list[ProbeCheck]) -> list[dict[str, object]]:
     """For machines."""
     return [dataclasses.asdict(check) for check in checks]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaluator import wire
-from evaluator.host.errors import FaultError, HangupError
+from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 
@@ -27,7 +27,7 @@ _TROUBLES = {
 }
 
 
-class Stream(Protocol):
+class ByteStream(Protocol):
     """Bytes to and from a sandbox."""
 
     spin: float
@@ -68,15 +68,15 @@ class SocketStream:
             try:
                 view = view[self._connection.send(view) :]
             except BlockingIOError:
-                deadline = ticked(deadline, since)
+                deadline = with_progress(deadline, since)
             except (BrokenPipeError, ConnectionResetError) as error:
-                raise HangupError from error
+                raise SandboxClosed from error
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See Stream."""
         have = self._spin(view) if self.spin else 0
         if have < 0:
-            raise HangupError
+            raise SandboxClosed
         while have < minimum:
             since = time.monotonic()
             try:
@@ -84,11 +84,11 @@ class SocketStream:
             except BlockingIOError:
                 count = -1
             except ConnectionResetError as error:
-                raise HangupError from error
+                raise SandboxClosed from error
             if count == 0:
-                raise HangupError
+                raise SandboxClosed
             if count < 0 or have:
-                deadline = ticked(deadline, since)
+                deadline = with_progress(deadline, since)
             have += max(count, 0)
         return have
 
@@ -101,7 +101,7 @@ class SocketStream:
             except BlockingIOError:
                 os.sched_yield()
             except ConnectionResetError as error:
-                raise HangupError from error
+                raise SandboxClosed from error
         return 0
 
     def fileno(self) -> int:
@@ -115,7 +115,7 @@ class SocketStream:
         except BlockingIOError:
             return 0
         except (BrokenPipeError, ConnectionResetError) as error:
-            raise HangupError from error
+            raise SandboxClosed from error
 
     def pump(self, view: memoryview) -> int:
         """See Stream."""
@@ -124,9 +124,9 @@ class SocketStream:
         except BlockingIOError:
             return 0
         except ConnectionResetError as error:
-            raise HangupError from error
+            raise SandboxClosed from error
         if not count:
-            raise HangupError
+            raise SandboxClosed
         return count
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ def listen(place: Path) -> socket.socket:
     return listener
 
 
-def ticked(deadline: float, since: float) -> float:
+def with_progress(deadline: float, since: float) -> float:
     """The deadline after a tick that began at `since`: later by the time in which the machine stood still, if it did.
 
     Raises:
@@ -157,11 +157,11 @@ def ticked(deadline: float, since: float) -> float:
     if now - since > TICK + STANDSTILL:
         deadline += now - since - TICK
     if now > deadline:
-        raise FaultError(Verdict.TIMEOUT, "no answer within the deadline")
+        raise AgentFault(Verdict.TIMEOUT, "no answer within the deadline")
     return deadline
 
 
-def read_body(stream: Stream, op: wire.Op, size: int, deadline: float) -> memoryview:
+def read_body(stream: ByteStream, op: wire.Op, size: int, deadline: float) -> memoryview:
     """The body of a frame whose opcode and size are known.
 
     Raises:
@@ -178,9 +178,9 @@ def read_body(stream: Stream, op: wire.Op, size: int, deadline: float) -> memory
     return view[wire.HEADER.size :]
 
 
-def _refuse(stream: Stream, begun: memoryview, seen: tuple[int, int, int, int], deadline: float) -> None:
+def _refuse(stream: ByteStream, begun: memoryview, seen: tuple[int, int, int, int], deadline: float) -> None:
     must_complain(*seen)
-    raise complaint(_rest(stream, begun, seen[0], deadline))
+    raise read_complaint(_rest(stream, begun, seen[0], deadline))
 
 
 def must_complain(length: int, got: int, op: int, size: int) -> None:
@@ -191,10 +191,10 @@ def must_complain(length: int, got: int, op: int, size: int) -> None:
     """
     if got != wire.Op.ERROR or length > wire.ERROR_BYTES:
         expected = f"expected opcode {int(op)} with {size} bytes, got opcode {got} with {length}"
-        raise FaultError(Verdict.PROTOCOL_ERROR, f"the answer is not a frame of this protocol: {expected}")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, f"the answer is not a frame of this protocol: {expected}")
 
 
-def _rest(stream: Stream, begun: memoryview, length: int, deadline: float) -> bytes:
+def _rest(stream: ByteStream, begun: memoryview, length: int, deadline: float) -> bytes:
     body = memoryview(bytearray(length))
     have = min(len(begun), length)
     body[:have] = begun[:have]
@@ -203,7 +203,7 @@ def _rest(stream: Stream, begun: memoryview, length: int, deadline: float) -> by
     return bytes(body)
 
 
-def read_json(stream: Stream, op: wire.Op, deadline: float) -> dict[str, Any]:
+def read_json(stream: ByteStream, op: wire.Op, deadline: float) -> dict[str, Any]:
     """The body of a handshake frame.
 
     Raises:
@@ -214,10 +214,10 @@ def read_json(stream: Stream, op: wire.Op, deadline: float) -> dict[str, Any]:
     stream.fill(head, len(head), deadline)
     length, got = wire.HEADER.unpack(head)
     if got not in (op, wire.Op.ERROR) or length > wire.ERROR_BYTES:
-        raise FaultError(Verdict.PROTOCOL_ERROR, f"the first frame has opcode {got} and {length} bytes")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, f"the first frame has opcode {got} and {length} bytes")
     body = _rest(stream, memoryview(b""), length, deadline)
     if got == wire.Op.ERROR:
-        raise complaint(body)
+        raise read_complaint(body)
     return parse_object(body)
 
 
@@ -232,11 +232,11 @@ def parse_object(body: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise FaultError(Verdict.PROTOCOL_ERROR, "a handshake frame does not hold a JSON object")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, "a handshake frame does not hold a JSON object")
     return value
 
 
-class ComplaintError(FaultError):
+class AgentComplaint(AgentFault):
     """The sandbox's own account of what went wrong, possibly on a lane."""
 
     def __init__(self, verdict: Verdict, message: str, lane: int | None) -> None:
@@ -244,7 +244,7 @@ class ComplaintError(FaultError):
         self.lane = lane
 
 
-def complaint(body: bytes) -> ComplaintError:
+def read_complaint(body: bytes) -> AgentComplaint:
     """An ERROR frame's body as a fault; nothing in it is believed but whose fault it is."""
     value = parse_object(body)
     try:
@@ -253,10 +253,10 @@ def complaint(body: bytes) -> ComplaintError:
         verdict = Verdict.PROTOCOL_ERROR
     lane = value.get("lane")
     message = value.get("message")
-    words = clean(message) if isinstance(message, str) and message.strip() else _NO_REASON
-    return ComplaintError(verdict, words, lane if isinstance(lane, int) else None)
+    words = clean_text(message) if isinstance(message, str) and message.strip() else _NO_REASON
+    return AgentComplaint(verdict, words, lane if isinstance(lane, int) else None)
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Text of the untrusted side without control and bidirectional characters, and of bounded length."""
     return INVISIBLE.sub("�", text.encode("utf-8", "replace").decode("utf-8"))[:1000]

@@ -16,10 +16,10 @@ from typing import Any
 
 from evaluator.host.docker import agent_image
 from evaluator.host.docker.engine import Engine, EngineError
-from evaluator.host.errors import FaultError, HangupError
+from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.bounded_log import BoundedLog
-from evaluator.host.sandboxes.channel import TICK, SocketStream, Stream, listen, ticked
-from evaluator.host.sandboxes.sandbox import Cell, ExitError, OwnImage, exit_fault
+from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
+from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import Usage
 from evaluator.model.records.result import SandboxKind
@@ -53,7 +53,7 @@ class Demultiplexer:
             yield self._stream, piece
 
 
-def drain(connection: socket.socket, log: BoundedLog) -> threading.Thread:
+def drain_log(connection: socket.socket, log: BoundedLog) -> threading.Thread:
     """Read both streams into the log, in a thread, until the container closes them."""
 
     def run() -> None:
@@ -69,7 +69,7 @@ def drain(connection: socket.socket, log: BoundedLog) -> threading.Thread:
     return thread
 
 
-class StandardStream:
+class ContainerStream:
     """The channel over standard input and output, for engines to which a mounted socket does not reach."""
 
     def __init__(self, connection: socket.socket, log: BoundedLog) -> None:
@@ -88,9 +88,9 @@ class StandardStream:
             try:
                 view = view[self._connection.send(view) :]
             except TimeoutError:
-                deadline = ticked(deadline, since)
+                deadline = with_progress(deadline, since)
             except OSError as error:
-                raise HangupError from error
+                raise SandboxClosed from error
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
         """See Stream."""
@@ -98,7 +98,7 @@ class StandardStream:
             since = time.monotonic()
             self._receive()
             if len(self._ready) < minimum:
-                deadline = ticked(deadline, since)
+                deadline = with_progress(deadline, since)
         count = min(len(view), len(self._ready))
         view[:count] = self._ready[:count]
         del self._ready[:count]
@@ -117,7 +117,7 @@ class StandardStream:
         except TimeoutError:
             return 0
         except OSError as error:
-            raise HangupError from error
+            raise SandboxClosed from error
 
     def pump(self, view: memoryview) -> int:
         """See Stream."""
@@ -135,9 +135,9 @@ class StandardStream:
         except TimeoutError:
             return
         except OSError as error:
-            raise HangupError from error
+            raise SandboxClosed from error
         if not data:
-            raise HangupError
+            raise SandboxClosed
         for stream, piece in self._streams.feed(data):
             if stream == STDOUT:
                 self._ready += piece
@@ -147,7 +147,7 @@ class StandardStream:
     def drain(self, seconds: float) -> None:
         """After the end: read what is left for the log."""
         until = time.monotonic() + seconds
-        with contextlib.suppress(HangupError):
+        with contextlib.suppress(SandboxClosed):
             while time.monotonic() < until:
                 self._receive()
 
@@ -168,7 +168,7 @@ _NOT_RUN = (126, 127)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walls:
+class DockerConfig:
     """What a jail is built from."""
 
     engine: Engine
@@ -183,10 +183,10 @@ class Walls:
     """Whether the channel is a mounted Unix socket; else standard input and output."""
 
 
-class Jail:
+class DockerSandbox:
     """See Sandbox."""
 
-    def __init__(self, walls: Walls, cell: Cell) -> None:
+    def __init__(self, walls: DockerConfig, cell: SandboxSpec) -> None:
         self.kind = walls.kind
         self.image_digest: str | None = walls.image
         self._engine = walls.engine
@@ -196,7 +196,7 @@ class Jail:
         self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
         self._id: str | None = None
         self._killers: list[threading.Thread] = []
-        self._stream: Stream | None = None
+        self._stream: ByteStream | None = None
         self._closed = False
         self._watch = Watchdog(cell.limits, self._measure, self._kill, cell.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
@@ -215,7 +215,7 @@ class Jail:
         (door / "agent.sock").chmod(0o666)
         return listener
 
-    def _open(self, walls: Walls, cell: Cell) -> None:
+    def _open(self, walls: DockerConfig, cell: SandboxSpec) -> None:
         binds = {str(cell.folder): {"bind": "/submission", "mode": "ro"}}
         if self._over_socket:
             binds[str(self._room / "channel")] = {"bind": "/channel", "mode": "ro"}
@@ -229,25 +229,25 @@ class Jail:
                 self.image_digest, _ours(cell, address), cell, {**options, "working_dir": SOURCES, "environment": _OURS}
             )
             return
-        image = agent_image.ensure(walls.engine, cell.image.reference, cell.image.image_mib)
+        image = agent_image.ensure_agent_image(walls.engine, cell.image.reference, cell.image.image_mib)
         self.image_digest = f"sha256:{cell.image.reference.digest}"
         try:
             self._run(image, None, cell, {**options, "environment": {CHANNEL: address}})
         except EngineError as error:
             raise agent_image.cannot_start(error) from error
 
-    def _run(self, image: str, command: list[str] | None, cell: Cell, options: dict[str, Any]) -> None:
+    def _run(self, image: str, command: list[str] | None, cell: SandboxSpec, options: dict[str, Any]) -> None:
         environment = {**cell.environment, "HOME": "/tmp", **options["environment"]}
         self._id = self._engine.create(image, command, cell.limits, {**options, "environment": environment})
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
-        self._drainer = drain(self._attached, self._log) if self._over_socket else None
+        self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
         self._engine.start(self._id)
         self._watch.start()
 
-    def stream(self) -> Stream:
+    def stream(self) -> ByteStream:
         """See Sandbox."""
         if self._listener is None:
-            self._stream = StandardStream(self._attached, self._log)
+            self._stream = ContainerStream(self._attached, self._log)
         else:
             self._stream = SocketStream(self._accept(self._listener))
         return self._stream
@@ -260,9 +260,9 @@ class Jail:
                 return listener.accept()[0]
             except TimeoutError:
                 if self._id and not self._engine.state(self._id)["Running"]:
-                    raise HangupError from None
+                    raise SandboxClosed from None
         late = f"the image's entrypoint did not connect to {CHANNEL}" if self._own else "the sandbox did not start"
-        raise FaultError(Verdict.TIMEOUT, f"{late} within {self._limits.start_seconds:g} s")
+        raise AgentFault(Verdict.TIMEOUT, f"{late} within {self._limits.start_seconds:g} s")
 
     def _measure(self) -> Usage:
         return self._engine.usage(self._id) if self._id else Usage()
@@ -293,17 +293,17 @@ class Jail:
             peak_memory_bytes=now.peak_memory_bytes or seen.peak_memory_bytes,
         )
 
-    def post_mortem(self) -> FaultError:
+    def post_mortem(self) -> AgentFault:
         """See Sandbox."""
         state = self._last_state()
         if self._log.overflown:
             message = f"the agent printed more than {self._limits.log_kib} KiB"
-            return FaultError(Verdict.OUTPUT_LIMIT, message)
+            return AgentFault(Verdict.OUTPUT_LIMIT, message)
         if self._watch.reason:
-            return FaultError(Verdict.TIMEOUT, self._watch.reason)
+            return AgentFault(Verdict.TIMEOUT, self._watch.reason)
         if state.get("OOMKilled") or (state.get("ExitCode") == _KILLED and self._ran_out_of_memory()):
             message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
-            return FaultError(Verdict.OUT_OF_MEMORY, message)
+            return AgentFault(Verdict.OUT_OF_MEMORY, message)
         code = None if state.get("Running") else state.get("ExitCode")
         if self._own and code in _NOT_RUN and self._stream is None:
             return ExitError(f"the image's entrypoint cannot be run (exit code {code}); see the end of the log", code)
@@ -332,7 +332,7 @@ class Jail:
 
     def log_tail(self) -> str:
         """See Sandbox."""
-        if isinstance(self._stream, StandardStream):
+        if isinstance(self._stream, ContainerStream):
             self._stream.drain(0.5)
         elif self._drainer is not None:
             self._drainer.join(timeout=0.5)
@@ -356,7 +356,7 @@ class Jail:
                 self._engine.remove(self._id)
         if self._own:
             with contextlib.suppress(EngineError):
-                agent_image.trim(self._engine)
+                agent_image.trim_images(self._engine)
         for thing in (self._stream, getattr(self, "_listener", None), getattr(self, "_attached", None)):
             with contextlib.suppress(OSError, AttributeError):
                 thing.close()  # type: ignore[union-attr]
@@ -370,12 +370,12 @@ class Jail:
             killer.join(KILL_SECONDS)
 
 
-def _image(walls: Walls, cell: Cell) -> str:
+def _image(walls: DockerConfig, cell: SandboxSpec) -> str:
     """The evaluator image with what the agent needs in it."""
     return walls.with_extras(cell.extras) if cell.extras and walls.with_extras else walls.image
 
 
-def _ours(cell: Cell, address: str) -> list[str]:
+def _ours(cell: SandboxSpec, address: str) -> list[str]:
     """The command that loads an agent's source in the evaluator image."""
     module = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission"]
     return [*module, cell.entry, address, *filter(None, [cell.adapter])]

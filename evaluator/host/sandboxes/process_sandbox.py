@@ -18,10 +18,10 @@ from typing import Self
 
 from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
-from evaluator.host.errors import FaultError, HangupError
+from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.bounded_log import BoundedLog
-from evaluator.host.sandboxes.channel import SocketStream, Stream, listen
-from evaluator.host.sandboxes.sandbox import Cell, exit_fault
+from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
+from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
@@ -33,7 +33,7 @@ _PERIOD = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class ControlGroup:
     """Directories (one per controller under v1, one in all under v2) that hold the sandbox's processes."""
 
     places: dict[str, Path]
@@ -131,13 +131,13 @@ class ProcessSandbox:
     kind = SandboxKind.PROCESS
     image_digest: str | None = None
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: SandboxSpec) -> None:
         self._limits = cell.limits
         self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
         self._watch = Watchdog(cell.limits, self._measure, self._kill, cell.wall_seconds)
         self._stream: SocketStream | None = None
         self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
-        self._group = Group.create(cell.limits, Path("/sys/fs/cgroup"), self._room.name)
+        self._group = ControlGroup.create(cell.limits, Path("/sys/fs/cgroup"), self._room.name)
         self._listener = listen(self._room / "agent.sock")
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -146,9 +146,9 @@ class ProcessSandbox:
             self.close()
             raise
 
-    def _open(self, cell: Cell) -> None:
+    def _open(self, cell: SandboxSpec) -> None:
         if cell.image is not None:
-            raise FaultError(Verdict.INTERNAL_ERROR, NO_IMAGES)
+            raise AgentFault(Verdict.INTERNAL_ERROR, NO_IMAGES)
         for path, content in sandbox_sources().items():
             place = self._room / "sources" / path
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +158,7 @@ class ProcessSandbox:
         module = "evaluator.sandbox.main"
         arguments = [str(cell.folder), cell.entry, address, *filter(None, [cell.adapter])]
         command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, *arguments]
-        with signals.put_off():
+        with signals.signals_deferred():
             self._process = subprocess.Popen(
                 command,
                 cwd=self._room / "sources",
@@ -185,7 +185,7 @@ class ProcessSandbox:
         while data := os.read(self._process.stdout.fileno(), 1 << 16):
             self._log.write(data)
 
-    def stream(self) -> Stream:
+    def stream(self) -> ByteStream:
         """See Sandbox."""
         assert self._process is not None
         self._listener.settimeout(0.1)
@@ -195,10 +195,10 @@ class ProcessSandbox:
                 self._stream = SocketStream(self._listener.accept()[0])
             except TimeoutError:
                 if self._process.poll() is not None:
-                    raise HangupError from None
+                    raise SandboxClosed from None
             else:
                 return self._stream
-        raise FaultError(Verdict.TIMEOUT, f"the sandbox did not start within {self._limits.start_seconds:g} s")
+        raise AgentFault(Verdict.TIMEOUT, f"the sandbox did not start within {self._limits.start_seconds:g} s")
 
     def _measure(self) -> Usage:
         if self._group is not None:
@@ -218,17 +218,17 @@ class ProcessSandbox:
         now = self._measure()
         return now if now.cpu_seconds else self._watch.seen
 
-    def post_mortem(self) -> FaultError:
+    def post_mortem(self) -> AgentFault:
         """See Sandbox."""
         code = self._exit_code()
         if self._log.overflown:
-            return FaultError(Verdict.OUTPUT_LIMIT, f"the agent printed more than {self._limits.log_kib} KiB")
+            return AgentFault(Verdict.OUTPUT_LIMIT, f"the agent printed more than {self._limits.log_kib} KiB")
         if self._watch.reason or code == 128 + signal.SIGXCPU:
             spent = f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"
-            return FaultError(Verdict.TIMEOUT, self._watch.reason or spent)
+            return AgentFault(Verdict.TIMEOUT, self._watch.reason or spent)
         if self._group is not None and self._group.killed_by_memory():
             message = f"the agent used more than {self._limits.memory_mib} MiB of memory"
-            return FaultError(Verdict.OUT_OF_MEMORY, message)
+            return AgentFault(Verdict.OUT_OF_MEMORY, message)
         return exit_fault(code)
 
     def _exit_code(self) -> int | None:
@@ -274,7 +274,7 @@ def _namespaces() -> list[str]:
     return [unshare, *_UNSHARE, "--"] if granted else []
 
 
-def _restrained(limits: Limits, group: Group | None) -> Callable[[], None]:
+def _restrained(limits: Limits, group: ControlGroup | None) -> Callable[[], None]:
     """What the new process does to itself before it becomes the agent's."""
     # The watchdog counts all processes together and ends them first; this one stands behind it, for each alone.
     seconds = math.ceil(limits.cpu_seconds) + 2

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from evaluator.host.errors import FaultError
-from evaluator.host.sandboxes.channel import Stream
+from evaluator.host.errors import AgentFault
+from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
-from evaluator.model.config.submission import Reference
+from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
@@ -18,14 +18,14 @@ from evaluator.model.records.verdict import Verdict
 class OwnImage:
     """An image that an agent brings, to be run by its own entrypoint."""
 
-    reference: Reference
+    reference: ImageReference
     """Which one."""
     image_mib: int
     """How large it may be, in MiB: in its registry, and unpacked."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class SandboxSpec:
     """What is to be locked in."""
 
     folder: Path
@@ -54,7 +54,7 @@ class Sandbox(Protocol):
     kind: SandboxKind
     image_digest: str | None
 
-    def stream(self) -> Stream:
+    def stream(self) -> ByteStream:
         """The connection to the agent; waits for it.
 
         Raises:
@@ -68,7 +68,7 @@ class Sandbox(Protocol):
     def usage(self) -> Usage:
         """What was used so far; callable until `close`."""
 
-    def post_mortem(self) -> FaultError:
+    def post_mortem(self) -> AgentFault:
         """Why the sandbox hung up, or what it is to be blamed for besides its own complaint."""
 
     def end(self) -> None:
@@ -81,10 +81,10 @@ class Sandbox(Protocol):
         """Kill it and remove every trace of it; may be called twice."""
 
 
-Opener = Callable[[Cell], Sandbox]
+SandboxFactory = Callable[[SandboxSpec], Sandbox]
 
 
-class ExitError(FaultError):
+class ExitError(AgentFault):
     """A sandbox that ended by itself, without a complaint."""
 
     def __init__(self, message: str, code: int | None) -> None:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.sandboxes.docker_sandbox import RUNTIMES, Jail, Walls
+from evaluator.host.sandboxes.docker_sandbox import RUNTIMES, DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
-from evaluator.host.sandboxes.sandbox import Opener
+from evaluator.host.sandboxes.sandbox import SandboxFactory
 from evaluator.model.records.result import SandboxKind
 
 
-def open_container(
+def open_container_sandbox(
     kind: SandboxKind, base: str, tell: Callable[[str], None], over_socket: bool | None
-) -> tuple[Opener, str]:
+) -> tuple[SandboxFactory, str]:
     """What opens sandboxes of that kind, its image built if need be, and the identity of the base image.
 
     Raises:
@@ -26,26 +26,26 @@ def open_container(
     if runtime and runtime not in engine.runtimes():
         raise EngineError(f"the engine has no runtime {runtime}; install gVisor and name it in daemon.json")
     engine.reap()
-    walls = Walls(
+    walls = DockerConfig(
         engine=engine,
-        image=evaluator_image.ensure(engine, base, tell),
-        with_extras=functools.cache(functools.partial(evaluator_image.ensure_with, engine, base, tell)),
+        image=evaluator_image.ensure_evaluator_image(engine, base, tell),
+        with_extras=functools.cache(functools.partial(evaluator_image.ensure_with_extras, engine, base, tell)),
         kind=kind,
         over_socket=engine.is_local if over_socket is None else over_socket,
     )
-    return functools.partial(Jail, walls), evaluator_image.base_identity(engine, base)
+    return functools.partial(DockerSandbox, walls), evaluator_image.base_identity(engine, base)
 
 
 PROCESS_NOTICE = "The process sandbox limits time and memory but is no security boundary: use it for your own code only."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
+class SelectedSandbox:
     """A sandbox kind, ready to be opened."""
 
     kind: SandboxKind
     """docker, gvisor or process."""
-    opener: Opener
+    opener: SandboxFactory
     """Opens one."""
     base: str
     """Identity of the base image, for the runtime digest; `process` where there is none."""
@@ -53,7 +53,9 @@ class Chosen:
     """What a person should know about the choice."""
 
 
-def choose(wanted: str, base: str, tell: Callable[[str], None], *, over_socket: bool | None = None) -> Chosen:
+def select_sandbox(
+    wanted: str, base: str, tell: Callable[[str], None], *, over_socket: bool | None = None
+) -> SelectedSandbox:
     """Open the way to a sandbox. `wanted`: auto, docker, gvisor or process.
 
     Raises:
@@ -69,12 +71,12 @@ def choose(wanted: str, base: str, tell: Callable[[str], None], *, over_socket: 
         return _process(f"{error}. {PROCESS_NOTICE}")
 
 
-def _process(notice: str) -> Chosen:
-    return Chosen(kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice)
+def _process(notice: str) -> SelectedSandbox:
+    return SelectedSandbox(kind=SandboxKind.PROCESS, opener=ProcessSandbox, base="process", notice=notice)
 
 
-def _container(kind: SandboxKind, base: str, tell: Callable[[str], None], over_socket: bool | None) -> Chosen:
+def _container(kind: SandboxKind, base: str, tell: Callable[[str], None], over_socket: bool | None) -> SelectedSandbox:
     # Docker's client is imported only where it is asked: the process sandbox starts without it.
 
-    opener, identity = open_container(kind, base, tell, over_socket)
-    return Chosen(kind=kind, opener=opener, base=identity, notice=None)
+    opener, identity = open_container_sandbox(kind, base, tell, over_socket)
+    return SelectedSandbox(kind=kind, opener=opener, base=identity, notice=None)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model import canonical_json
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.sealed_fields import hidden_part, public_part, rejoined, secret_hash
@@ -22,7 +22,9 @@ RESULT_BYTES, TRACE_BYTES = 1 << 14, 1 << 16
 _NONCE, _PREFIX = 12, 8
 
 
-def seal(result: Result, trace: bytes | None, score: float | None, secret: Secret) -> tuple[Result, bytes | None]:
+def encrypt_result(
+    result: Result, trace: bytes | None, score: float | None, secret: SeasonSecret
+) -> tuple[Result, bytes | None]:
     """The public form of a result, with the rest of it encrypted, and its trace encrypted whole.
 
     Raises:
@@ -39,7 +41,7 @@ def seal(result: Result, trace: bytes | None, score: float | None, secret: Secre
     return sealed({**public, "sealed": {"score": score, "nonce": nonce, "ciphertext": ciphertext}}), closed
 
 
-def open_result(result: Result, secret: Secret) -> Result:
+def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
     """The result as it was before it was sealed; one that is not sealed is given back.
 
     Raises:
@@ -60,7 +62,7 @@ def open_result(result: Result, secret: Secret) -> Result:
     return found
 
 
-def amended(result: Result, fields: dict[str, Any], secret: Secret) -> Result:
+def with_new_provenance(result: Result, fields: dict[str, Any], secret: SeasonSecret) -> Result:
     """A sealed result with other values of some public fields; its trace stays the file that it is.
 
     Raises:
@@ -68,7 +70,7 @@ def amended(result: Result, fields: dict[str, Any], secret: Secret) -> Result:
     """
     if result.sealed is None:
         raise ValueError("only a sealed result can be opened and sealed anew")
-    whole = sealed({**open_result(result, secret).document(), **fields})
+    whole = sealed({**decrypt_result(result, secret).document(), **fields})
     document = whole.document()
     nonce, ciphertext = _encrypt(
         canonical_json.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", whole), secret
@@ -77,7 +79,7 @@ def amended(result: Result, fields: dict[str, Any], secret: Secret) -> Result:
     return sealed({**public_part(document, result.trace_sha256), "sealed": part})
 
 
-def open_trace(content: bytes, result: Result, secret: Secret) -> bytes:
+def decrypt_trace(content: bytes, result: Result, secret: SeasonSecret) -> bytes:
     """The trace file of a result as it was before it was sealed.
 
     Raises:
@@ -91,7 +93,7 @@ def open_trace(content: bytes, result: Result, secret: Secret) -> bytes:
     return _decrypt(found["nonce"], found["ciphertext"], _bound("trace", result), secret)
 
 
-def _sealed_trace(trace: bytes, result: Result, secret: Secret) -> bytes:
+def _sealed_trace(trace: bytes, result: Result, secret: SeasonSecret) -> bytes:
     return _trace_file(*_encrypt(trace, TRACE_BYTES, _bound("trace", result), secret))
 
 
@@ -105,12 +107,12 @@ def _bound(what: str, result: Result) -> tuple[str, bytes]:
     return result.season, canonical_json.canonical(name)
 
 
-def _cipher(season: str, secret: Secret) -> AESGCM:
+def _cipher(season: str, secret: SeasonSecret) -> AESGCM:
     info = canonical_json.canonical([_KEY, season])
     return AESGCM(HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=info).derive(secret.raw))
 
 
-def _encrypt(text: bytes, least: int, bound: tuple[str, bytes], secret: Secret) -> tuple[str, str]:
+def _encrypt(text: bytes, least: int, bound: tuple[str, bytes], secret: SeasonSecret) -> tuple[str, str]:
     whole = len(text).to_bytes(_PREFIX, "big") + text
     size = max(least, 1 << (len(whole) - 1).bit_length())
     nonce = os.urandom(_NONCE)
@@ -118,7 +120,7 @@ def _encrypt(text: bytes, least: int, bound: tuple[str, bytes], secret: Secret) 
     return nonce.hex(), base64.b64encode(done).decode()
 
 
-def _decrypt(nonce: Any, ciphertext: Any, bound: tuple[str, bytes], secret: Secret) -> bytes:
+def _decrypt(nonce: Any, ciphertext: Any, bound: tuple[str, bytes], secret: SeasonSecret) -> bytes:
     try:
         whole = _cipher(bound[0], secret).decrypt(
             bytes.fromhex(nonce), base64.b64decode(ciphertext, validate=True), bound[1]

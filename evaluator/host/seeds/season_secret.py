@@ -20,7 +20,7 @@ class SecretError(Exception):
 
 
 @dataclass(frozen=True)
-class Secret:
+class SeasonSecret:
     """32 random bytes; they never show in a log, a message or a traceback."""
 
     raw: bytes = field(repr=False)
@@ -49,12 +49,12 @@ class Secret:
         return hmac.new(self.raw, canonical_json.canonical(name), hashlib.sha256).hexdigest()[:32]
 
 
-def new_secret() -> Secret:
+def new_secret() -> SeasonSecret:
     """A secret nobody has seen."""
-    return Secret(secrets.token_bytes(32))
+    return SeasonSecret(secrets.token_bytes(32))
 
 
-def read_secret(text: str, secret_sha256: str) -> Secret:
+def read_secret(text: str, secret_sha256: str) -> SeasonSecret:
     """The secret from its 64 hex digits, if it is the one whose hash was published.
 
     Raises:
@@ -65,7 +65,7 @@ def read_secret(text: str, secret_sha256: str) -> Secret:
         raise SecretError(f"{VARIABLE} is not set; a sealed season is played and checked with its secret alone")
     if not _HEX.fullmatch(text):
         raise SecretError(f"{VARIABLE} is not 64 hex digits; give it as 'pullrank season seal' printed it")
-    found = Secret(bytes.fromhex(text))
+    found = SeasonSecret(bytes.fromhex(text))
     if not hmac.compare_digest(found.sha256, secret_sha256):
         raise SecretError(f"{VARIABLE} is not the secret whose hash challenge.yml holds; a secret cannot change in a season")
     return found

@@ -7,15 +7,15 @@ from typing import Any
 import gymnasium
 
 from evaluator import wire
-from evaluator.host.envs.gym_task import World
-from evaluator.host.envs.recorder import Played, Recorder
+from evaluator.host.envs.gym_task import GymTask
+from evaluator.host.envs.recorder import EpisodeRecorder, PlayedEpisode
 from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder
 
 NEVER = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ticket:
+class EpisodeSpec:
     """An episode that waits for a lane."""
 
     index: int
@@ -27,12 +27,12 @@ class Ticket:
 
 
 @dataclass(slots=True)
-class Lane:
+class Slot:
     """A place where one episode after the other is played."""
 
     number: int
     """Its name on the wire."""
-    ticket: Ticket
+    ticket: EpisodeSpec
     """The live episode."""
     environment: gymnasium.Env[Any, Any]
     """Its environment."""
@@ -42,28 +42,28 @@ class Lane:
     """The frame at which the time limit truncates it."""
 
 
-class Cohort:
+class EpisodeBatch:
     """A set of lanes and what is live on them."""
 
-    def __init__(self, world: World, tickets: Iterator[Ticket], lanes: range) -> None:
+    def __init__(self, world: GymTask, tickets: Iterator[EpisodeSpec], lanes: range) -> None:
         self._world = world
         self._tickets = tickets
         self._encoder: ObservationEncoder = world.encoder()
         self.decoder: ActionDecoder = world.decoder()
         self._frame = 0
-        self.lanes: list[Lane] = []
+        self.lanes: list[Slot] = []
         self._observations: list[Any] = []
         for number in lanes:
             if (ticket := next(tickets, None)) is not None:
                 self._open(number, ticket, world.make())
-        self._recorder = Recorder(len(self.lanes), self._encoder.leaves, self.decoder.leaves)
+        self._recorder = EpisodeRecorder(len(self.lanes), self._encoder.leaves, self.decoder.leaves)
         for index, observation in enumerate(self._observations):
             self._recorder.begin(index, self._encoder.encode([observation]))
         self._settle()
 
-    def _open(self, number: int, ticket: Ticket, environment: gymnasium.Env[Any, Any]) -> None:
+    def _open(self, number: int, ticket: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
         limit = self._frame + self._world.time_limit if self._world.time_limit else NEVER
-        self.lanes.append(Lane(number, ticket, environment, True, limit))
+        self.lanes.append(Slot(number, ticket, environment, True, limit))
         self._observations.append(self._world.start(environment, ticket.seed))
 
     def _settle(self) -> None:
@@ -98,7 +98,7 @@ class Cohort:
                 lane.starts = False
             self._head = self._make_head()
 
-    def advance(self, body: memoryview) -> list[tuple[int, Played]]:
+    def advance(self, body: memoryview) -> list[tuple[int, PlayedEpisode]]:
         """Step every live episode with the answered actions; returns those that ended, with their index.
 
         Raises:
@@ -125,7 +125,7 @@ class Cohort:
         self._recorder.step(self._encoded, arrays, rewards)
         return self._turn_over(ended) if ended else []
 
-    def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, Played]]:
+    def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, PlayedEpisode]]:
         """Close ended episodes, start waiting ones in their lanes, give up lanes for which there is none."""
         self._recorder.deal()
         finished = []
@@ -145,7 +145,7 @@ class Cohort:
         self._settle()
         return finished
 
-    def _renew(self, index: int, lane: Lane) -> bool:
+    def _renew(self, index: int, lane: Slot) -> bool:
         ticket = next(self._tickets, None)
         if ticket is None or not self._world.task.reusable:
             lane.environment.close()

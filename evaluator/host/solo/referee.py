@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator import wire
-from evaluator.host.envs.gym_task import World
-from evaluator.host.envs.recorder import Played
+from evaluator.host.envs.gym_task import GymTask
+from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError, describe
-from evaluator.host.errors import FaultError
-from evaluator.host.sandboxes.channel import ComplaintError, Stream, read_body, read_json
+from evaluator.host.errors import AgentFault
+from evaluator.host.sandboxes.channel import AgentComplaint, ByteStream, read_body, read_json
 from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
-from evaluator.host.solo.episode_batch import Cohort, Ticket
+from evaluator.host.solo.episode_batch import EpisodeBatch, EpisodeSpec
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.verdict import Verdict
@@ -22,12 +22,12 @@ PAIR_FROM = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Match:
+class SoloRun:
     """Everything the referee needs to play a task with an agent."""
 
-    world: World
+    world: GymTask
     """The task's environment."""
-    tickets: tuple[Ticket, ...]
+    tickets: tuple[EpisodeSpec, ...]
     """The episodes."""
     limits: Limits
     """The deadlines."""
@@ -40,16 +40,16 @@ class Match:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tally:
+class SoloOutcome:
     """All episodes of a task, played."""
 
-    episodes: tuple[Played, ...]
+    episodes: tuple[PlayedEpisode, ...]
     """In the order of their seeds."""
     clipped: int
     """Numbers of float actions that were clipped to the space."""
 
 
-def play(match: Match, stream: Stream) -> Tally:
+def play_episodes(match: SoloRun, stream: ByteStream) -> SoloOutcome:
     """Play every episode.
 
     Raises:
@@ -64,8 +64,8 @@ def play(match: Match, stream: Stream) -> Tally:
         return _play_all(match, cohorts, stream)
 
 
-def _play_all(match: Match, cohorts: list[Cohort], stream: Stream) -> Tally:
-    done: dict[int, Played] = {}
+def _play_all(match: SoloRun, cohorts: list[EpisodeBatch], stream: ByteStream) -> SoloOutcome:
+    done: dict[int, PlayedEpisode] = {}
     match.shown()
     for cohort in cohorts:
         _ask(match, cohort, stream)
@@ -80,10 +80,10 @@ def _play_all(match: Match, cohorts: list[Cohort], stream: Stream) -> Tally:
                 done.update(ended)
                 match.progress(len(done))
     episodes = tuple(done[index] for index in range(len(match.tickets)))
-    return Tally(episodes=episodes, clipped=sum(cohort.decoder.clipped for cohort in cohorts))
+    return SoloOutcome(episodes=episodes, clipped=sum(cohort.decoder.clipped for cohort in cohorts))
 
 
-def _greet(match: Match, stream: Stream) -> int:
+def _greet(match: SoloRun, stream: ByteStream) -> int:
     """Shake hands; returns how many episodes are alive at once."""
     world = match.world
     hello = {
@@ -98,56 +98,56 @@ def _greet(match: Match, stream: Stream) -> int:
     stream.send(wire.frame(wire.Op.HELLO, canonical(hello)), deadline)
     ready = _on_time(lambda: read_json(stream, wire.Op.READY, deadline), "the agent was not ready in time")
     if ready.get("protocol") != wire.VERSION or not isinstance(ready.get("shared"), bool):
-        raise FaultError(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
     lanes = match.world.task.lanes.shared if ready["shared"] else match.world.task.lanes.separate
     fewer = ready.get("lanes", lanes)
     if type(fewer) is not int or fewer < 1:
-        raise FaultError(Verdict.PROTOCOL_ERROR, "READY asks for a number of lanes that is none")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, "READY asks for a number of lanes that is none")
     return min(lanes, fewer)
 
 
 def _on_time(read: Callable[[], Any], late: str) -> Any:
     try:
         return read()
-    except ComplaintError:
+    except AgentComplaint:
         raise
-    except FaultError as fault:
-        raise FaultError(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
+    except AgentFault as fault:
+        raise AgentFault(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
 
 
-def _cohorts(match: Match, lanes: int) -> list[Cohort]:
+def _cohorts(match: SoloRun, lanes: int) -> list[EpisodeBatch]:
     lanes = min(lanes, len(match.tickets))
-    tickets: Iterator[Ticket] = iter(match.tickets)
+    tickets: Iterator[EpisodeSpec] = iter(match.tickets)
     if lanes < PAIR_FROM:
-        return [Cohort(match.world, tickets, range(lanes))]
+        return [EpisodeBatch(match.world, tickets, range(lanes))]
     half = lanes // 2
-    return [Cohort(match.world, tickets, range(half)), Cohort(match.world, tickets, range(half, lanes))]
+    return [EpisodeBatch(match.world, tickets, range(half)), EpisodeBatch(match.world, tickets, range(half, lanes))]
 
 
-def _ask(match: Match, cohort: Cohort, stream: Stream) -> None:
+def _ask(match: SoloRun, cohort: EpisodeBatch, stream: ByteStream) -> None:
     stream.send(cohort.question(), time.monotonic() + match.limits.answer_seconds * len(cohort.lanes))
     cohort.asked()
 
 
-def _advance(match: Match, cohort: Cohort, stream: Stream) -> list[tuple[int, Played]]:
+def _advance(match: SoloRun, cohort: EpisodeBatch, stream: ByteStream) -> list[tuple[int, PlayedEpisode]]:
     allowed = match.limits.answer_seconds * len(cohort.lanes)
     try:
         body = read_body(stream, wire.Op.ACTIONS, cohort.answer_size, time.monotonic() + allowed)
         return cohort.advance(body)
     except IllegalActionError as error:
-        raise FaultError(Verdict.PROTOCOL_ERROR, _in_episode(cohort, error.row, str(error))) from error
-    except ComplaintError as error:
+        raise AgentFault(Verdict.PROTOCOL_ERROR, _in_episode(cohort, error.row, str(error))) from error
+    except AgentComplaint as error:
         numbers = {lane.number: index for index, lane in enumerate(cohort.lanes)}
         row = None if error.lane is None else numbers.get(error.lane)
-        raise FaultError(error.verdict, _in_episode(cohort, row, str(error))) from error
-    except FaultError as fault:
+        raise AgentFault(error.verdict, _in_episode(cohort, row, str(error))) from error
+    except AgentFault as fault:
         if fault.verdict is not Verdict.TIMEOUT:
             raise
         late = f"no answer within {allowed:g} s for {len(cohort.lanes)} live episodes"
-        raise FaultError(Verdict.TIMEOUT, _in_episode(cohort, None, late)) from fault
+        raise AgentFault(Verdict.TIMEOUT, _in_episode(cohort, None, late)) from fault
 
 
-def _in_episode(cohort: Cohort, row: int | None, message: str) -> str:
+def _in_episode(cohort: EpisodeBatch, row: int | None, message: str) -> str:
     if row is None and len(cohort.lanes) == 1:
         row = 0
     return message if row is None else f"episode {cohort.lanes[row].ticket.index}: {message}"

@@ -10,20 +10,20 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.host.envs.custom_metrics import met, own_faults, parted
-from evaluator.host.envs.gym_task import World
-from evaluator.host.envs.recorder import Checksum
+from evaluator.host.envs.custom_metrics import custom_metric_faults, split_by_length, to_episodes
+from evaluator.host.envs.gym_task import GymTask
+from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.host.envs.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.seeds.derive import episode_seeds
-from evaluator.host.seeds.encryption import open_result, open_trace
-from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NEVER
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, Wanted
+from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
@@ -32,7 +32,7 @@ CHUNK_BYTES = 1 << 24
 
 
 @enum.unique
-class Standing(enum.StrEnum):
+class VerificationStatus(enum.StrEnum):
     """What verification says of a result."""
 
     VERIFIED = "verified"
@@ -48,7 +48,7 @@ class Finding:
 
     path: str
     """Which file."""
-    standing: Standing
+    standing: VerificationStatus
     """The outcome."""
     faults: tuple[str, ...] = ()
     """What does not fit, each in one sentence."""
@@ -57,7 +57,7 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replayed:
+class ReplayedEpisode:
     """One episode as the environment gives it now."""
 
     total: float
@@ -94,17 +94,17 @@ def parse_trace(content: bytes) -> Trace:
     return trace
 
 
-def check_claims(result: Result, secret: Secret | None = None) -> Iterator[str]:
+def check_claims(result: Result, secret: SeasonSecret | None = None) -> Iterator[str]:
     """What can be checked without an environment: the key and the seeds."""
-    fields = {name: getattr(result, name) for name in Wanted.model_fields}
-    if Wanted(**fields).key() != result.key:
+    fields = {name: getattr(result, name) for name in WantedResult.model_fields}
+    if WantedResult(**fields).key() != result.key:
         yield "the key does not fit the submission, task, runtime, protocol, season and beacon"
     first = _first(result)
     if _seeds(result, secret, len(result.seeds), first) != result.seeds:
         yield "the seeds are not those that the beacon gives"
 
 
-def _seeds(result: Result, secret: Secret | None, count: int, first: int = 0) -> tuple[str, ...] | None:
+def _seeds(result: Result, secret: SeasonSecret | None, count: int, first: int = 0) -> tuple[str, ...] | None:
     """The seeds that the beacon or the secret gives; None where they come from a secret that is not at hand."""
     if (sha256 := secret_hash(result.beacon)) is None:
         return episode_seeds(result.season, result.beacon, result.submission_digest, result.task, count, first)
@@ -120,30 +120,34 @@ def _first(result: Result) -> int:
     return result.script.first(len(result.seeds))
 
 
-def verify(path: str, content: bytes, trace: bytes | None, world: World | None, secret: Secret | None = None) -> Finding:
+def verify_result(
+    path: str, content: bytes, trace: bytes | None, world: GymTask | None, secret: SeasonSecret | None = None
+) -> Finding:
     """Verify one result. `world` is the task's, None if the challenge has no such task any more; `secret` the season's."""
     try:
         result = parse_result(content)
         if result.sealed is not None:
             if secret is None:
-                return Finding(path=path, standing=Standing.SEALED, faults=("its episodes are secret until the reveal",))
+                return Finding(
+                    path=path, standing=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
+                )
             result, trace = _opened(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
-        return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
     if faults:
-        return Finding(path=path, standing=Standing.REFUTED, faults=tuple(faults))
-    if why := stale(result, world.task if world else None):
-        return Finding(path=path, standing=Standing.STALE, faults=(why,))
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=tuple(faults))
+    if why := is_stale(result, world.task if world else None):
+        return Finding(path=path, standing=VerificationStatus.STALE, faults=(why,))
     assert world is not None
     if len(result.seeds) != world.task.counted:
-        return Finding(path=path, standing=Standing.REFUTED, faults=("the number of episodes is not the task's",))
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("the number of episodes is not the task's",))
     if result.verdict is not Verdict.OK:
-        return Finding(path=path, standing=Standing.VERIFIED)
+        return Finding(path=path, standing=VerificationStatus.VERIFIED)
     return _verify_trace(path, result, trace, world, secret)
 
 
-def stale(record: Result | Duel, task: Task | None) -> str | None:
+def is_stale(record: Result | Duel, task: Task | None) -> str | None:
     """Why there is nothing to compare a record with; None where there is. `task`: the challenge's, if it has it still."""
     if record.protocol > PROTOCOL:
         return f"recorded under other rules: protocol {record.protocol} is newer than this evaluator; update it"
@@ -152,33 +156,33 @@ def stale(record: Result | Duel, task: Task | None) -> str | None:
     return None
 
 
-def _opened(result: Result, trace: bytes | None, secret: Secret) -> tuple[Result, bytes | None]:
+def _opened(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple[Result, bytes | None]:
     """A sealed result and its trace as they were measured."""
     if trace is not None and hashlib.sha256(trace).hexdigest() != result.trace_sha256:
         raise ValueError("the trace is not the one the result names")
-    return open_result(result, secret), open_trace(trace, result, secret) if trace is not None else None
+    return decrypt_result(result, secret), decrypt_trace(trace, result, secret) if trace is not None else None
 
 
-def _verify_trace(path: str, result: Result, content: bytes | None, world: World, secret: Secret | None) -> Finding:
+def _verify_trace(path: str, result: Result, content: bytes | None, world: GymTask, secret: SeasonSecret | None) -> Finding:
     if content is None:
-        return Finding(path=path, standing=Standing.REFUTED, faults=("its trace is missing",))
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("its trace is missing",))
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
-        return Finding(path=path, standing=Standing.REFUTED, faults=("the trace is not the one the result names",))
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("the trace is not the one the result names",))
     try:
         trace = parse_trace(content)
         faults = tuple(_compare(result, trace, world, secret)) or tuple(_own(result, trace, world))
     except ValueError as error:
-        return Finding(path=path, standing=Standing.REFUTED, faults=(first_line(error),))
-    standing = Standing.REFUTED if faults else Standing.VERIFIED
+        return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
+    standing = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Finding(path=path, standing=standing, faults=faults, steps=trace.steps())
 
 
-def _own(result: Result, trace: Trace, world: World) -> Iterator[str]:
+def _own(result: Result, trace: Trace, world: GymTask) -> Iterator[str]:
     """What the host's own functions say now, where the task has any."""
     if any(metric.is_own for metric in world.task.metrics):
         actions = checked_actions(trace, world)
-        played = parted([episode.length for episode in trace.episodes], actions)[_first(result) :]
-        yield from own_faults(world, result.metrics, met(world, result.seeds, result.returns, played))
+        played = split_by_length([episode.length for episode in trace.episodes], actions)[_first(result) :]
+        yield from custom_metric_faults(world, result.metrics, to_episodes(world, result.seeds, result.returns, played))
 
 
 def first_line(error: Exception) -> str:
@@ -186,7 +190,7 @@ def first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _compare(result: Result, trace: Trace, world: World, secret: Secret | None) -> Iterator[str]:
+def _compare(result: Result, trace: Trace, world: GymTask, secret: SeasonSecret | None) -> Iterator[str]:
     if trace.key != result.key:
         yield "the trace has another key"
         return
@@ -218,7 +222,7 @@ def _compare(result: Result, trace: Trace, world: World, secret: Secret | None) 
             yield f"episode {index} meets other observations or rewards"
 
 
-def _recount(result: Result, script: ScriptRecord, world: World) -> Iterator[str]:
+def _recount(result: Result, script: ScriptRecord, world: GymTask) -> Iterator[str]:
     """Whether the episodes that count are the right ones, and the steps within the budget."""
     rules = world.task.script
     assert rules is not None
@@ -251,7 +255,7 @@ def _may_count_from(script: ScriptRecord, first: int, training_steps: int) -> bo
     return first == 0 or sum(before) - sum(sorted(before)[-(ENVIRONMENTS - 1) :]) < training_steps
 
 
-def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]:
+def checked_actions(trace: Trace, world: GymTask) -> list[npt.NDArray[np.generic]]:
     """The trace's actions in the types of the wire, each in the action space as the task's settings leave it.
 
     Raises:
@@ -280,12 +284,12 @@ def checked_actions(trace: Trace, world: World) -> list[npt.NDArray[np.generic]]
 
 
 def replay_episode(
-    world: World, seed: str, actions: list[npt.NDArray[np.generic]], reused: gymnasium.Env[Any, Any] | None = None
-) -> Replayed:
+    world: GymTask, seed: str, actions: list[npt.NDArray[np.generic]], reused: gymnasium.Env[Any, Any] | None = None
+) -> ReplayedEpisode:
     """Step a fresh environment, or one that may be used again, through recorded actions."""
     environment = reused or world.make()
     encoder = world.encoder()
-    checksum = Checksum(len(encoder.leaves))
+    checksum = EpisodeChecksum(len(encoder.leaves))
     checksum.see(encoder.encode([world.start(environment, seed)]))
     todo = world.decoder().actions(actions)
     chunk = max(1, CHUNK_BYTES // max(1, sum(leaf.nbytes for leaf in encoder.leaves)))
@@ -307,10 +311,12 @@ def replay_episode(
     truncated = truncated or taken == world.time_limit
     ended = bool(terminated or truncated)
     closing = checksum.close(taken, terminated=bool(terminated), truncated=bool(truncated))
-    return Replayed(total=total, checksum=closing, ended_at=taken if ended else None)
+    return ReplayedEpisode(total=total, checksum=closing, ended_at=taken if ended else None)
 
 
-def _settle(checksum: Checksum, encoder: ObservationEncoder, seen: list[object], earned: list[float], total: float) -> float:
+def _settle(
+    checksum: EpisodeChecksum, encoder: ObservationEncoder, seen: list[object], earned: list[float], total: float
+) -> float:
     checksum.see(encoder.encode(seen))
     checksum.earn(np.array(earned).tobytes())
     for reward in earned:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator import wire
-from evaluator.host.envs.recorder import Checksum
+from evaluator.host.envs.recorder import EpisodeChecksum
 
 Array = npt.NDArray[Any]
 # An episode is folded into hashes and arrays when so many bytes or steps have gathered: a thousand may live at once, and
@@ -18,7 +18,7 @@ HELD_STEPS = 1 << 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class ScriptEpisode:
     """One episode of a script."""
 
     index: int
@@ -35,7 +35,7 @@ class Told:
     """One array per leaf, shape (length, *leaf shape); integers in a type that holds them."""
 
 
-class Episode:
+class OpenEpisode:
     """A live episode's record; one step costs three appends."""
 
     __slots__ = ("_actions", "_checksum", "_earned", "_folded", "_held", "_leaves", "_length", "_seen", "_total", "index")
@@ -43,7 +43,7 @@ class Episode:
     def __init__(self, index: int, leaves: tuple[wire.Leaf, ...], observation: Sequence[bytes]) -> None:
         self.index = index
         self._leaves = leaves
-        self._checksum = Checksum(len(observation))
+        self._checksum = EpisodeChecksum(len(observation))
         self._seen: list[Sequence[bytes]] = [observation]
         self._held = 0
         self._actions: list[Sequence[bytes]] = []
@@ -74,10 +74,10 @@ class Episode:
         self._length += len(self._earned)
         self._seen, self._actions, self._earned, self._held = [], [], [], 0
 
-    def close(self, *, terminated: bool, truncated: bool) -> Told:
+    def close(self, *, terminated: bool, truncated: bool) -> ScriptEpisode:
         """The episode as it is now, ended or abandoned."""
         self._fold()
-        return Told(
+        return ScriptEpisode(
             index=self.index,
             total=self._total,
             length=self._length,

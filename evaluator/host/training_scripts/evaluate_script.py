@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.host.errors import FaultError
-from evaluator.host.sandboxes.channel import clean
+from evaluator.host.errors import AgentFault
+from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import ExitError, Sandbox
-from evaluator.host.training_scripts.episode_recorder import Told
-from evaluator.host.training_scripts.server import Outcome, Service, serve
+from evaluator.host.training_scripts.episode_recorder import ScriptEpisode
+from evaluator.host.training_scripts.server import ScriptOutcome, ScriptSession, serve_script
 from evaluator.host.usage import Usage
-from evaluator.model.config.training_script import Counted, ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import CountedEpisodes, ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
 
 # A line of the log that is longer than this is no script's last word.
@@ -33,7 +33,7 @@ class ClaimFault(Exception):  # noqa: N818  (it is a fault of the claim, and nev
 
 
 @dataclass(frozen=True, kw_only=True)
-class Performance:
+class ScriptPerformance:
     """One attempt of a script."""
 
     verdict: Verdict
@@ -46,17 +46,17 @@ class Performance:
     """What it used."""
     record: ScriptRecord | None = None
     """All its episodes, where it is ok; its claim, where that is listed apart."""
-    counted: Counted | None = None
+    counted: CountedEpisodes | None = None
     """The episodes that make the score, where it is ok."""
-    episodes: tuple[Told, ...] = ()
+    episodes: tuple[ScriptEpisode, ...] = ()
     """All its episodes, where it is ok, for the trace."""
     clipped: int = 0
     """Numbers of float actions that were clipped to the space."""
 
 
-def perform(service: Service, sandbox: Sandbox) -> Performance:
+def evaluate_script(service: ScriptSession, sandbox: Sandbox) -> ScriptPerformance:
     """Serve the script in a sandbox to its end and judge it."""
-    outcome = serve(service, sandbox.stream())
+    outcome = serve_script(service, sandbox.stream())
     fault, code = _fault(outcome, sandbox.post_mortem)
     usage = sandbox.usage()
     sandbox.end()
@@ -65,7 +65,7 @@ def perform(service: Service, sandbox: Sandbox) -> Performance:
     return judged.performance(usage)
 
 
-def _fault(outcome: Outcome, post_mortem: Callable[[], FaultError]) -> tuple[FaultError | None, int | None]:
+def _fault(outcome: ScriptOutcome, post_mortem: Callable[[], AgentFault]) -> tuple[AgentFault | None, int | None]:
     """What the script is to be blamed for, if anything, and its exit code. One that its process left with is as good."""
     if outcome.fault is None and not outcome.hung_up:
         return None, outcome.exit_code
@@ -82,15 +82,15 @@ class _Ending:
     """Everything that a verdict depends on."""
 
     rules: ScriptRules
-    outcome: Outcome
-    fault: FaultError | None
+    outcome: ScriptOutcome
+    fault: AgentFault | None
     code: int | None
     log: str
 
-    def performance(self, usage: Usage) -> Performance:
+    def performance(self, usage: Usage) -> ScriptPerformance:
         """The verdict, and what is kept with it."""
         try:
-            claim = claimed(self.log)
+            claim = claimed_score(self.log)
             unclaimed = None
         except ClaimFault as fault:
             claim, unclaimed = None, str(fault)
@@ -100,7 +100,7 @@ class _Ending:
             listed = self.rules.self_reported and verdict is Verdict.INVALID and claim is not None
             record = ScriptRecord(claimed=claim, exit_code=self.code) if listed else None
             said = message + (SELF_REPORTED if listed else "")
-            return Performance(verdict=verdict, message=said, log_tail=self.log, usage=usage, record=record)
+            return ScriptPerformance(verdict=verdict, message=said, log_tail=self.log, usage=usage, record=record)
         record = ScriptRecord(
             claimed=claim,
             exit_code=self.code,
@@ -111,7 +111,7 @@ class _Ending:
             counts_from=served.counts_from,
             notices=served.notices,
         )
-        return Performance(
+        return ScriptPerformance(
             verdict=verdict, message="", log_tail=self.log, usage=usage, record=record,
             counted=record.counted(self.rules), episodes=served.episodes, clipped=served.clipped,
         )  # fmt: skip
@@ -132,7 +132,7 @@ class _Ending:
         return Verdict.OK, ""
 
 
-def claimed(log: str) -> float:
+def claimed_score(log: str) -> float:
     """The score in the last line of the log that is a JSON object with one.
 
     Raises:
@@ -164,4 +164,4 @@ def _number(value: Any) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
-    raise ClaimFault(NO_NUMBER.format(shown=clean(json.dumps(value))[:80], form=_FORM))
+    raise ClaimFault(NO_NUMBER.format(shown=clean_text(json.dumps(value))[:80], form=_FORM))

@@ -10,10 +10,10 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator import wire
-from evaluator.host.envs.gym_task import World
+from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.spaces import IllegalActionError
-from evaluator.host.errors import FaultError
-from evaluator.host.training_scripts.episode_recorder import Episode, Told
+from evaluator.host.errors import AgentFault
+from evaluator.host.training_scripts.episode_recorder import OpenEpisode, ScriptEpisode
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, ScriptRules
 from evaluator.model.records.verdict import Verdict
@@ -22,7 +22,7 @@ from evaluator.model.records.verdict import Verdict
 NEVER = 1 << 62
 
 
-class Place:
+class EnvSlot:
     """One remote environment; nothing is made before its first reset."""
 
     __slots__ = ("environment", "limit", "live", "step")
@@ -30,14 +30,14 @@ class Place:
     def __init__(self) -> None:
         self.environment: gymnasium.Env[Any, Any] | None = None
         self.step: Any = None
-        self.live: Episode | None = None
+        self.live: OpenEpisode | None = None
         self.limit = 0
 
 
-def stepped(place: Place, action: Any) -> tuple[Any, float, bool, bool]:
+def stepped(place: EnvSlot, action: Any) -> tuple[Any, float, bool, bool]:
     """One environment's step: observation, reward, terminated, truncated."""
     if place.live is None:
-        raise FaultError(Verdict.PROTOCOL_ERROR, "a step on an environment whose episode has ended, or not begun")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, "a step on an environment whose episode has ended, or not begun")
     observation, reward, terminated, truncated, _ = place.step(action)
     place.limit -= 1
     return observation, float(reward), bool(terminated), bool(truncated) or not place.limit
@@ -59,10 +59,10 @@ _TAIL = struct.Struct("<dQQ")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offer:
+class ScriptTask:
     """What a script may play."""
 
-    world: World
+    world: GymTask
     """The task's environment."""
     rules: ScriptRules
     """Its budget."""
@@ -75,17 +75,17 @@ class Offer:
         return self.rules.training_steps(self.world.time_limit or NEVER)
 
 
-class Desk:
+class RemoteEnvServer:
     """Answers a script's frames. Nothing that the other side writes is believed; nonsense is a fault."""
 
-    def __init__(self, offer: Offer) -> None:
+    def __init__(self, offer: ScriptTask) -> None:
         self._offer = offer
         self._world = offer.world
         self._encoder = offer.world.encoder()
         self._decoder = offer.world.decoder()
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, EnvSlot] = {}
         self._next = 0
-        self._told: dict[int, Told] = {}
+        self._told: dict[int, ScriptEpisode] = {}
         self._begun = 0
         self._opened = 0
         self._looks = 0
@@ -94,10 +94,10 @@ class Desk:
         self._counted_ended = 0
         self._seen = [(np.dtype(leaf.dtype), leaf.nbytes) for leaf in self._encoder.leaves]
         self._least, self._greatest = _range(offer.world.action_space)
-        self._one: Place | None = None
+        self._one: EnvSlot | None = None
         self._one_head = b""
         self._head = b""
-        self._head_places: list[Place] = []
+        self._head_places: list[EnvSlot] = []
         self._head_resets: frozenset[int] = frozenset()
         self.steps = 0
         self.exhausted = False
@@ -128,12 +128,12 @@ class Desk:
                 return self._step_one(self._one, action, [bytes(body[-8:])])
         handler = self._handlers.get(op)
         if handler is None or len(body) < wire.COUNT.size:
-            raise FaultError(Verdict.PROTOCOL_ERROR, f"opcode {op} with {len(body)} bytes is nothing a script may ask")
+            raise AgentFault(Verdict.PROTOCOL_ERROR, f"opcode {op} with {len(body)} bytes is nothing a script may ask")
         count, _ = wire.COUNT.unpack_from(body)
         if not 1 <= count <= ENVIRONMENTS:
             if op == wire.Op.MAKE and count:
                 return self._too_many()
-            raise FaultError(Verdict.PROTOCOL_ERROR, f"a frame about {count} environments; at most {ENVIRONMENTS} may live")
+            raise AgentFault(Verdict.PROTOCOL_ERROR, f"a frame about {count} environments; at most {ENVIRONMENTS} may live")
         return handler(count, body)
 
     def _make(self, count: int, body: memoryview) -> bytes:
@@ -142,7 +142,7 @@ class Desk:
             return self._too_many()
         first = self._next
         for handle in range(first, first + count):
-            self._places[handle] = Place()
+            self._places[handle] = EnvSlot()
         self._next += count
         return wire.frame(wire.Op.MADE, wire.COUNT.pack(count, first))
 
@@ -199,7 +199,7 @@ class Desk:
         """Number of the first episode begun after the training steps; of all episodes while none was."""
         return self._begun if self._counts_from is None else self._counts_from
 
-    def _start(self, place: Place) -> Any:
+    def _start(self, place: EnvSlot) -> Any:
         """Begin the next episode in a place; returns its first observation."""
         self._abandon(place)
         if place.environment is None or not self._world.task.reusable:
@@ -213,16 +213,16 @@ class Desk:
         self._begun += 1
         return self._world.start(place.environment, self._offer.seed_of(self._begun - 1))
 
-    def _open(self, observation: list[bytes]) -> Episode:
+    def _open(self, observation: list[bytes]) -> OpenEpisode:
         """The record of an episode that has begun; episodes are opened in the order in which they were started."""
         self._opened += 1
-        return Episode(self._opened - 1, self._decoder.leaves, observation)
+        return OpenEpisode(self._opened - 1, self._decoder.leaves, observation)
 
-    def _abandon(self, place: Place) -> None:
+    def _abandon(self, place: EnvSlot) -> None:
         if place.live is not None:
             self._close(place, terminated=False, truncated=False)
 
-    def _close(self, place: Place, *, terminated: bool, truncated: bool) -> None:
+    def _close(self, place: EnvSlot, *, terminated: bool, truncated: bool) -> None:
         assert place.live is not None
         told = place.live.close(terminated=terminated, truncated=truncated)
         self._told[told.index] = told
@@ -239,7 +239,7 @@ class Desk:
             # A copy: the next frame is read into the same buffer, and an environment may keep its action.
             actions, arrays = self._decoder.decode(memoryview(bytearray(body[actions_at:])), count)
         except IllegalActionError as error:
-            raise FaultError(Verdict.PROTOCOL_ERROR, f"step: {error}") from error
+            raise AgentFault(Verdict.PROTOCOL_ERROR, f"step: {error}") from error
         if self._is_over(count - len(resets)) or (resets and not self._may_begin()):
             return self._over()
         if count == 1 and not resets:
@@ -263,7 +263,7 @@ class Desk:
             flags[:, row] = pair
         return wire.frame(wire.Op.STEPPED, *_padded(seen), np.array(rewards, "<f8").tobytes(), flags.tobytes())
 
-    def _step_one(self, place: Place, action: Any, done: list[bytes]) -> bytes:
+    def _step_one(self, place: EnvSlot, action: Any, done: list[bytes]) -> bytes:
         """The commonest case, without a detour: scripts of the old boards step one environment at a time."""
         observation, reward, terminated, truncated = stepped(place, action)
         seen = self._encode_one(observation)
@@ -283,7 +283,7 @@ class Desk:
         return self._encoder.encode((observation,))
 
     def _keep(
-        self, places: list[Place], resets: frozenset[int], came: tuple[list[bytes], list[Any], list[float]],
+        self, places: list[EnvSlot], resets: frozenset[int], came: tuple[list[bytes], list[Any], list[float]],
         ended: dict[int, tuple[bool, bool]],
     ) -> None:  # fmt: skip
         """Record a step of many environments, dealt out as slices of the leaves that are sent."""
@@ -302,7 +302,7 @@ class Desk:
                 self._close(place, terminated=terminated, truncated=truncated)
         self.steps += len(places) - len(resets)
 
-    def _named(self, count: int, head: bytes) -> tuple[list[Place], frozenset[int]]:
+    def _named(self, count: int, head: bytes) -> tuple[list[EnvSlot], frozenset[int]]:
         """The places that a step is about, and the rows that are reset instead; a head like the last is not read again."""
         if head != self._head:
             start = wire.COUNT.size + wire.padded(4 * count)
@@ -315,7 +315,7 @@ class Desk:
         _expect(body, size)
         handles = struct.unpack_from(f"<{count}I", body, wire.COUNT.size)
         if len(set(handles)) != count or not all(handle in self._places for handle in handles):
-            raise FaultError(Verdict.PROTOCOL_ERROR, "a frame names an environment twice, or one that is not open")
+            raise AgentFault(Verdict.PROTOCOL_ERROR, "a frame names an environment twice, or one that is not open")
         return handles
 
     @property
@@ -323,7 +323,7 @@ class Desk:
         """Numbers of float actions that were clipped to the space."""
         return self._decoder.clipped
 
-    def finish(self) -> tuple[Told, ...]:
+    def finish(self) -> tuple[ScriptEpisode, ...]:
         """Every episode; those that live are abandoned."""
         for place in self._places.values():
             self._abandon(place)
@@ -339,7 +339,7 @@ def _range(space: spaces.Space[Any]) -> tuple[int, int]:
 
 def _expect(body: memoryview, size: int) -> None:
     if len(body) != size:
-        raise FaultError(Verdict.PROTOCOL_ERROR, f"a frame has {len(body)} bytes where {size} belong")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, f"a frame has {len(body)} bytes where {size} belong")
 
 
 def _refused(reason: str, *, over: bool) -> bytes:

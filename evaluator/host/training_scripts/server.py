@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from evaluator import wire
 from evaluator.host.envs.spaces import describe
-from evaluator.host.errors import FaultError, HangupError
-from evaluator.host.sandboxes.channel import Stream, clean, complaint, parse_object, read_json
+from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_object, read_complaint, read_json
 from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
-from evaluator.host.training_scripts.episode_recorder import Told
-from evaluator.host.training_scripts.remote_envs import Desk, Offer
+from evaluator.host.training_scripts.episode_recorder import ScriptEpisode
+from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.training_script import NOTICES
@@ -23,10 +23,10 @@ TOLD_STEPS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Service:
+class ScriptSession:
     """Everything the referee needs to serve a script."""
 
-    offer: Offer
+    offer: ScriptTask
     """What it may play."""
     agent_seed: int
     """The script's own seed."""
@@ -39,10 +39,10 @@ class Service:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Served:
+class ServedScript:
     """What a script did."""
 
-    episodes: tuple[Told, ...]
+    episodes: tuple[ScriptEpisode, ...]
     """In the order of starting."""
     steps: int
     """Environment steps of all of them."""
@@ -56,10 +56,10 @@ class Served:
     """What the script asked for and did not get, each once."""
 
 
-class Asked:
+class FrameReader:
     """Reads a script's frames with one kernel call each where they are small."""
 
-    def __init__(self, stream: Stream, longest: int) -> None:
+    def __init__(self, stream: ByteStream, longest: int) -> None:
         self._stream = stream
         self._longest = longest
         self._view = memoryview(bytearray(BUFFER))
@@ -75,7 +75,7 @@ class Asked:
         have = self._stream.fill(self._view, head, deadline)
         length, op = wire.HEADER.unpack_from(self._view)
         if length > self._longest:
-            raise FaultError(Verdict.PROTOCOL_ERROR, f"a frame of {length} bytes; the most is {self._longest}")
+            raise AgentFault(Verdict.PROTOCOL_ERROR, f"a frame of {length} bytes; the most is {self._longest}")
         end = head + length
         if end > len(self._view):
             larger = memoryview(bytearray(end))
@@ -84,53 +84,53 @@ class Asked:
         if have < end:
             have += self._stream.fill(self._view[have:end], end - have, deadline)
         if have > end:
-            raise FaultError(
+            raise AgentFault(
                 Verdict.PROTOCOL_ERROR, "the script's side sent a second question before the first was answered"
             )
         return op, self._view[head:end]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ScriptOutcome:
     """How serving ended."""
 
-    served: Served
+    served: ServedScript
     """What was played until then."""
     exit_code: int | None
     """The script's exit code; None where it did not end by itself."""
-    fault: FaultError | None
+    fault: AgentFault | None
     """What ended it before that."""
     hung_up: bool
     """Whether the sandbox closed its end."""
 
 
-def serve(service: Service, stream: Stream) -> Outcome:
+def serve_script(service: ScriptSession, stream: ByteStream) -> ScriptOutcome:
     """Serve a script to its end. Whatever it does, what was played until then is in the outcome."""
-    desk = Desk(service.offer)
+    desk = RemoteEnvServer(service.offer)
     exit_code: int | None = None
-    fault: FaultError | None = None
+    fault: AgentFault | None = None
     hung_up = False
     notices: tuple[str, ...] = ()
     stream.spin = 0.0
     try:
         with shared_processor(service.pin_sandbox):
             exit_code, notices = _serve(service, desk, stream)
-    except FaultError as caught:
+    except AgentFault as caught:
         fault = caught
-    except HangupError:
+    except SandboxClosed:
         hung_up = True
     episodes = desk.finish()
-    served = Served(
+    served = ServedScript(
         episodes=episodes, steps=desk.steps, counts_from=desk.counts_from, exhausted=desk.exhausted,
         clipped=desk.clipped, notices=notices,
     )  # fmt: skip
-    return Outcome(served=served, exit_code=exit_code, fault=fault, hung_up=hung_up)
+    return ScriptOutcome(served=served, exit_code=exit_code, fault=fault, hung_up=hung_up)
 
 
-def _serve(service: Service, desk: Desk, stream: Stream) -> tuple[int, tuple[str, ...]]:
+def _serve(service: ScriptSession, desk: RemoteEnvServer, stream: ByteStream) -> tuple[int, tuple[str, ...]]:
     """Until the script is done; returns its exit code and what it did not get."""
     _greet(service, stream)
-    asked = Asked(stream, max(desk.longest, wire.ERROR_BYTES))
+    asked = FrameReader(stream, max(desk.longest, wire.ERROR_BYTES))
     deadline = time.monotonic() + service.limits.wall_seconds
     shown = 0
     while True:
@@ -138,14 +138,14 @@ def _serve(service: Service, desk: Desk, stream: Stream) -> tuple[int, tuple[str
         if op == wire.Op.DONE:
             return _done(body)
         if op == wire.Op.ERROR:
-            raise complaint(bytes(body))
+            raise read_complaint(bytes(body))
         stream.send(desk.answer(op, body), deadline)
         if desk.steps - shown >= TOLD_STEPS:
             shown = desk.steps
             service.progress(shown)
 
 
-def _greet(service: Service, stream: Stream) -> None:
+def _greet(service: ScriptSession, stream: ByteStream) -> None:
     world = service.offer.world
     hello = {
         "protocol": wire.VERSION,
@@ -164,7 +164,7 @@ def _greet(service: Service, stream: Stream) -> None:
     stream.send(wire.frame(wire.Op.HELLO, canonical(hello)), deadline)
     ready = read_json(stream, wire.Op.READY, deadline)
     if ready.get("protocol") != wire.VERSION:
-        raise FaultError(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, f"the sandbox does not speak protocol {wire.VERSION}")
 
 
 def _done(body: memoryview) -> tuple[int, tuple[str, ...]]:
@@ -172,4 +172,4 @@ def _done(body: memoryview) -> tuple[int, tuple[str, ...]]:
     value = parse_object(bytes(body))
     code, notices = value.get("exit_code"), value.get("notices")
     texts = [text for text in notices[:NOTICES] if isinstance(text, str)] if isinstance(notices, list) else []
-    return (code & 0xFF if isinstance(code, int) else 1), tuple(clean(text)[:NOTICE] for text in texts)
+    return (code & 0xFF if isinstance(code, int) else 1), tuple(clean_text(text)[:NOTICE] for text in texts)

@@ -6,7 +6,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, misplaced
-from evaluator.model.config.metric import Metric, Terms, metrics_fault
+from evaluator.model.config.metric import Metric, MetricTerms, metrics_fault
 from evaluator.model.config.participants import People
 from evaluator.model.config.phase import Phase, Quota, phase_fault
 from evaluator.model.config.training_script import ScriptRules
@@ -73,7 +73,7 @@ class SubmissionLimits(Frozen):
     """Size of an image that a submission names, in MiB."""
 
 
-class Lanes(Frozen):
+class ParallelEpisodes(Frozen):
     """How many episodes are alive at once."""
 
     shared: int = Field(default=128, ge=1, le=1024)
@@ -91,7 +91,7 @@ class Anchor(Frozen):
     """Who measured it, how."""
 
 
-class Clock(Frozen):
+class ClockSettings(Frozen):
     """How long a player may think. A frame's time is shared equally by the positions in it."""
 
     move_seconds: float = Field(default=2, gt=0, le=600)
@@ -128,7 +128,7 @@ class Task(Frozen):
     """Episodes of one evaluation."""
     max_episode_steps: int | None = Field(default=None, ge=1)
     """Overrides the environment's own time limit."""
-    lanes: Lanes = Lanes()
+    lanes: ParallelEpisodes = ParallelEpisodes()
     """Episodes alive at once."""
     clip: bool = True
     """Clip float actions to the bounds of a Box action space."""
@@ -164,7 +164,7 @@ class Task(Frozen):
     """Games only: moves drawn from the seed before the players move."""
     max_plies: int = Field(default=1000, ge=1, le=100_000)
     """Games only: a match that is longer is a draw."""
-    clock: Clock = Clock()
+    clock: ClockSettings = ClockSettings()
     """Games only: how long a player may think."""
     opponents: int = Field(default=20, ge=1, le=1000)
     """Games only: with more players than that, each plays the so many most informative ones."""
@@ -199,7 +199,7 @@ class Task(Frozen):
     @model_validator(mode="after")
     def _named_metrics(self) -> Self:
         anchors = (self.random.score, self.reference.score) if self.random and self.reference else None
-        terms = Terms(ties=self.ties, score=self.score, anchors=anchors, for_scripts=self.script is not None)
+        terms = MetricTerms(ties=self.ties, score=self.score, anchors=anchors, for_scripts=self.script is not None)
         if fault := metrics_fault(self.metrics, terms):
             raise ValueError(fault)
         return self

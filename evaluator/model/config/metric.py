@@ -85,7 +85,7 @@ class Metric(Frozen):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class MetricTerms:
     """What a task's metrics must fit."""
 
     ties: tuple[str, ...]
@@ -98,7 +98,7 @@ class Terms:
     """Whether scripts enter the task."""
 
 
-def metrics_fault(metrics: tuple[Metric, ...], terms: Terms) -> str | None:
+def metrics_fault(metrics: tuple[Metric, ...], terms: MetricTerms) -> str | None:
     """What contradicts a task's metrics, if anything."""
     names = [metric.name for metric in metrics]
     if twice := next((name for name in names if names.count(name) > 1), None):

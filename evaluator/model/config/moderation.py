@@ -29,7 +29,7 @@ class Exclusion(Frozen):
         return self.login.casefold() == login.casefold() and self.agent in (None, agent)
 
 
-class Verified(Frozen):
+class VerifiedEntry(Frozen):
     """One entry, or all of a login's, that the hosts looked at and vouch for."""
 
     login: Login
@@ -50,7 +50,7 @@ class Verified(Frozen):
         return self.login.casefold() == login.casefold() and self.agent in (None, agent)
 
 
-class Rehearsal(Frozen):
+class RehearsalEntry(Frozen):
     """One version of an agent that the host entered to try the board, and withdrew. It only labels what is recorded."""
 
     login: Login
@@ -68,16 +68,16 @@ class Moderation(Frozen):
 
     exclusions: tuple[Exclusion, ...] = Field(default=(), max_length=10000)
     """In the order of the file; the first that covers an entry is shown."""
-    verified: tuple[Verified, ...] = Field(default=(), max_length=10000)
+    verified: tuple[VerifiedEntry, ...] = Field(default=(), max_length=10000)
     """Entries that the hosts vouch for."""
-    rehearsals: tuple[Rehearsal, ...] = Field(default=(), max_length=10000)
+    rehearsals: tuple[RehearsalEntry, ...] = Field(default=(), max_length=10000)
     """Versions that the hosts entered to try the board; `pullrank rehearse` writes them."""
 
     def of(self, login: str, agent: str) -> Exclusion | None:
         """The exclusion of an entry, if there is one."""
         return next((item for item in self.exclusions if item.covers(login, agent)), None)
 
-    def vouched(self, login: str, agent: str) -> Verified | None:
+    def vouched(self, login: str, agent: str) -> VerifiedEntry | None:
         """Who vouches for an entry, if anybody does."""
         return next((item for item in self.verified if item.covers(login, agent)), None)
 

@@ -37,7 +37,7 @@ Instant = Annotated[str, BeforeValidator(_written), StringConstraints(max_length
 """A moment: ISO 8601 with a time zone."""
 
 
-def moment(instant: str) -> datetime:
+def to_utc(instant: str) -> datetime:
     """The moment in UTC."""
     return datetime.fromisoformat(instant).astimezone(UTC)
 
@@ -92,7 +92,7 @@ class Phase(Frozen):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        if self.start and self.end and not moment(self.start) < moment(self.end):
+        if self.start and self.end and not to_utc(self.start) < to_utc(self.end):
             raise misplaced(("end",), f"phase '{self.id}' ends ({self.end}) before it starts ({self.start}); correct one")
         return self
 
@@ -102,15 +102,15 @@ class Phase(Frozen):
 
     def is_before(self, at: datetime) -> bool:
         """Whether it has not begun."""
-        return self.start is not None and at < moment(self.start)
+        return self.start is not None and at < to_utc(self.start)
 
     def is_over(self, at: datetime) -> bool:
         """Whether it has ended."""
-        return self.end is not None and at >= moment(self.end)
+        return self.end is not None and at >= to_utc(self.end)
 
     def is_shown(self, at: datetime) -> bool:
         """Whether its boards are shown."""
-        return self.public_from is None or at >= moment(self.public_from)
+        return self.public_from is None or at >= to_utc(self.public_from)
 
 
 def phase_fault(phases: tuple[Phase, ...], task_ids: list[str]) -> tuple[tuple[int | str, ...], str] | None:

@@ -38,7 +38,7 @@ EXTRAS = {
 OF_ADAPTERS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": GRPC}
 
 
-def needed(adapter: str | None, extras: Iterable[str]) -> tuple[str, ...]:
+def required_extras(adapter: str | None, extras: Iterable[str]) -> tuple[str, ...]:
     """The locks to be installed, sorted: what is asked for and what the adapter needs, without what others contain."""
     named = {name for name in extras if name != DEFAULT}
     if adapter in OF_ADAPTERS:
@@ -52,7 +52,7 @@ def memory_mib(extras: Iterable[str], own: int) -> int:
     return max([own, *(EXTRAS[name].memory_mib for name in extras)])
 
 
-def with_extras(runtime_digest: str, extras: Sequence[str], locks: Mapping[str, str]) -> str:
+def name_with_extras(runtime_digest: str, extras: Sequence[str], locks: Mapping[str, str]) -> str:
     """The runtime digest of agents that need extras; without any it is as it was. `locks`: extra to its lock's SHA-256."""
     if not extras:
         return runtime_digest
@@ -77,7 +77,7 @@ _OWN = "'docker inspect --format \"{{index .RepoDigests 0}}\" <image>' shows it"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reference:
+class ImageReference:
     """An image that cannot become another one."""
 
     host: str
@@ -93,7 +93,7 @@ class Reference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tagged:
+class TaggedImage:
     """An image by a name that may mean another one tomorrow."""
 
     host: str
@@ -104,7 +104,7 @@ class Tagged:
     """`latest` where none is written."""
 
 
-def parse_reference(text: str) -> Reference:
+def parse_reference(text: str) -> ImageReference:
     """The image that an entry names.
 
     Raises:
@@ -115,17 +115,17 @@ def parse_reference(text: str) -> Reference:
             raise ValueError(
                 f"'entry' still has the template's digest; build and push the image, then write its own: {_OWN}"
             )
-        return Reference(host=found["host"], name=found["name"], digest=found["digest"])
+        return ImageReference(host=found["host"], name=found["name"], digest=found["digest"])
     if parse_tagged(text):
         tag = f"'entry' names {text!r}, {MOVES}; write its digest, {FORM}"
         raise ValueError(f"{tag}: " + HOW.format(shown=text))
     raise ValueError(f"'entry' is {text!r}, but an image is named by its registry and digest: {FORM}")
 
 
-def parse_tagged(text: str) -> Tagged | None:
+def parse_tagged(text: str) -> TaggedImage | None:
     """The image that is named by a tag, or by nothing, which means `latest`."""
     found = _TAGGED.fullmatch(text)
-    return Tagged(host=found["host"], name=found["name"], tag=found["tag"] or "latest") if found else None
+    return TaggedImage(host=found["host"], name=found["name"], tag=found["tag"] or "latest") if found else None
 
 
 IDENTITY_FIELDS = ("kind", "entry", "main_file", "adapter", "extras")
@@ -138,7 +138,7 @@ OF_MODELS = ("sb3", "onnx")
 
 
 @enum.unique
-class Kind(enum.StrEnum):
+class SubmissionKind(enum.StrEnum):
     """How an agent is brought."""
 
     POLICY = "policy"
@@ -153,7 +153,7 @@ class Submission(Frozen):
     """The name the board shows."""
     algorithm: Line
     """What it is: "PPO", "Q-learning", "hand-written rule"."""
-    kind: Kind = Kind.POLICY
+    kind: SubmissionKind = SubmissionKind.POLICY
     """policy: a class with `act`; script and image are other doors."""
     entry: LongLine = "agent.py"
     """The file that defines `class Agent`, or an image reference with its digest."""
@@ -194,7 +194,7 @@ class Submission(Frozen):
 
     @model_validator(mode="after")
     def _of_an_image(self) -> Self:
-        if self.kind is not Kind.IMAGE:
+        if self.kind is not SubmissionKind.IMAGE:
             return self
         try:
             parse_reference(self.entry)
@@ -213,12 +213,12 @@ class Submission(Frozen):
     @property
     def source(self) -> str:
         """The file that is run or imported; for an image its reference."""
-        return self.main_file or self.entry if self.kind is Kind.SCRIPT else self.entry
+        return self.main_file or self.entry if self.kind is SubmissionKind.SCRIPT else self.entry
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The extras it is run with."""
-        return needed(self.adapter, self.extras)
+        return required_extras(self.adapter, self.extras)
 
     @property
     def connects_to_itself(self) -> bool:
@@ -239,16 +239,16 @@ class Submission(Frozen):
 
     def fits(self, task: Task) -> bool:
         """Scripts are measured where a task has rules for them, and nobody else is."""
-        return (self.kind is Kind.SCRIPT) == (task.script is not None)
+        return (self.kind is SubmissionKind.SCRIPT) == (task.script is not None)
 
 
-def needed_by(submissions: Iterable[Submission]) -> tuple[str, ...]:
+def extras_needed_by(submissions: Iterable[Submission]) -> tuple[str, ...]:
     """The extras that several agents need, together."""
     return tuple(sorted({name for submission in submissions for name in submission.needs}))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blob:
+class SubmissionFile:
     """One file of a submission as git would store it."""
 
     path: str
@@ -259,7 +259,7 @@ class Blob:
     """The bytes of the git blob."""
 
 
-def submission_digest(submission: Submission, blobs: Iterable[Blob]) -> str:
+def submission_digest(submission: Submission, blobs: Iterable[SubmissionFile]) -> str:
     """SHA-256 over mode, path and bytes of every file, the manifest reduced to its identity fields."""
     lines = [["manifest", submission.identity()]]
     for blob in sorted(blobs, key=lambda b: b.path):

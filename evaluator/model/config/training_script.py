@@ -44,7 +44,7 @@ class ScriptRules(Frozen):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted:
+class CountedEpisodes:
     """The episodes of a script that make its score."""
 
     first: int
@@ -101,7 +101,7 @@ class ScriptRecord(Frozen):
         """The number of the first of the `last` episodes that count."""
         return max(0, self._started - last) if self.counts_from is None else self.counts_from
 
-    def counted(self, rules: ScriptRules) -> Counted:
+    def counted(self, rules: ScriptRules) -> CountedEpisodes:
         """The first `last` episodes begun after the training steps; an unfinished or missing one counts the worst return.
 
         In records of protocol 1 they are the last that were started. Loops end with a reset: where not one step was taken in
@@ -112,7 +112,7 @@ class ScriptRecord(Frozen):
         end = self._started if self.counts_from is None else min(len(self.returns), first + rules.last)
         missing = rules.last - (end - first)
         played = [rules.worst if i in unfinished else self.returns[i] for i in range(first, end)]
-        return Counted(
+        return CountedEpisodes(
             first=first,
             returns=(*played, *[rules.worst] * missing),
             lengths=(*self.lengths[first:end], *[0] * missing),

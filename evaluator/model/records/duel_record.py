@@ -11,8 +11,8 @@ from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Limits
 from evaluator.model.identifiers import AgentName, Digest, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.protocol import PROTOCOL
-from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Class, Cost, FirstAttempt, Provenance, SandboxKind
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Cost, FirstAttempt, Provenance, SandboxKind, Tier
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
 SCHEMA = 2
@@ -20,7 +20,7 @@ Side = Literal[0, 1]
 
 
 @enum.unique
-class End(enum.StrEnum):
+class MatchEnd(enum.StrEnum):
     """Why a match ended. All but the first two are the offender's loss."""
 
     PLAYED = "played"
@@ -31,10 +31,10 @@ class End(enum.StrEnum):
     FORFEIT = "forfeit"
 
 
-class Match(Frozen):
+class MatchRecord(Frozen):
     """One game from start to end. The even ones are begun by side 0, the odd ones by side 1, two by two on one opening."""
 
-    end: End
+    end: MatchEnd
     """Why it ended."""
     winner: Side | None
     """Which side won; null for a draw, and where both sides offended."""
@@ -53,7 +53,7 @@ class Match(Frozen):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        if (self.end in (End.PLAYED, End.TOO_LONG)) != (self.offenders == ()):
+        if (self.end in (MatchEnd.PLAYED, MatchEnd.TOO_LONG)) != (self.offenders == ()):
             raise ValueError("a match that was played to its end has no offender, any other has one")
         if len(self.offenders) == 1 and self.winner != 1 - self.offenders[0]:
             raise ValueError("the offender's opponent wins")
@@ -62,7 +62,7 @@ class Match(Frozen):
         return self
 
 
-class Player(Frozen):
+class PlayerRecord(Frozen):
     """One side of a duel."""
 
     login: Login
@@ -106,13 +106,13 @@ class Duel(Frozen):
     """Tells it from a result of one agent."""
     key: Digest
     """What was wanted."""
-    klass: Class = Field(alias="class")
+    tier: Tier = Field(alias="class")
     """official, preview or local."""
     task: TaskId
     """The game's id."""
     task_digest: Digest
     """The game's measured settings, the source of a host's own code among them."""
-    players: tuple[Player, Player]
+    players: tuple[PlayerRecord, PlayerRecord]
     """The sides, in the order of `side_order`."""
     season: Line
     """The season it counts for."""
@@ -130,11 +130,11 @@ class Duel(Frozen):
     """What failed on our side."""
     seeds: tuple[Seed, ...] = ()
     """One for each two matches: of the game and of its opening."""
-    matches: tuple[Match, ...] = ()
+    matches: tuple[MatchRecord, ...] = ()
     """In order; empty unless the verdict is ok."""
-    moves: Leaf | None = None
+    moves: TraceLeaf | None = None
     """Every move of every match, one after the other."""
-    milliseconds: Leaf | None = None
+    milliseconds: TraceLeaf | None = None
     """What each of them was charged; the opening's cost nothing."""
     limits: Limits
     """What a player was allowed."""
@@ -210,7 +210,7 @@ class Duel(Frozen):
         """The time of each move of each match; raises as `match_moves` does."""
         return self._dealt(self.milliseconds)
 
-    def _dealt(self, leaf: Leaf | None) -> list[list[int]]:
+    def _dealt(self, leaf: TraceLeaf | None) -> list[list[int]]:
         values = leaf.array(sum(match.plies for match in self.matches)).tolist() if leaf else []
         dealt, begin = [], 0
         for match in self.matches:

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 from evaluator.model.base import Frozen
 from evaluator.model.identifiers import AgentName, Digest, Line, Login
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Class, Result
+from evaluator.model.records.result import Result, Tier
 
 SCHEMA = 1
 AGENTS = 4
@@ -18,7 +18,7 @@ Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
-class Agent(Frozen):
+class PreviewedAgent(Frozen):
     """One changed folder."""
 
     login: Login
@@ -41,7 +41,7 @@ class Agent(Frozen):
         for result in self.results:
             if (result.login, result.agent, result.submission_digest) != (self.login, self.agent, self.submission_digest):
                 raise ValueError("a result belongs to another agent than the one it stands under")
-            if result.klass is not Class.PREVIEW or result.log_tail:
+            if result.tier is not Tier.PREVIEW or result.log_tail:
                 raise ValueError("a preview holds results of class preview, without log tails")
         if len({result.task for result in self.results}) != len(self.results):
             raise ValueError("a task stands twice")
@@ -54,7 +54,7 @@ class Agent(Frozen):
             sides = [(player.login, player.agent, player.submission_digest) for player in duel.players]
             if sides.count(own) != 1 + duel.is_validation:
                 raise ValueError("a duel belongs to another agent than the one it stands under")
-            if duel.klass is not Class.PREVIEW or any(player.log_tail for player in duel.players):
+            if duel.tier is not Tier.PREVIEW or any(player.log_tail for player in duel.players):
                 raise ValueError("a preview holds duels of class preview, without log tails")
         met = [(duel.task, duel.players[0].name, duel.players[1].name) for duel in self.duels]
         if len(set(met)) != len(met):
@@ -73,7 +73,7 @@ class Preview(Frozen):
     """The commit whose folders were played."""
     evaluator_sha: Sha
     """The commit of main that played them."""
-    agents: tuple[Agent, ...] = Field(default=(), max_length=AGENTS)
+    agents: tuple[PreviewedAgent, ...] = Field(default=(), max_length=AGENTS)
     """The changed folders."""
     skipped: tuple[Note, ...] = Field(default=(), max_length=100)
     """What was left out, and why."""

@@ -37,7 +37,7 @@ Beacon = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,80}$")]
 
 
 @enum.unique
-class Class(enum.StrEnum):
+class Tier(enum.StrEnum):
     """How much a result is worth."""
 
     OFFICIAL = "official"
@@ -106,7 +106,7 @@ class Result(Frozen):
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
     key: Digest
     """What was wanted: results are found by it, never by path."""
-    klass: Class = Field(alias="class")
+    tier: Tier = Field(alias="class")
     """official, preview or local."""
     task: TaskId
     """The task's id."""
@@ -230,7 +230,7 @@ def sealed(fields: dict[str, Any]) -> Result:
     return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
-class Wanted(Frozen):
+class WantedResult(Frozen):
     """What an evaluation is a function of: two of one agent, task and key need only one run."""
 
     submission_digest: Digest

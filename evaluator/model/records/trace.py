@@ -20,7 +20,7 @@ SCHEMA = 1
 _DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
 
 
-class Leaf(Frozen):
+class TraceLeaf(Frozen):
     """All actions of one leaf of the action space, episode after episode."""
 
     dtype: str
@@ -73,7 +73,7 @@ def _smallest(low: int, high: int) -> str:
     return "<i8"
 
 
-class Episode(Frozen):
+class EpisodeTrace(Frozen):
     """What one episode met."""
 
     length: int = Field(ge=0)
@@ -89,9 +89,9 @@ class Trace(Frozen):
     """Version of this form."""
     key: Digest
     """The result's key."""
-    episodes: tuple[Episode, ...]
+    episodes: tuple[EpisodeTrace, ...]
     """In order."""
-    actions: tuple[Leaf, ...]
+    actions: tuple[TraceLeaf, ...]
     """Every leaf of the action space, in wire order."""
 
     @model_validator(mode="after")

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.result import Class, Result, SandboxKind
+from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.eligibility import Name, is_official
-from leaderboard.core.versions import Homes
-from leaderboard.pages.agent.profile import Profile
+from leaderboard.core.versions import VersionFolders
+from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import known, ranking
+from leaderboard.scoring.metrics import known_metrics, ranking
 from leaderboard.text import format, urls
-from leaderboard.text.escape_html import line, linked
+from leaderboard.text.escape_html import escape_line, linked_line
 
 _ERROR = ":error"
 _UNKNOWN = Markup("not recorded")
@@ -26,7 +26,7 @@ Tell = Callable[[Result, str | None], Markup]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sources:
+class ProvenanceTable:
     """The provenance of one agent's results, as HTML."""
 
     shared: tuple[tuple[str, Markup], ...]
@@ -37,7 +37,7 @@ class Sources:
     """The task, and its cells in the order of the names."""
 
 
-def sources(profile: Profile, repository: str | None) -> Sources:
+def provenance_table(profile: AgentProfile, repository: str | None) -> ProvenanceTable:
     """What stands behind the numbers of one agent."""
     results = [(showing.task, result) for showing in profile.showings if (result := showing.result)]
     # Mostly all of it is the same, and then it is told once.
@@ -53,14 +53,14 @@ def sources(profile: Profile, repository: str | None) -> Sources:
         (task, f"{_cells(before, i)}{own(result, repository)}{_cells(after, i)}") for i, (task, result) in enumerate(results)
     )
     names = (*(name for name, _ in before), *named, *(name for name, _ in after))
-    return Sources(shared=shared, named=names, rows=rows)
+    return ProvenanceTable(shared=shared, named=names, rows=rows)
 
 
 def _circumstances(result: Result) -> tuple[object, ...]:
     """All that `_COMMON` tells of."""
     limits, origin = result.limits, result.provenance
     return (
-        result.klass, result.beacon, result.beacon_verified, result.sandbox, result.runtime_digest, result.image_digest,
+        result.tier, result.beacon, result.beacon_verified, result.sandbox, result.runtime_digest, result.image_digest,
         result.platform, result.versions, limits.cpu_seconds, limits.memory_mib, origin.commit, origin.run_url,
     )  # fmt: skip
 
@@ -86,14 +86,14 @@ def _code(text: str | None) -> Markup:
 
 
 def _class(result: Result, _: str | None) -> Markup:
-    return Markup(result.klass.value)
+    return Markup(result.tier.value)
 
 
 def _beacon(result: Result, _: str | None) -> Markup:
     said = "public"
     if secret_hash(result.beacon):
         said = "the hash of the season’s secret"
-    elif result.klass is Class.OFFICIAL:
+    elif result.tier is Tier.OFFICIAL:
         said = format.SIGNED[result.beacon_verified]
     return _code(result.beacon) + f" {said}"
 
@@ -105,22 +105,22 @@ def _sandbox(result: Result, _: str | None) -> Markup:
 
 
 def _versions(result: Result, _: str | None) -> Markup:
-    return line(", ".join(f"{name} {version}" for name, version in result.versions.items())) or _UNKNOWN
+    return escape_line(", ".join(f"{name} {version}" for name, version in result.versions.items())) or _UNKNOWN
 
 
 def _commit(result: Result, repository: str | None) -> Markup:
     commit = result.provenance.commit
-    return linked(urls.commit_url(repository, commit), format.short(commit)) if commit else _UNKNOWN
+    return linked_line(urls.commit_url(repository, commit), format.short(commit)) if commit else _UNKNOWN
 
 
 def _run(result: Result, _: str | None) -> Markup:
-    return linked(result.provenance.run_url, "open") if result.provenance.run_url else _UNKNOWN
+    return linked_line(result.provenance.run_url, "open") if result.provenance.run_url else _UNKNOWN
 
 
 def _own(result: Result, repository: str | None) -> str:
     """The cells of what only one result has, in the order of `_OWN`."""
     key = escape(format.short(result.key))
-    url = urls.result_url(repository, result.path()) if result.klass is Class.OFFICIAL else None
+    url = urls.result_url(repository, result.path()) if result.tier is Tier.OFFICIAL else None
     if url:
         key = Markup(f'<a href="{escape(url)}">{key}</a>')
     trace = format.short(result.trace_sha256 or "")
@@ -134,7 +134,7 @@ def _own_unlinked(result: Result, _: str | None) -> str:
     return (
         f"<td>{format.seconds(cost.cpu_seconds)}</td><td>{format.seconds(cost.wall_seconds)}</td>"
         f"<td>{format.size(cost.peak_memory_bytes)}</td><td>{steps}</td>"
-        f"<td>{line(result.provenance.evaluated_at.replace('T', ' ').removesuffix('Z'))}</td>"
+        f"<td>{escape_line(result.provenance.evaluated_at.replace('T', ' ').removesuffix('Z'))}</td>"
     )
 
 
@@ -144,7 +144,7 @@ _COMMON: tuple[tuple[str, Tell], ...] = (
     ("sandbox", _sandbox),
     ("runtime digest", lambda result, _: _code(result.runtime_digest)),
     ("image", lambda result, _: _code(result.image_digest)),
-    ("platform", lambda result, _: line(result.platform) if result.platform else _UNKNOWN),
+    ("platform", lambda result, _: escape_line(result.platform) if result.platform else _UNKNOWN),
     ("versions", _versions),
     ("processor time allowed", lambda result, _: Markup(format.seconds(result.limits.cpu_seconds))),
     ("memory allowed", lambda result, _: Markup(f"{result.limits.memory_mib} MiB")),
@@ -160,7 +160,7 @@ SHOWN = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class Version:
+class EarlierVersion:
     """One result among those that an agent has."""
 
     task: Task
@@ -176,17 +176,17 @@ class Version:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Past:
+class EarlierVersions:
     """The history of one agent."""
 
-    versions: tuple[Version, ...]
+    versions: tuple[EarlierVersion, ...]
     """The newest first."""
     more: int
     """How many older ones are not among them."""
 
 
-def by_agent(
-    results: Iterable[Result], season: str, names: Iterable[Name], at: Homes, *, official: bool
+def results_by_agent(
+    results: Iterable[Result], season: str, names: Iterable[Name], at: VersionFolders, *, official: bool
 ) -> Mapping[Name, Sequence[Result]]:
     """The results of the season of those agents: looked through once, not for each."""
     found: dict[Name, list[Result]] = {name: [] for name in names}
@@ -197,7 +197,7 @@ def by_agent(
     return found
 
 
-def past(profile: Profile, own: Sequence[Result]) -> Past | None:
+def earlier_versions(profile: AgentProfile, own: Sequence[Result]) -> EarlierVersions | None:
     """What is recorded of an agent beside what its page shows anyway; None where there is nothing else."""
     shown = {showing.result.key for showing in profile.showings if showing.result}
     tasks = {showing.task.id: showing.task for showing in profile.showings}
@@ -206,10 +206,10 @@ def past(profile: Profile, own: Sequence[Result]) -> Past | None:
         return None
     ordered = sorted(known_tasks, key=lambda result: (result.provenance.evaluated_at, result.key), reverse=True)
     versions = tuple(_version(tasks[result.task], result, shown) for result in ordered[:SHOWN])
-    return Past(versions=versions, more=len(ordered) - len(versions))
+    return EarlierVersions(versions=versions, more=len(ordered) - len(versions))
 
 
-def _version(task: Task, result: Result, shown: set[str]) -> Version:
+def _version(task: Task, result: Result, shown: set[str]) -> EarlierVersion:
     is_other = result.task_digest != task.digest()
-    score = None if is_other or result.verdict is not Verdict.OK else known(values([result], task, ranking(task))[0])
-    return Version(task=task, result=result, score=score, is_shown=result.key in shown, is_other_task=is_other)
+    score = None if is_other or result.verdict is not Verdict.OK else known_metrics(values([result], task, ranking(task))[0])
+    return EarlierVersion(task=task, result=result, score=score, is_shown=result.key in shown, is_other_task=is_other)

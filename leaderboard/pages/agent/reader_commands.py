@@ -3,15 +3,15 @@
 import shlex
 from dataclasses import dataclass
 
-from evaluator.model.records.result import Class
+from evaluator.model.records.result import Tier
 from leaderboard.core.standings import Standings
-from leaderboard.pages.agent.profile import Profile
+from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import serialise, urls
 
 
 @dataclass(frozen=True, kw_only=True)
-class Commands:
+class ReaderCommands:
     """Lines for a terminal, one text each; empty where there is nothing to type."""
 
     fetch: str
@@ -25,7 +25,7 @@ class Commands:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Badges:
+class BadgeSnippets:
     """The badges of an agent, and what shows the first of them elsewhere."""
 
     first: str
@@ -36,15 +36,15 @@ class Badges:
     """The first one, for a README."""
 
 
-def commands(standings: Standings, context: PageContext, profile: Profile) -> Commands:
+def reader_commands(standings: Standings, context: PageContext, profile: AgentProfile) -> ReaderCommands:
     """What to type for one agent."""
     entry, repository = profile.entry, context.repository or standings.challenge.repository
     results = [showing.result for showing in profile.showings if showing.result]
-    official = [result for result in results if result.klass is Class.OFFICIAL]
+    official = [result for result in results if result.tier is Tier.OFFICIAL]
     recorded = f"results/*/{shlex.quote(entry.login)}/{shlex.quote(entry.agent)}"
     is_local = entry.login == urls.LOCAL
     folder = f"{'example_agents' if is_local else f'submissions/{entry.login}'}/{entry.agent}"
-    return Commands(
+    return ReaderCommands(
         fetch=_fetch(repository, standings.challenge.season, entry.login, entry.agent) if official and repository else "",
         verify=f".venv/bin/pullrank verify {recorded}" if results else "",
         attested=_attested(repository, recorded) if official and repository else "",
@@ -65,7 +65,7 @@ def _attested(repository: str, recorded: str) -> str:
     return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {named}; done'
 
 
-def badges(context: PageContext, profile: Profile) -> Badges | None:
+def badge_snippets(context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
     """The agent's badges: overall, if it has a place there, then task by task; none while nobody may know whose it is."""
     entry = profile.entry
     tasks = [showing.task for showing in profile.showings] + [playing.board.task for playing in profile.playings]
@@ -77,7 +77,7 @@ def badges(context: PageContext, profile: Profile) -> Badges | None:
         segments, title = ["overall", *segments], "overall"
     image = context.site_url + serialise.address(f"badges/{entry.login}/{entry.agent}/{segments[0]}.svg")
     page = context.site_url + serialise.agent_address(entry.login, entry.agent)
-    return Badges(first=segments[0], others=tuple(segments[1:]), markdown=f"[![{_plain(title)}]({image})]({page})")
+    return BadgeSnippets(first=segments[0], others=tuple(segments[1:]), markdown=f"[![{_plain(title)}]({image})]({page})")
 
 
 def _plain(title: str) -> str:

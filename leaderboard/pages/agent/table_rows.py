@@ -11,11 +11,11 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts import agent_charts
 from leaderboard.charts.agent_charts import Spread
-from leaderboard.charts.interval_chart import Scale
+from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.core.standings import Row
-from leaderboard.pages.agent.profile import Showing
+from leaderboard.pages.agent.profile import TaskResult
 from leaderboard.scoring.metrics import digits
-from leaderboard.text.escape_html import line
+from leaderboard.text.escape_html import escape_line
 from leaderboard.text.format import NONE, day, number, numbers, ranks, span
 
 Drawn = Mapping[int, tuple[Spread, str]]
@@ -37,20 +37,24 @@ _VERDICTS = {verdict: str(tag) for verdict, tag in VERDICTS.items()}
 
 
 @functools.lru_cache(maxsize=256)
-def heads(names: tuple[str, ...]) -> Markup:
+def table_heads(names: tuple[str, ...]) -> Markup:
     """Columns' names, after another one; those of most agents are the same."""
-    return Markup("".join([f' <th scope="col">{line(name)}</th>' for name in names]))
+    return Markup("".join([f' <th scope="col">{escape_line(name)}</th>' for name in names]))
 
 
-def facts(found: Iterable[tuple[str, Markup]]) -> Markup:
+def row_facts(found: Iterable[tuple[str, Markup]]) -> Markup:
     """Rows of a name and a value."""
-    return Markup("\n".join([f'<tr><th scope="row">{line(name)}</th><td>{line(value)}</td></tr>' for name, value in found]))
+    return Markup(
+        "\n".join(
+            [f'<tr><th scope="row">{escape_line(name)}</th><td>{escape_line(value)}</td></tr>' for name, value in found]
+        )
+    )
 
 
 @functools.lru_cache(maxsize=256)
-def codes(words: tuple[str, ...]) -> Markup:
+def verdict_codes(words: tuple[str, ...]) -> Markup:
     """Words to be typed, in a sentence; those of most agents are the same."""
-    return Markup(", ".join([f"<code>{line(word)}</code>" for word in words]))
+    return Markup(", ".join([f"<code>{escape_line(word)}</code>" for word in words]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +65,7 @@ class _Frame:
     """The task's name as the head of a row."""
     link: str
     """The same as a link to its page."""
-    scale: Scale
+    scale: ChartScale
     """On which its scores are drawn."""
     digits: int
     """After the point of a score."""
@@ -69,20 +73,22 @@ class _Frame:
     """After the point of a return."""
 
 
-def draw(results: Sequence[Result]) -> Drawn:
+def draw_rows(results: Sequence[Result]) -> Drawn:
     """The returns of some results, at least one each: of many at once, since the first of them takes as long as all."""
     return dict(zip(map(id, results), agent_charts.spreads([one.returns for one in results]), strict=True))
 
 
-class Rows:
+class TableRows:
     """What makes rows; what all agents share is made once."""
 
-    def __init__(self, scales: Mapping[str, Scale], page_links: Mapping[str, Markup], reproduced: Collection[str]) -> None:
+    def __init__(
+        self, scales: Mapping[str, ChartScale], page_links: Mapping[str, Markup], reproduced: Collection[str]
+    ) -> None:
         """`scales` and `page_links` are by task; `reproduced` are the keys of results that came out again."""
         self._scales, self._links, self._reproduced = scales, page_links, reproduced
         self._frames: dict[str, _Frame] = {}
 
-    def scores(self, showings: Iterable[Showing]) -> Markup:
+    def scores(self, showings: Iterable[TaskResult]) -> Markup:
         """Where an agent stands, task by task."""
         return Markup("\n".join([self._score(showing) for showing in showings]))
 
@@ -95,12 +101,12 @@ class Rows:
         """Where the numbers of each task come from: the cells of its row are HTML."""
         return Markup("\n".join([f"<tr>{self._frame(task).head}{cells}</tr>" for task, cells in found]))
 
-    def _score(self, showing: Showing) -> str:
+    def _score(self, showing: TaskResult) -> str:
         row, result, frame = showing.row, showing.result, self._frame(showing.task)
         end = _WAITS
         if result:
             again = _REPRODUCED if result.key in self._reproduced else ""
-            when = line(day(result.provenance.evaluated_at))
+            when = escape_line(day(result.provenance.evaluated_at))
             end = f"<td>{showing.attempts}</td><td>{when}</td><td>{_VERDICTS[result.verdict]}{again}</td>"
         if row is None:
             return f"<tr>{_NO_PLACE}<td>{frame.link}</td>{_NO_ROW}{end}</tr>"
@@ -110,7 +116,7 @@ class Rows:
     def _frame(self, task: Task) -> _Frame:
         found = self._frames.get(task.id)
         if found is None:
-            name = f"<bdi>{line(task.title or task.id)}</bdi>"
+            name = f"<bdi>{escape_line(task.title or task.id)}</bdi>"
             found = self._frames[task.id] = _Frame(
                 head=f'<th scope="row">{name}</th>', link=f'<a href="{self._links[task.id]}">{name}</a>',
                 scale=self._scales[task.id], digits=digits(task), decimals=task.decimals,

@@ -18,8 +18,8 @@ from urllib3.response import BaseHTTPResponse
 from scripts.console import OUR_FAULT, CommandError
 from scripts.github.api import responses
 from scripts.github.api.download import download
-from scripts.github.api.find_pull_request import Pull, Run
-from scripts.github.api.responses import OUTSIDE, Account, Comment, Issue, Status, bounded, segment
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
+from scripts.github.api.responses import OUTSIDE, CommitStatus, GitHubAccount, GitHubIssue, IssueComment, bounded, segment
 
 DESCRIPTION_CHARACTERS = 140
 TRIES = 8
@@ -35,7 +35,7 @@ class GitHubError(CommandError):
         self.status = status
 
 
-class _Patience(GithubRetry):
+class _RetryPolicy(GithubRetry):
     """GitHub's own rules for trying again, with a bound on the waits and the sleep as an argument."""
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep, **kwargs: Any) -> None:
@@ -54,9 +54,9 @@ class _Patience(GithubRetry):
             self.pause(seconds)
 
 
-def _patience(sleep: Callable[[float], None]) -> _Patience:
+def _patience(sleep: Callable[[float], None]) -> _RetryPolicy:
     """Tries again after 403 and 429 that ask for it, 5xx and dropped connections; never more than TRIES times in all."""
-    return _Patience(
+    return _RetryPolicy(
         sleep, total=TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
         allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
     )  # fmt: skip
@@ -95,25 +95,25 @@ class GitHub:
 
     # Pull requests and runs
 
-    def pull(self, number: int) -> Pull:
+    def pull(self, number: int) -> PullRequest:
         """The pull request as it is now."""
         return responses.pull(self._ask("GET", f"/pulls/{number}"))
 
-    def open_pulls(self, head: str | None = None, base: str | None = None) -> list[Pull]:
+    def open_pulls(self, head: str | None = None, base: str | None = None) -> list[PullRequest]:
         """Open pull requests, of a branch `owner:branch` or against a branch."""
         return [responses.pull(one) for one in self._all("/pulls", state="open", head=head, base=base)]
 
-    def merged_pulls(self, base: str, at_most: int) -> list[Pull]:
+    def merged_pulls(self, base: str, at_most: int) -> list[PullRequest]:
         """Merged pull requests, the latest touched first."""
         found = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
         return [pull for pull in map(responses.pull, found) if pull.merged]
 
-    def newest_pulls(self, at_most: int) -> list[Pull]:
+    def newest_pulls(self, at_most: int) -> list[PullRequest]:
         """The pull requests opened last, open, merged or closed; the newest first."""
         every = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
         return [responses.pull(one) for one in every]
 
-    def open_pull(self, head: str, base: str, title: str, body: str) -> Pull:
+    def open_pull(self, head: str, base: str, title: str, body: str) -> PullRequest:
         """Open a pull request of a branch, of `owner:branch` where it lies in a fork."""
         sent = {"head": head, "base": base, "title": title, "body": bounded(body), "maintainer_can_modify": False}
         return responses.pull(self._ask("POST", "/pulls", sent))
@@ -131,19 +131,19 @@ class GitHub:
         """Close a pull request without merging it."""
         self._ask("PATCH", f"/pulls/{number}", {"state": "closed"})
 
-    def pulls_of_commit(self, sha: str) -> list[Pull]:
+    def pulls_of_commit(self, sha: str) -> list[PullRequest]:
         """The pull requests that brought a commit."""
         return [responses.pull(one) for one in self._all(f"/commits/{sha}/pulls")]
 
-    def run(self, run_id: int) -> Run:
+    def run(self, run_id: int) -> WorkflowRun:
         """A workflow run as it is now."""
         return responses.run(self._ask("GET", f"/actions/runs/{run_id}"))
 
-    def runs_of(self, head_sha: str) -> list[Run]:
+    def runs_of(self, head_sha: str) -> list[WorkflowRun]:
         """The workflow runs on a commit, the latest first."""
         return [responses.run(one) for one in self._all("/actions/runs", head_sha=head_sha)]
 
-    def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[Run]:
+    def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[WorkflowRun]:
         """The latest runs of a workflow file on a branch, the latest first."""
         path = f"/actions/workflows/{segment(workflow)}/runs"
         return [responses.run(one) for one in self._all(path, at_most=at_most, branch=branch)]
@@ -175,11 +175,11 @@ class GitHub:
 
     # Comments, reactions, labels, statuses
 
-    def comments(self, number: int) -> list[Comment]:
+    def comments(self, number: int) -> list[IssueComment]:
         """All comments on an issue or pull request, the earliest first."""
         return [responses.comment(one) for one in self._all(f"/issues/{number}/comments")]
 
-    def create_comment(self, number: int, body: str) -> Comment:
+    def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""
         return responses.comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded(body)}))
 
@@ -222,13 +222,13 @@ class GitHub:
         body = {"state": state, "context": "pullrank", "description": description[:DESCRIPTION_CHARACTERS]}
         self._ask("POST", f"/statuses/{sha}", {**body, "target_url": target_url})
 
-    def statuses(self, sha: str) -> list[Status]:
+    def statuses(self, sha: str) -> list[CommitStatus]:
         """What was said of a commit, the latest first."""
         return [responses.status(one) for one in self._all(f"/commits/{sha}/statuses")]
 
     # People and trust
 
-    def account(self) -> Account:
+    def account(self) -> GitHubAccount:
         """Whose token this is; a workflow's own token is nobody's."""
         return responses.account(self._ask("GET", "/user"))
 
@@ -252,12 +252,12 @@ class GitHub:
 
     # Issues
 
-    def issues_by_label(self, label: str) -> list[Issue]:
+    def issues_by_label(self, label: str) -> list[GitHubIssue]:
         """The open issues with a label, the earliest first."""
         found = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
         return [responses.issue(one) for one in found if "pull_request" not in one]
 
-    def create_issue(self, title: str, body: str, labels: list[str]) -> Issue:
+    def create_issue(self, title: str, body: str, labels: list[str]) -> GitHubIssue:
         """Open an issue."""
         return responses.issue(self._ask("POST", "/issues", {"title": title, "body": bounded(body), "labels": labels}))
 

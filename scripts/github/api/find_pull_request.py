@@ -7,7 +7,7 @@ WORKFLOW = ".github/workflows/preview.yml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class WorkflowRun:
     """A workflow run as the API tells it."""
 
     id: int
@@ -35,7 +35,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pull:
+class PullRequest:
     """A pull request as the API tells it."""
 
     number: int
@@ -70,7 +70,9 @@ class Pull:
     """`owner/name` of where the branch lies; empty when the fork is gone."""
 
 
-def find_pull(run: Run, candidates: Sequence[Pull], repository_id: int, base_ref: str = "main") -> Pull | str:
+def find_pull(
+    run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int, base_ref: str = "main"
+) -> PullRequest | str:
     """The one pull request that a run speaks for, or why there is none: then nobody is written to."""
     if refused := _refusal(run, repository_id):
         return refused
@@ -90,7 +92,7 @@ def find_pull(run: Run, candidates: Sequence[Pull], repository_id: int, base_ref
     return living[0] if len(living) == 1 else "more than one pull request fits the run"
 
 
-def _refusal(run: Run, repository_id: int) -> str | None:
+def _refusal(run: WorkflowRun, repository_id: int) -> str | None:
     if run.repository_id != repository_id:
         return "the run belongs to another repository"
     if run.event != "pull_request":

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from scripts.github.api.client import GitHub
-from scripts.github.api.responses import Comment, Issue
+from scripts.github.api.responses import GitHubIssue, IssueComment
 
 _MARKER = re.compile(r"<!-- pullrank:comment run=(\d{1,20}) -->")
 
 
-class Comments(Protocol):
+class CommentApi(Protocol):
     """What of GitHub this needs."""
 
-    def comments(self, number: int) -> list[Comment]:
+    def comments(self, number: int) -> list[IssueComment]:
         """All comments, the earliest first."""
 
-    def create_comment(self, number: int, body: str) -> Comment:
+    def create_comment(self, number: int, body: str) -> IssueComment:
         """Write one."""
 
     def edit_comment(self, comment_id: int, body: str) -> None:
@@ -28,7 +28,7 @@ class Comments(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sticky:
+class StickyComment:
     """A comment of ours."""
 
     comment_id: int
@@ -39,28 +39,28 @@ class Sticky:
     """Its text."""
 
 
-def ours(comments: Iterable[Comment], bot: str) -> list[Sticky]:
+def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComment]:
     """The bot's own sticky comments, the earliest first: a marker under another name, or inside a text, is nothing."""
     found = []
     for comment in comments:
         marker = _MARKER.match(comment.body)
         if marker and comment.author == bot and comment.author_type == "Bot":
-            found.append(Sticky(comment_id=comment.id, run_id=int(marker[1]), body=comment.body))
+            found.append(StickyComment(comment_id=comment.id, run_id=int(marker[1]), body=comment.body))
     return sorted(found, key=lambda sticky: sticky.comment_id)
 
 
-def newest(found: Iterable[Sticky]) -> int:
+def newest_comment(found: Iterable[StickyComment]) -> int:
     """The latest run that a comment speaks for; 0 without one."""
     return max((sticky.run_id for sticky in found), default=0)
 
 
-def put(
-    github: Comments,
+def put_sticky(
+    github: CommentApi,
     number: int,
     body: str,
     bot: str,
     still: Callable[[], bool],
-    comments: Iterable[Comment] | None = None,
+    comments: Iterable[IssueComment] | None = None,
 ) -> bool:
     """Make the pull request's sticky comment say this; returns whether it does.
 
@@ -74,20 +74,20 @@ def put(
     """
     marker = _MARKER.match(body)
     assert marker, "a sticky comment begins with its marker"
-    found = ours(github.comments(number) if comments is None else comments, bot)
-    if newest(found) > int(marker[1]) or not still():
+    found = our_comments(github.comments(number) if comments is None else comments, bot)
+    if newest_comment(found) > int(marker[1]) or not still():
         return False
     if found:
         if found[0].body != body:
             github.edit_comment(found[0].comment_id, body)
-        heal(github, [Sticky(comment_id=found[0].comment_id, run_id=int(marker[1]), body=body), *found[1:]])
+        repair_sticky(github, [StickyComment(comment_id=found[0].comment_id, run_id=int(marker[1]), body=body), *found[1:]])
     else:
         github.create_comment(number, body)
-        heal(github, ours(github.comments(number), bot))
+        repair_sticky(github, our_comments(github.comments(number), bot))
     return True
 
 
-def heal(github: Comments, found: list[Sticky]) -> None:
+def repair_sticky(github: CommentApi, found: list[StickyComment]) -> None:
     """Of several comments of ours keep the earliest, with the text of the latest run; two that heal at once agree."""
     if len(found) < 2:
         return
@@ -102,12 +102,12 @@ LABEL = "pullrank-failure"
 LABEL_LOOKS = ("d1242f", "Something of the board itself fails and somebody has to look")
 
 
-def open_issues(github: GitHub, bot: str) -> list[Issue]:
+def open_issues(github: GitHub, bot: str) -> list[GitHubIssue]:
     """The bot's own open issues about failures, the earliest first; others may use the label, and are left alone."""
     return [issue for issue in github.issues_by_label(LABEL) if issue.author == bot]
 
 
-def keep_issue(github: GitHub, opened: Sequence[Issue], title: str, body: str) -> None:
+def keep_issue(github: GitHub, opened: Sequence[GitHubIssue], title: str, body: str) -> None:
     """Have one open issue of a title say `body`, and none if that is empty; `opened` are the bot's."""
     same = [issue for issue in opened if issue.title == title]
     if body and not same:

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from scripts.console import OUR_FAULT, CommandError
-from scripts.github.api.find_pull_request import Pull, Run
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 BODY_CHARACTERS = 65_536
 OUTSIDE = ("/orgs/", "/users/", "/user")  # What is not below the repository.
@@ -31,7 +31,7 @@ GHOST = "ghost"  # GitHub's own name for whoever deleted his account.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Account:
+class GitHubAccount:
     """Whose token it is."""
 
     login: str
@@ -41,7 +41,7 @@ class Account:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comment:
+class IssueComment:
     """A comment on an issue or pull request."""
 
     id: int
@@ -57,7 +57,7 @@ class Comment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Issue:
+class GitHubIssue:
     """An issue of the board's repository."""
 
     number: int
@@ -73,7 +73,7 @@ class Issue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Status:
+class CommitStatus:
     """What a commit is said to be."""
 
     state: str
@@ -86,15 +86,15 @@ class Status:
     """Login of who said it."""
 
 
-def account(answer: Any) -> Account:
+def account(answer: Any) -> GitHubAccount:
     """An account."""
-    return Account(login=str(answer["login"]), id=int(answer["id"]))
+    return GitHubAccount(login=str(answer["login"]), id=int(answer["id"]))
 
 
-def pull(answer: Any) -> Pull:
+def pull(answer: Any) -> PullRequest:
     """A pull request, from a list or alone."""
     head, user = answer["head"], answer["user"] or {}
-    return Pull(
+    return PullRequest(
         number=int(answer["number"]),
         author=str(user.get("login", GHOST)),
         author_id=int(user.get("id", 0)),
@@ -113,10 +113,10 @@ def pull(answer: Any) -> Pull:
     )
 
 
-def run(answer: Any) -> Run:
+def run(answer: Any) -> WorkflowRun:
     """A workflow run, from a list or alone."""
     head = answer["head_repository"]
-    return Run(
+    return WorkflowRun(
         id=int(answer["id"]),
         event=str(answer["event"]),
         path=str(answer["path"]),
@@ -131,10 +131,10 @@ def run(answer: Any) -> Run:
     )
 
 
-def comment(answer: Any) -> Comment:
+def comment(answer: Any) -> IssueComment:
     """A comment."""
     user = answer["user"] or {}
-    return Comment(
+    return IssueComment(
         id=int(answer["id"]),
         author=str(user.get("login", GHOST)),
         author_type=str(user.get("type", "User")),
@@ -143,10 +143,10 @@ def comment(answer: Any) -> Comment:
     )
 
 
-def issue(answer: Any) -> Issue:
+def issue(answer: Any) -> GitHubIssue:
     """An issue."""
     user = answer["user"] or {}
-    return Issue(
+    return GitHubIssue(
         number=int(answer["number"]),
         author=str(user.get("login", GHOST)),
         title=str(answer["title"]),
@@ -155,10 +155,10 @@ def issue(answer: Any) -> Issue:
     )
 
 
-def status(answer: Any) -> Status:
+def status(answer: Any) -> CommitStatus:
     """A commit status."""
     creator = answer["creator"] or {}
-    return Status(
+    return CommitStatus(
         state=str(answer["state"]),
         context=str(answer["context"]),
         description=str(answer["description"] or ""),

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from scripts.console import CommandError
 
 
-class Asks(Protocol):
+class SettingsReader(Protocol):
     """Reads and changes settings; the API's paths below the repository's own."""
 
     def setting(self, path: str) -> Any:
@@ -21,7 +21,7 @@ class Asks(Protocol):
         """Change one."""
 
 
-class State(StrEnum):
+class SettingState(StrEnum):
     """How a setting stands."""
 
     GOOD = "good"
@@ -35,7 +35,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class SettingChange:
     """One request that mends a setting."""
 
     verb: str
@@ -47,12 +47,12 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class SettingFinding:
     """One setting, looked at."""
 
     name: str
     """What it is about."""
-    state: State
+    state: SettingState
     """How it stands."""
     said: str
     """What is so, and why it matters."""
@@ -60,12 +60,12 @@ class Finding:
     """Where it is set: below the repository's page, or a whole address."""
     click: str
     """What to do there."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SettingChange, ...] = ()
     """What the API can do instead; empty where it cannot, or should not without being asked."""
 
 
 @dataclass(frozen=True)
-class Place:
+class RepositoryInfo:
     """Where a setting is set."""
 
     name: str
@@ -76,23 +76,25 @@ class Place:
     """What to do there."""
 
 
-def judged(place: Place, *, good: bool, words: tuple[str, str], changes: tuple[Change, ...]) -> Finding:
+def judged(
+    place: RepositoryInfo, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
+) -> SettingFinding:
     """A setting that is right or wrong. `words`: what to say when it is right, and when not."""
-    state, said, left = (State.GOOD, words[0], ()) if good else (State.MISSING, words[1], changes)
-    return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click, changes=left)
+    state, said, left = (SettingState.GOOD, words[0], ()) if good else (SettingState.MISSING, words[1], changes)
+    return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click, changes=left)
 
 
-Check = Callable[[Asks], Finding]
+Check = Callable[[SettingsReader], SettingFinding]
 """Looks at one setting."""
 
 
-def check(name: str, page: str, click: str) -> Callable[[Callable[[Asks, Place], Finding]], Check]:
+def check(name: str, page: str, click: str) -> Callable[[Callable[[SettingsReader, RepositoryInfo], SettingFinding]], Check]:
     """Make a check of a function: a question that GitHub refuses is a finding of its own, not the end of the others."""
 
-    def made(function: Callable[[Asks, Place], Finding]) -> Check:
-        place = Place(name, page, click)
+    def made(function: Callable[[SettingsReader, RepositoryInfo], SettingFinding]) -> Check:
+        place = RepositoryInfo(name, page, click)
 
-        def looked(asks: Asks) -> Finding:
+        def looked(asks: SettingsReader) -> SettingFinding:
             try:
                 return function(asks, place)
             except CommandError as error:
@@ -107,13 +109,13 @@ def check(name: str, page: str, click: str) -> Callable[[Callable[[Asks, Place],
 _HOPELESS = (0, 401)
 
 
-def _refused(place: Place, error: CommandError) -> Finding:
+def _refused(place: RepositoryInfo, error: CommandError) -> SettingFinding:
     status = getattr(error, "status", 0)
     if status in _HOPELESS:
         raise error
     why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
     said = f"Could not be looked at ({why}): {error}"
-    return Finding(name=place.name, state=State.UNKNOWN, said=said, page=place.page, click=place.click)
+    return SettingFinding(name=place.name, state=SettingState.UNKNOWN, said=said, page=place.page, click=place.click)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +128,7 @@ class Repair:
     """What GitHub said against it; empty where it is set now."""
 
 
-def look(asks: Asks, checks: Iterable[Check]) -> list[Finding]:
+def inspect_settings(asks: SettingsReader, checks: Iterable[Check]) -> list[SettingFinding]:
     """What each check says, in their order.
 
     Raises:
@@ -135,7 +137,7 @@ def look(asks: Asks, checks: Iterable[Check]) -> list[Finding]:
     return [one(asks) for one in checks]
 
 
-def mend(asks: Asks, checks: Iterable[Check]) -> list[Repair]:
+def apply_repairs(asks: SettingsReader, checks: Iterable[Check]) -> list[Repair]:
     """Change what is missing and can be changed, one check after the other, each on what the one before it left.
 
     Raises:
@@ -144,12 +146,12 @@ def mend(asks: Asks, checks: Iterable[Check]) -> list[Repair]:
     repairs = []
     for one in checks:
         finding = one(asks)
-        if finding.state is State.MISSING and finding.changes:
+        if finding.state is SettingState.MISSING and finding.changes:
             repairs.append(Repair(name=finding.name, refusal=_change(asks, finding)))
     return repairs
 
 
-def _change(asks: Asks, finding: Finding) -> str:
+def _change(asks: SettingsReader, finding: SettingFinding) -> str:
     """What GitHub said against it; later changes of one finding build on the earlier ones."""
     for change in finding.changes:
         try:

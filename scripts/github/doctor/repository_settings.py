@@ -4,7 +4,16 @@ import fnmatch
 from typing import Any
 
 from scripts.github.api.responses import segment
-from scripts.github.doctor.checks import Asks, Change, Check, Finding, Place, State, check, judged
+from scripts.github.doctor.checks import (
+    Check,
+    RepositoryInfo,
+    SettingChange,
+    SettingFinding,
+    SettingsReader,
+    SettingState,
+    check,
+    judged,
+)
 
 # The workflow files, and what they are triggered by; a test compares both with the files.
 WORKFLOWS = ("act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site")
@@ -20,7 +29,7 @@ _FORKS = "/actions/permissions/fork-pr-workflows-private-repos"
 
 
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
-def actions(asks: Asks, place: Place) -> Finding:
+def actions(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether Actions is on."""
     found = asks.setting(_PERMISSIONS) or {}
     body = {**_kept(found, "allowed_actions", "sha_pinning_required"), "enabled": True}
@@ -28,21 +37,21 @@ def actions(asks: Asks, place: Place) -> Finding:
         place,
         good=found.get("enabled") is True,
         words=("Actions is on.", "Actions is off: no workflow runs."),
-        changes=(Change(verb="PUT", path=_PERMISSIONS, body=body),),
+        changes=(SettingChange(verb="PUT", path=_PERMISSIONS, body=body),),
     )
 
 
 @check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
-def allowed(asks: Asks, place: Place) -> Finding:
+def allowed(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether an allow-list leaves out an action that the workflows use."""
     found = asks.setting(_PERMISSIONS) or {}
     policy = found.get("allowed_actions", "all")
     listed: dict[str, Any] = (asks.setting(_SELECTED) or {}) if policy == "selected" else {}
     left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
     selected = {**_kept(found, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
-    select = Change(verb="PUT", path=_PERMISSIONS, body=selected)
+    select = SettingChange(verb="PUT", path=_PERMISSIONS, body=selected)
     widened = {**_kept(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
-    add = Change(verb="PUT", path=_SELECTED, body=widened)
+    add = SettingChange(verb="PUT", path=_SELECTED, body=widened)
     return judged(
         place,
         good=not left_out,
@@ -81,7 +90,7 @@ _STATES = {
 
 
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
-def workflows(asks: Asks, place: Place) -> Finding:
+def workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether each workflow is active; schedules of a public repository go off after 60 quiet days."""
     there = {str(one["path"]): one for one in asks.settings("/actions/workflows")}
     wrong, changes = [], []
@@ -92,7 +101,7 @@ def workflows(asks: Asks, place: Place) -> Finding:
             continue
         wrong.append(f"{name} ({_STATES.get(state, state)})")
         if one is not None and state in ("disabled_inactivity", "disabled_fork"):
-            changes.append(Change(verb="PUT", path=f"/actions/workflows/{one['id']}/enable", body={}))
+            changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{one['id']}/enable", body={}))
     return judged(
         place,
         good=not wrong,
@@ -101,7 +110,7 @@ def workflows(asks: Asks, place: Place) -> Finding:
     )
 
 
-def inactive(asks: Asks, names: tuple[str, ...]) -> list[str]:
+def inactive(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
     """Those of the named workflows that GitHub does not run, each with the reason."""
     states = {str(one["path"]): str(one["state"]) for one in asks.settings("/actions/workflows")}
     asked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
@@ -109,21 +118,21 @@ def inactive(asks: Asks, names: tuple[str, ...]) -> list[str]:
 
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(EVENTS)}")
-def policies(asks: Asks, place: Place) -> Finding:
+def policies(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """What no described request tells: a rule of the repository or its organisation may forbid an event."""
     said = (
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
         "their first job: without issue_comment no command is answered, without workflow_dispatch rounds do not go on."
     )
-    return Finding(name=place.name, state=State.CHOICE, said=said, page=place.page, click=place.click)
+    return SettingFinding(name=place.name, state=SettingState.CHOICE, said=said, page=place.page, click=place.click)
 
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
-def fork_workflows(asks: Asks, place: Place) -> Finding:
+def fork_workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """In a private repository: whether pull requests from forks are previewed, and with as little as can be."""
     if not (asks.setting("") or {}).get("private"):
         said = "A public repository previews pull requests from forks; whose wait for a click is said below."
-        return Finding(name=place.name, state=State.GOOD, said=said, page=place.page, click=place.click)
+        return SettingFinding(name=place.name, state=SettingState.GOOD, said=said, page=place.page, click=place.click)
     found = asks.setting(_FORKS) or {}
     little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
     wanted = {"run_workflows_from_fork_pull_requests": True, **little}
@@ -139,13 +148,15 @@ def fork_workflows(asks: Asks, place: Place) -> Finding:
             else "A fork's pull request gets a token that can write, or secrets: it can take the board over.",
         ),
         changes=(
-            Change(verb="PUT", path=_FORKS, body={**_kept(found, "require_approval_for_fork_pr_workflows"), **wanted}),
+            SettingChange(
+                verb="PUT", path=_FORKS, body={**_kept(found, "require_approval_for_fork_pr_workflows"), **wanted}
+            ),
         ),
     )
 
 
 @check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
-def image(asks: Asks, place: Place) -> Finding:
+def image(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether previews, which hold no token, can have the image; the API cannot change its visibility."""
     repository = asks.setting("") or {}
     owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
@@ -156,19 +167,19 @@ def image(asks: Asks, place: Place) -> Finding:
     page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
     if found is None:
         state, said = (
-            State.CHOICE,
+            SettingState.CHOICE,
             "It is not in the registry yet: the workflow image puts it there when it is first needed.",
         )
     elif found.get("visibility") == "public":
-        state, said = State.GOOD, "Everybody can have the image."
+        state, said = SettingState.GOOD, "Everybody can have the image."
     elif repository.get("private"):
         state, said = (
-            State.CHOICE,
+            SettingState.CHOICE,
             "The image is not public, as the repository: previews build it anew, which takes minutes.",
         )
     else:
-        state, said = State.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
-    return Finding(name=place.name, state=state, said=said, page=page, click=place.click)
+        state, said = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
+    return SettingFinding(name=place.name, state=state, said=said, page=page, click=place.click)
 
 
 ACTIONS_CHECKS = (actions, allowed, workflows, policies, fork_workflows, image)
@@ -184,7 +195,7 @@ def identity(named: str) -> Check:
     click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
 
     @check("Repository", "edit/main/challenge.yml", click)
-    def look(asks: Asks, place: Place) -> Finding:
+    def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
         actual = str((asks.setting("") or {}).get("full_name", ""))
         said = f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
         return judged(
@@ -198,7 +209,7 @@ def identity(named: str) -> Check:
 
 
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
-def access(asks: Asks, place: Place) -> Finding:
+def access(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether the token is an administrator's, without which half of the answers are not given."""
     found = asks.setting("")
     if not found:
@@ -218,7 +229,7 @@ def access(asks: Asks, place: Place) -> Finding:
 
 
 @check("Default branch", "settings", f"General › Default branch: {BOARD}; rename the other one")
-def default_branch(asks: Asks, place: Place) -> Finding:
+def default_branch(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
     actual = str((asks.setting("") or {}).get("default_branch", ""))
     return judged(
@@ -230,20 +241,20 @@ def default_branch(asks: Asks, place: Place) -> Finding:
 
 
 @check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
-def plan(asks: Asks, place: Place) -> Finding:
+def plan(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Who sees the board, and what its owner's plan does not have for a repository that is not public."""
     found = asks.setting("") or {}
     name = _plan_name(asks, found.get("owner") or {})
     shown = f"plan {name}" if name else "a plan that this token may not see"
     visibility = str(found.get("visibility") or ("private" if found.get("private") else "public"))
     if visibility == "public":
-        state, said = State.GOOD, f"Public, {shown}: every plan has all that a public board needs."
+        state, said = SettingState.GOOD, f"Public, {shown}: every plan has all that a public board needs."
     else:
-        state, said = State.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, found))}"
-    return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+        state, said = SettingState.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, found))}"
+    return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click)
 
 
-def _plan_name(asks: Asks, owner: dict[str, Any]) -> str:
+def _plan_name(asks: SettingsReader, owner: dict[str, Any]) -> str:
     kind = "orgs" if owner.get("type") == "Organization" else "users"
     found = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
     return str(((found or {}).get("plan") or {}).get("name", "")).casefold()

@@ -4,7 +4,16 @@ from typing import Any
 
 from evaluator.host.seeds.season_secret import VARIABLE
 from evaluator.model.config.challenge import Challenge
-from scripts.github.doctor.checks import Asks, Change, Check, Finding, Place, State, check, judged
+from scripts.github.doctor.checks import (
+    Check,
+    RepositoryInfo,
+    SettingChange,
+    SettingFinding,
+    SettingsReader,
+    SettingState,
+    check,
+    judged,
+)
 from scripts.github.doctor.repository_settings import ACTIONS_CHECKS, REPOSITORY_CHECKS
 
 MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
@@ -13,7 +22,7 @@ PLACEHOLDER = "@pullrank/maintainers"
 
 
 @check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
-def pages(asks: Asks, place: Place) -> Finding:
+def pages(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether the site is deployed by the workflow."""
     found = asks.setting("/pages")
     good = bool(found) and found.get("build_type") == "workflow"
@@ -21,7 +30,7 @@ def pages(asks: Asks, place: Place) -> Finding:
         place,
         good=good,
         words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
-        changes=(Change(verb="PUT" if found else "POST", path="/pages", body={"build_type": "workflow"}),),
+        changes=(SettingChange(verb="PUT" if found else "POST", path="/pages", body={"build_type": "workflow"}),),
     )
 
 
@@ -30,7 +39,7 @@ def pages(asks: Asks, place: Place) -> Finding:
     "settings/actions",
     "Workflow permissions › Read repository contents; Actions may not approve pull requests",
 )
-def token(asks: Asks, place: Place) -> Finding:
+def token(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """What a workflow that asks for nothing is allowed."""
     path = "/actions/permissions/workflow"
     found = asks.setting(path) or {}
@@ -42,7 +51,7 @@ def token(asks: Asks, place: Place) -> Finding:
             "A workflow can only read unless it asks for more.",
             "A workflow that forgets to ask for little gets much, or Actions may approve pull requests.",
         ),
-        changes=(Change(verb="PUT", path=path, body=wanted),),
+        changes=(SettingChange(verb="PUT", path=path, body=wanted),),
     )
 
 
@@ -57,14 +66,14 @@ _APPROVALS = {
 
 
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
-def approval(asks: Asks, place: Place) -> Finding:
+def approval(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whose pull requests wait for a click before anything runs."""
     found = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
     policy = found.get("approval_policy", "")
-    state = State.CHOICE if policy in _APPROVALS else State.MISSING
-    return Finding(
+    state = SettingState.CHOICE if policy in _APPROVALS else SettingState.MISSING
+    return SettingFinding(
         name=place.name,
-        state=State.GOOD if policy == "all_external_contributors" else state,
+        state=SettingState.GOOD if policy == "all_external_contributors" else state,
         said=_APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself."),
         page=place.page,
         click=place.click,
@@ -72,7 +81,7 @@ def approval(asks: Asks, place: Place) -> Finding:
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
-def pinning(asks: Asks, place: Place) -> Finding:
+def pinning(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether an action may be used by a tag that its owner can move."""
     found = asks.setting("/actions/permissions") or {}
     kept = {key: found[key] for key in ("allowed_actions",) if key in found}
@@ -81,12 +90,12 @@ def pinning(asks: Asks, place: Place) -> Finding:
         place,
         good=found.get("sha_pinning_required") is True,
         words=("Only actions named by their full commit run.", "A workflow could use an action whose tag was moved."),
-        changes=(Change(verb="PUT", path="/actions/permissions", body=body),),
+        changes=(SettingChange(verb="PUT", path="/actions/permissions", body=body),),
     )
 
 
 @check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
-def merging(asks: Asks, place: Place) -> Finding:
+def merging(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether every merge makes a commit that GitHub signs, which is where seeds come from."""
     found = asks.setting("") or {}
     other = bool(found.get("allow_merge_commit")) or bool(found.get("allow_squash_merge"))
@@ -98,7 +107,7 @@ def merging(asks: Asks, place: Place) -> Finding:
             "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
             "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
         ),
-        changes=(Change(verb="PATCH", path="", body=body),),
+        changes=(SettingChange(verb="PATCH", path="", body=body),),
     )
 
 
@@ -107,7 +116,7 @@ def merging(asks: Asks, place: Place) -> Finding:
     "settings/rules",
     "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
 )
-def main_rules(asks: Asks, place: Place) -> Finding:
+def main_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether main changes by pull requests only."""
     parameters = {
         "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
@@ -125,12 +134,12 @@ def main_rules(asks: Asks, place: Place) -> Finding:
             "main changes by pull requests only.",
             "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
         ),
-        changes=(Change(verb="POST", path="/rulesets", body=body),),
+        changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
     )
 
 
 @check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
-def data_rules(asks: Asks, place: Place) -> Finding:
+def data_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether what is recorded can be rewritten."""
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
@@ -138,11 +147,11 @@ def data_rules(asks: Asks, place: Place) -> Finding:
         place,
         good=_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
         words=("What is recorded can only grow.", "One forced push can rewrite or lose every result."),
-        changes=(Change(verb="POST", path="/rulesets", body=body),),
+        changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
     )
 
 
-def main_only(asks: Asks, name: str) -> tuple[bool, tuple[Change, ...]]:
+def main_only(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
     """Whether only main may use an environment, and what makes it so; no change where a person has decided otherwise."""
     path = f"/environments/{name}"
     policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
@@ -150,15 +159,15 @@ def main_only(asks: Asks, name: str) -> tuple[bool, tuple[Change, ...]]:
     listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
     allowed = {one.get("name") for one in (listed or {}).get("branch_policies", [])}
     named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
-    only = Change(verb="PUT", path=path, body=named)
-    main = Change(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
+    only = SettingChange(verb="PUT", path=path, body=named)
+    main = SettingChange(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
     good = bool(policy.get("protected_branches")) or allowed == {"main"}
     # Another branch on the list is somebody's own decision: only a person takes it off.
     return good, () if allowed - {"main"} else (only, main)
 
 
 @check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
-def environment(asks: Asks, place: Place) -> Finding:
+def environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether another branch than main may deploy the site."""
     good, changes = main_only(asks, "github-pages")
     return judged(
@@ -170,14 +179,14 @@ def environment(asks: Asks, place: Place) -> Finding:
 
 
 @check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
-def reporting(asks: Asks, place: Place) -> Finding:
+def reporting(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether a hole can be reported in private."""
     path = "/private-vulnerability-reporting"
     return judged(
         place,
         good=(asks.setting(path) or {}).get("enabled") is True,
         words=("Holes can be reported in private.", "Who finds a hole can only tell it in public."),
-        changes=(Change(verb="PUT", path=path, body={}),),
+        changes=(SettingChange(verb="PUT", path=path, body={}),),
     )
 
 
@@ -192,7 +201,7 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
     return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
 
 
-def _ruled(asks: Asks, refs: set[str], wanted: set[str]) -> bool:
+def _ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
     """Whether active rulesets over one of the refs hold all the wanted rules together."""
     held: set[str] = set()
     for summary in asks.settings("/rulesets"):
@@ -222,7 +231,7 @@ def season_checks(challenge: Challenge) -> tuple[Check, ...]:
 
 
 @check(f"Environment {ENVIRONMENT}", _PAGE, f"{ENVIRONMENT} › Deployment branches: main only")
-def season_environment(asks: Asks, place: Place) -> Finding:
+def season_environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether another branch than main could read what the environment holds."""
     good, changes = main_only(asks, ENVIRONMENT)
     return judged(
@@ -237,7 +246,7 @@ def season_environment(asks: Asks, place: Place) -> Finding:
 
 
 @check("Secret of the sealed season", _PAGE, f"{ENVIRONMENT} › Environment secrets › {VARIABLE}")
-def seal(asks: Asks, place: Place) -> Finding:
+def seal(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether the sealed season's secret is where the official run looks for it. GitHub tells the name, never the value."""
     return judged(
         place,
@@ -255,18 +264,24 @@ def membership(teams: list[str]) -> Check:
     click = f"{ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
 
     @check("Token for teams", _PAGE, click)
-    def look(asks: Asks, place: Place) -> Finding:
+    def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
         if TEAMS_VARIABLE in _names(asks):
-            state, said = State.GOOD, "The plan can ask who is in the teams that phases name."
+            state, said = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
         elif any("/" in team for team in teams):
-            state, said = State.MISSING, "Phases name teams, whose members nobody sees without a token: nobody may enter."
+            state, said = (
+                SettingState.MISSING,
+                "Phases name teams, whose members nobody sees without a token: nobody may enter.",
+            )
         else:
-            state, said = State.CHOICE, "Of organisations the plan sees public members only; with a token it sees all."
-        return Finding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+            state, said = (
+                SettingState.CHOICE,
+                "Of organisations the plan sees public members only; with a token it sees all.",
+            )
+        return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click)
 
     return look
 
 
-def _names(asks: Asks) -> set[str]:
+def _names(asks: SettingsReader) -> set[str]:
     found = asks.setting(f"/environments/{ENVIRONMENT}/secrets?per_page=100") or {}
     return {str(one.get("name")) for one in found.get("secrets", [])}

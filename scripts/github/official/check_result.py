@@ -13,12 +13,12 @@ from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.records import duel_record as duels
 from evaluator.model.records import result as results
 from evaluator.model.records.duel_record import Duel, sealed_duel
-from evaluator.model.records.result import Class, Provenance, Result, sealed
+from evaluator.model.records.result import Provenance, Result, Tier, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from leaderboard.planning.missing import DuelItem, Item
+from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.workload import Official, Wish, Work
+from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem
 from scripts.github.workflow.event import SHA
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.checkout import LOCAL
@@ -30,21 +30,21 @@ Record = Result | Duel
 """What a file on the results branch holds."""
 
 
-def parse(item: Wish, content: bytes) -> Record:
+def parse(item: WorkloadItem, content: bytes) -> Record:
     """What was handed in for one wish.
 
     Raises:
         ValueError: it is not, byte for byte, a file of that kind.
     """
-    return parse_duel(content) if isinstance(item, DuelItem) else parse_result(content)
+    return parse_duel(content) if isinstance(item, DuelWorkItem) else parse_result(content)
 
 
-def faults(official: Official, work: Work, item: Wish, found: Record, now: datetime) -> Iterator[str]:
+def mismatches(official: OfficialRun, work: Workload, item: WorkloadItem, found: Record, now: datetime) -> Iterator[str]:
     """Everything in which a file differs from what was asked; its numbers are the replay's to judge."""
     for name, value in _asked(official, work, item).items():
         if getattr(found, name) != value:
             yield f"{name} is not the one that was asked"
-    if isinstance(item, DuelItem) and isinstance(found, Duel):
+    if isinstance(item, DuelWorkItem) and isinstance(found, Duel):
         yield from _player_faults(item, found)
     if (found.provenance.commit, found.provenance.run_url) != (work.sha, official.run_url):
         yield "the provenance is not this run's"
@@ -55,20 +55,20 @@ def faults(official: Official, work: Work, item: Wish, found: Record, now: datet
         yield "it names more versions or metrics than an evaluation has"
 
 
-def _asked(official: Official, work: Work, item: Wish) -> dict[str, Any]:
+def _asked(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[str, Any]:
     both = {
-        "key": item.wanted.key(), "klass": Class.OFFICIAL, "task": item.task_id, "task_digest": item.wanted.task_digest,
+        "key": item.wanted.key(), "tier": Tier.OFFICIAL, "task": item.task_id, "task_digest": item.wanted.task_digest,
         "season": item.wanted.season, "beacon": item.wanted.beacon, "beacon_verified": False, "sandbox": official.sandbox,
         "runtime_digest": item.wanted.runtime_digest, "protocol": item.wanted.protocol, "limits": work.challenge.limits,
     }  # fmt: skip
-    if isinstance(item, DuelItem):
+    if isinstance(item, DuelWorkItem):
         return both
     own: dict[str, Any] = {"login": item.entry.login, "login_id": None, "agent": item.entry.agent}
     own["limits"] = item.entry.submission.allowed(work.challenge.limits)
     return {**both, **own, "submission_digest": item.wanted.submission_digest}
 
 
-def _player_faults(item: DuelItem, duel: Duel) -> Iterator[str]:
+def _player_faults(item: DuelWorkItem, duel: Duel) -> Iterator[str]:
     for side, (entry, player) in enumerate(zip(item.entries, duel.players, strict=True)):
         asked = (entry.login, None, entry.agent, entry.digest)
         if (player.login, player.login_id, player.agent, player.submission_digest) != asked:
@@ -79,7 +79,7 @@ Facts = Mapping[str, CommitFacts]
 """What GitHub says of commits, as far as it could be asked."""
 
 
-def gathered(official: Official, work: Work, items: Iterable[Wish]) -> Facts:
+def gathered(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
     """What GitHub says of the commits that some wishes and the records without its word come from.
 
     Each is asked about once ever, all of them together; what somebody waits for comes before what is only filled in.
@@ -90,21 +90,21 @@ def gathered(official: Official, work: Work, items: Iterable[Wish]) -> Facts:
     return {**work.facts, **(official.ask(wanted) if wanted else {})}
 
 
-def _commits(work: Work, item: Wish) -> set[str]:
+def _commits(work: Workload, item: WorkloadItem) -> set[str]:
     """Examples are the host's: in a duel their commit matters only where the seeds come from it."""
     seeds = {item.wanted.beacon} if SHA.fullmatch(item.wanted.beacon) else set()
-    if isinstance(item, Item):
+    if isinstance(item, WorkItem):
         return {work.beacon(item.entry).sha} | seeds
     return {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL} | seeds
 
 
-def told(facts: Facts, work: Work, item: Wish, found: Record) -> Record:
+def retry_record(facts: Facts, work: Workload, item: WorkloadItem, found: Record) -> Record:
     """A file that passed, with what only GitHub can tell: shards have no token and no say in it."""
     signed = {"beacon_verified": _signed(facts, work, item)}
     if isinstance(found, Result):
-        assert isinstance(item, Item)
+        assert isinstance(item, WorkItem)
         return sealed({**found.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
-    assert isinstance(item, DuelItem)
+    assert isinstance(item, DuelWorkItem)
     players = [
         {**player, "login_id": _login_id(facts, work, entry)}
         for player, entry in zip(found.document()["players"], item.entries, strict=True)
@@ -112,31 +112,31 @@ def told(facts: Facts, work: Work, item: Wish, found: Record) -> Record:
     return sealed_duel({**found.document(), **signed, "players": players})
 
 
-def _login_id(facts: Facts, work: Work, entry: Entry) -> int | None:
+def _login_id(facts: Facts, work: Workload, entry: Entry) -> int | None:
     """The examples are nobody's account."""
     known = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
     return known.login_id if known else None
 
 
-def _signed(facts: Facts, work: Work, item: Wish) -> bool | None:
+def _signed(facts: Facts, work: Workload, item: WorkloadItem) -> bool | None:
     """Whether all commits are signed; None while GitHub was not asked about one of them."""
     commits = _commits(work, item)
     return all(facts[sha].verified for sha in commits) if all(sha in facts for sha in commits) else None
 
 
-def failure(official: Official, work: Work, facts: Facts, item: Wish, message: str, now: datetime) -> Record:
+def failure(official: OfficialRun, work: Workload, facts: Facts, item: WorkloadItem, message: str, now: datetime) -> Record:
     """The record of a try that came to nothing through no fault of an agent."""
-    asked = {name: value for name, value in _asked(official, work, item).items() if name != "klass"}
+    asked = {name: value for name, value in _asked(official, work, item).items() if name != "tier"}
     failed: dict[str, Any] = {
         **asked,
-        "schema": (duels if isinstance(item, DuelItem) else results).SCHEMA,
-        "class": Class.OFFICIAL,
+        "schema": (duels if isinstance(item, DuelWorkItem) else results).SCHEMA,
+        "class": Tier.OFFICIAL,
         "verdict": Verdict.INTERNAL_ERROR,
         "message": message[: results.MESSAGE],
         "provenance": Provenance(commit=work.sha, run_url=official.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")),
     }
     task, wanted, signed = work.task(item), item.wanted, {"beacon_verified": _signed(facts, work, item)}
-    if isinstance(item, DuelItem):
+    if isinstance(item, DuelWorkItem):
         players = [
             {"login": e.login, "login_id": _login_id(facts, work, e), "agent": e.agent, "submission_digest": e.digest}
             for e in item.entries

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Class, Result
+from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import LOCAL
 from scripts.console import CommandError, say
 from scripts.git.git_repository import checked
 from scripts.github.workflow.event import SHA
-from scripts.github.workflow.outputs import harmless
+from scripts.github.workflow.outputs import escape_commands
 
 BATCH = 100
 # After a failure: a query of many commits can take longer than GitHub lets one take.
@@ -67,7 +67,8 @@ def ask(query: Query, repository: str, shas: Sequence[str]) -> dict[str, CommitF
         begin += len(batch)
         reason = _stop(answer)
     if missing := len(shas) - len(facts):
-        say(f"GitHub was not asked about {missing} commits ({harmless(reason or 'no answer')}); a later round does it.")
+        why = escape_commands(reason or "no answer")
+        say(f"GitHub was not asked about {missing} commits ({why}); a later round does it.")
     return facts
 
 
@@ -80,7 +81,7 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
             is_whole = is_alone and record.players[0].login != LOCAL
         else:
             login_id, is_whole = record.login_id, record.login != LOCAL
-        asked = record.klass is Class.OFFICIAL and record.beacon_verified is not None
+        asked = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
         if asked and is_whole and SHA.fullmatch(record.beacon):
             facts[record.beacon] = CommitFacts(verified=bool(record.beacon_verified), login_id=login_id)
     return facts

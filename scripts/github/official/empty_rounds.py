@@ -8,22 +8,22 @@ from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import RESULT, Store, write_atomically
-from leaderboard.planning.missing import DuelItem
+from leaderboard.core.store import RESULT, ResultStore, write_atomically
+from leaderboard.planning.missing import DuelWorkItem
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import RESULTS, open_branches
 from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import Run
+from scripts.github.api.find_pull_request import WorkflowRun
 from scripts.github.api.posts import keep_issue, open_issues
-from scripts.github.api.responses import Issue
-from scripts.github.official.publish import Checked
+from scripts.github.api.responses import GitHubIssue
+from scripts.github.official.publish import CheckedRecord
 from scripts.github.official.shard_artifacts import item_path
-from scripts.github.official.shard_jobs import Assignment
-from scripts.github.official.workload import Official, Wish, read_work
-from scripts.github.workflow.event import Surroundings
-from scripts.github.workflow.outputs import harmless
+from scripts.github.official.shard_jobs import ShardAssignment
+from scripts.github.official.workload import OfficialRun, WorkloadItem, read_work
+from scripts.github.workflow.event import WorkflowEnvironment
+from scripts.github.workflow.outputs import escape_commands
 
 TITLE = "Official results could not be recorded"
 REPORT = "round.json"
@@ -32,7 +32,7 @@ LINES = 20
 _MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
 
 
-def keep_report(accepted: Path, shards: int, checked: Checked) -> None:
+def keep_report(accepted: Path, shards: int, checked: CheckedRecord) -> None:
     """Write beside what passed what did not, for the step that records."""
     report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES], "all": len(checked.refused)}
     write_atomically(accepted / REPORT, json.dumps(report).encode())
@@ -60,14 +60,14 @@ def summary(accepted: Path, recorded: int, known: int) -> str:
     return "\n".join([*lines, *(f"- {line}" for line in losses(accepted))]) + "\n"
 
 
-def missing(official: Official, assignment: Assignment, accepted: Path) -> list[Wish]:
+def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
     """What the round was asked for and has not brought: neither accepted nor recorded by anybody, and still wanted.
 
     Raises:
         CommandError: the remote does not say what is recorded and wanted now.
     """
     work = read_work(official, assignment.sha, assignment.results_sha)
-    store = Store(results=accepted / "results", traces=accepted / "traces")
+    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
     brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
     with open_branches(official.clone, work.challenge.season) as branches:
         brought |= branches.objects(branches.tips().get(RESULTS)).keys()
@@ -76,7 +76,7 @@ def missing(official: Official, assignment: Assignment, accepted: Path) -> list[
     return _still_wanted(official, left) if left else []
 
 
-def _still_wanted(official: Official, items: Sequence[Wish]) -> list[Wish]:
+def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[WorkloadItem]:
     """Those that main asks for now: agents go, are excluded or are changed while a round runs, and tasks are too."""
     clone = official.clone
     said = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
@@ -103,22 +103,22 @@ def _still_wanted(official: Official, items: Sequence[Wish]) -> list[Wish]:
     ]
 
 
-def _entries(item: Wish) -> tuple[Entry, ...]:
-    return item.entries if isinstance(item, DuelItem) else (item.entry,)
+def _entries(item: WorkloadItem) -> tuple[Entry, ...]:
+    return item.entries if isinstance(item, DuelWorkItem) else (item.entry,)
 
 
 @contextmanager
-def telling(github: GitHub, surroundings: Surroundings, accepted: Path) -> Iterator[None]:
+def telling(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
     """Whatever ends the block is told in the issue before it goes on."""
     try:
         yield
     except Exception as error:
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
-        _tell(github, surroundings, [code(harmless(why)), *losses(accepted)])
+        _tell(github, surroundings, [code(escape_commands(why)), *losses(accepted)])
         raise
 
 
-def refuse_silence(items: Sequence[Wish]) -> None:
+def refuse_silence(items: Sequence[WorkloadItem]) -> None:
     """End the run where nothing was recorded.
 
     Raises:
@@ -129,7 +129,7 @@ def refuse_silence(items: Sequence[Wish]) -> None:
         raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
 
 
-def _tell(github: GitHub, surroundings: Surroundings, lines: Sequence[str]) -> None:
+def _tell(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str]) -> None:
     body = (
         f"<!-- pullrank:publish run={surroundings.run_id} -->\n"
         f"What the official run was asked for could not be recorded: {surroundings.run_url}\n\n"
@@ -143,12 +143,12 @@ def _tell(github: GitHub, surroundings: Surroundings, lines: Sequence[str]) -> N
         say(f"The issue could not be written: {error}")
 
 
-def close_issue(github: GitHub, surroundings: Surroundings) -> None:
+def close_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
     """Results were recorded, or none are missing: there is nothing to tell any more."""
     keep_issue(github, open_issues(github, surroundings.bot), TITLE, "")
 
 
-def close_once_mended(github: GitHub, opened: Sequence[Issue], ended: Sequence[Run]) -> None:
+def close_once_mended(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:
     """Close the issue after a later run that succeeded with nothing to record, such as when the agent was withdrawn.
 
     `ended` are the official runs that came to an end, the latest first. The run that this is a part of is not among them,

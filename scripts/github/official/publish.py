@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.seeds.encryption import open_result, open_trace
-from evaluator.host.seeds.season_secret import Secret
-from evaluator.host.solo.verify_result import Standing, first_line, parse_result
+from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
+from evaluator.host.seeds.season_secret import SeasonSecret
+from evaluator.host.solo.verify_result import VerificationStatus, first_line, parse_result
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.store import RESULT, TRACE, Store, write_atomically
+from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from scripts.console import CommandError, say
 from scripts.github.official import check_result
 from scripts.github.official.check_result import Facts, Record
-from scripts.github.official.record_results import Amended, amended, stage
-from scripts.github.official.record_results import Patience as Patience
-from scripts.github.official.record_results import Published as Published
+from scripts.github.official.record_results import AmendedRecord, amended, stage
+from scripts.github.official.record_results import PublishedRound as PublishedRound
+from scripts.github.official.record_results import PushPatience as PushPatience
 from scripts.github.official.record_results import record as record
-from scripts.github.official.shard_artifacts import UNREADABLE, Handed, receive
-from scripts.github.official.shard_jobs import Assignment
-from scripts.github.official.workload import Official, Work, read_work
-from scripts.github.workflow.outputs import harmless
+from scripts.github.official.shard_artifacts import UNREADABLE, ShardFile, receive
+from scripts.github.official.shard_jobs import ShardAssignment
+from scripts.github.official.workload import OfficialRun, Workload, read_work
+from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.season_file import sealed_with
-from scripts.verification.verify_records import Job, verify_jobs
+from scripts.verification.verify_records import VerificationJob, verify_jobs
 
 FOLDER = "manifests"
 # What actions/attest takes at once: so many subjects, in a file of so many bytes.
@@ -70,22 +70,22 @@ def _lists(lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def sealed_record(
-    challenge: Challenge, secret: Secret, found: Result | Duel, trace: bytes | None
+    challenge: Challenge, secret: SeasonSecret, found: Result | Duel, trace: bytes | None
 ) -> tuple[Result | Duel, bytes | None]:
     """What passed, sealed anew: publish adds what only GitHub can tell, and its nonces are its own."""
     return (found, trace) if isinstance(found, Duel) else sealed_with(challenge, secret, found, trace)
 
 
-def opened_copies(handed: Iterable[Handed], place: Path, secret: Secret) -> list[Handed]:
+def opened_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
     """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
     found = []
     for item in handed:
-        copy = Handed(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
+        copy = ShardFile(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
         found.append(item if item.fault or not _copied(item, copy, secret) else copy)
     return found
 
 
-def _copied(item: Handed, copy: Handed, secret: Secret) -> bool:
+def _copied(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
     """Whether the files could be read: else what was handed in is refused where it lies."""
     try:
         content = item.result.read_bytes()
@@ -94,9 +94,9 @@ def _copied(item: Handed, copy: Handed, secret: Secret) -> bool:
         return False
     try:
         closed = parse_result(content)
-        plain = open_result(closed, secret).serialised()
+        plain = decrypt_result(closed, secret).serialised()
         if trace is not None and closed.sealed is not None:
-            trace = open_trace(trace, closed, secret)
+            trace = decrypt_trace(trace, closed, secret)
         content = plain
     except UNREADABLE:  # a sealed file in the place of an open one is refused by what reads it
         pass
@@ -111,7 +111,7 @@ REPLAY_SECONDS = 4 * 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class CheckedRecord:
     """What became of a round's shards."""
 
     accepted: tuple[Record, ...]
@@ -128,7 +128,9 @@ class Checked:
     """Results for whose replay there was no time; the next round plays them again."""
 
 
-def check(official: Official, assignment: Assignment, given: Sequence[Path], accepted: Path, now: datetime) -> Checked:
+def check(
+    official: OfficialRun, assignment: ShardAssignment, given: Sequence[Path], accepted: Path, now: datetime
+) -> CheckedRecord:
     """Check every shard's files and copy what passes to the folder `accepted`, with a list of hashes to attest.
 
     Raises:
@@ -154,8 +156,8 @@ def check(official: Official, assignment: Assignment, given: Sequence[Path], acc
     older = list(amended(official, work, assignment.results_sha, facts, secret))
     manifests = _stage(kept, older, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
-    told = tuple(harmless(line) for line in (*received.refused, *lines))
-    return Checked(
+    told = tuple(escape_commands(line) for line in (*received.refused, *lines))
+    return CheckedRecord(
         accepted=tuple(record for record, _ in kept), refused=told, lost=lost, manifests=manifests,
         filled_in=len(older), late=len(handed) - len(kept),
     )  # fmt: skip
@@ -165,16 +167,16 @@ def check(official: Official, assignment: Assignment, given: Sequence[Path], acc
 class _Passed:
     """A file that was handed in, and what is wrong with it before anything is replayed."""
 
-    handed: Handed
+    handed: ShardFile
     faults: tuple[str, ...]
 
 
-def _checked(official: Official, work: Work, handed: Handed, now: datetime) -> _Passed:
+def _checked(official: OfficialRun, work: Workload, handed: ShardFile, now: datetime) -> _Passed:
     if handed.fault:
         return _Passed(handed=handed, faults=(handed.fault,))
     try:
         found = check_result.parse(handed.item, handed.result.read_bytes())
-        return _Passed(handed=handed, faults=tuple(check_result.faults(official, work, handed.item, found, now)))
+        return _Passed(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, found, now)))
     except UNREADABLE as error:  # it costs that file alone
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return _Passed(handed=handed, faults=(f"{why}{first_line(error)}",))
@@ -185,14 +187,19 @@ Kept = tuple[Record, bytes | None]
 
 
 def _replayed(
-    official: Official, work: Work, facts: Facts, passed: Sequence[_Passed], now: datetime, secret: Secret | None
+    official: OfficialRun,
+    work: Workload,
+    facts: Facts,
+    passed: Sequence[_Passed],
+    now: datetime,
+    secret: SeasonSecret | None,
 ) -> tuple[list[_Passed], list[Kept], list[str]]:
     """Replay what is not refused yet. A refused file counts as a failure of ours, so that it is not tried for ever.
 
     What there was no time for is neither, and left out of all that is returned.
     """
     sound = [item.handed for item in passed if not item.faults]
-    jobs = [Job(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
+    jobs = [VerificationJob(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
     kept: list[Kept] = []
     lines: list[str] = []
@@ -201,10 +208,12 @@ def _replayed(
         handed = item.handed
         finding = findings.get(str(handed.result))
         faults = item.faults or (finding.faults if finding else ())
-        if finding and finding.standing is Standing.VERIFIED:
+        if finding and finding.standing is VerificationStatus.VERIFIED:
             found = check_result.parse(handed.item, handed.result.read_bytes())
             traced = isinstance(found, Result) and found.trace_sha256
-            kept.append((check_result.told(facts, work, handed.item, found), handed.trace.read_bytes() if traced else None))
+            kept.append(
+                (check_result.retry_record(facts, work, handed.item, found), handed.trace.read_bytes() if traced else None)
+            )
         else:
             # In a sealed season a fault's words could name an episode, and the log is public.
             lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
@@ -212,12 +221,14 @@ def _replayed(
     return judged, kept, lines
 
 
-def _refusal(official: Official, work: Work, facts: Facts, handed: Handed, fault: str, now: datetime) -> Record:
+def _refusal(official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime) -> Record:
     """A fault may quote the file: no half of a character in it must keep it from being written."""
-    return check_result.failure(official, work, facts, handed.item, f"publish refused it: {harmless(fault)}", now)
+    return check_result.failure(official, work, facts, handed.item, f"publish refused it: {escape_commands(fault)}", now)
 
 
-def _closed(official: Official, work: Work, facts: Facts, secret: Secret, handed: Handed, one: Kept, now: datetime) -> Kept:
+def _closed(
+    official: OfficialRun, work: Workload, facts: Facts, secret: SeasonSecret, handed: ShardFile, one: Kept, now: datetime
+) -> Kept:
     """What passed, sealed; what cannot be sealed, as it has no score to show, is a failure of ours."""
     try:
         return sealed_record(work.challenge, secret, *one)
@@ -226,8 +237,8 @@ def _closed(official: Official, work: Work, facts: Facts, secret: Secret, handed
         return sealed_record(work.challenge, secret, failed, None)
 
 
-def _stage(kept: Sequence[Kept], older: list[Amended], accepted: Path) -> int:
+def _stage(kept: Sequence[Kept], older: list[AmendedRecord], accepted: Path) -> int:
     """Write what passed to a folder, and the lists of hashes to attest; returns how many lists."""
-    store = Store(results=accepted / "results", traces=accepted / "traces")
+    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
     paths = [store.write_duel(found) if isinstance(found, Duel) else store.write(found, trace) for found, trace in kept]
     return write_manifests([*paths, *stage(older, accepted)], accepted)

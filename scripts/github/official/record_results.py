@@ -12,28 +12,28 @@ from datetime import datetime
 from pathlib import Path
 
 from evaluator.host.duels.verify_duel import parse_duel
-from evaluator.host.seeds.encryption import amended as amended_sealed
-from evaluator.host.seeds.season_secret import Secret
+from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import LOCAL
-from leaderboard.core.store import RESULT, TRACE, Store, write_atomically
+from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import TRIES
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import RESULTS, Branches, Commit, object_name, open_branches, read_unasked
+from scripts.git.data_branches import RESULTS, BranchCommit, DataBranches, object_name, open_branches, read_unasked
 from scripts.github.official.check_result import Record
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.workload import Official, Work
+from scripts.github.official.workload import OfficialRun, Workload
 from scripts.runs.workflow_duels import between, outcome
 
 REPLACED = "replaced.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Amended:
+class AmendedRecord:
     """A record with what GitHub says now."""
 
     record: Result | Duel
@@ -43,8 +43,8 @@ class Amended:
 
 
 def amended(
-    official: Official, work: Work, results_sha: str, facts: Mapping[str, CommitFacts], secret: Secret | None
-) -> Iterator[Amended]:
+    official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
+) -> Iterator[AmendedRecord]:
     """The records of the results branch that can be filled in now."""
     ready = {path for path, shas in work.unasked.items() if all(sha in facts for sha in shas)}
     if not ready:
@@ -52,10 +52,12 @@ def amended(
     for path, record, content in read_unasked(official.clone, results_sha):
         is_locked = isinstance(record, Result) and record.sealed is not None and secret is None
         if path.removesuffix(RESULT) in ready and not is_locked:
-            yield Amended(record=_filled(work, record, facts, secret), replaced=object_name(content))
+            yield AmendedRecord(record=_filled(work, record, facts, secret), replaced=object_name(content))
 
 
-def _filled(work: Work, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: Secret | None) -> Result | Duel:
+def _filled(
+    work: Workload, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
+) -> Result | Duel:
     signed = all(facts[sha].verified for sha in work.unasked[record.path()])
     if isinstance(record, Duel):
         players = [
@@ -70,13 +72,13 @@ def _filled(work: Work, record: Result | Duel, facts: Mapping[str, CommitFacts],
     return sealed({**record.document(), **fields})
 
 
-def _login_id(work: Work, login: str, agent: str, facts: Mapping[str, CommitFacts]) -> int | None:
+def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, CommitFacts]) -> int | None:
     return None if login == LOCAL else facts[work.beacons[login, agent].sha].login_id
 
 
-def stage(records: list[Amended], accepted: Path) -> list[Path]:
+def stage(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records to the folder of accepted files, and beside them what each replaces; returns the files."""
-    store = Store(results=accepted / "results", traces=accepted / "traces")
+    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
     files = [
         store.write_duel(one.record) if isinstance(one.record, Duel) else store.write(one.record, None) for one in records
     ]
@@ -99,7 +101,7 @@ PART_FILES = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class PublishedRound:
     """What a publish changed."""
 
     recorded: tuple[Record, ...]
@@ -118,7 +120,7 @@ def _wait(attempt: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class PushPatience:
     """What is done when others push first."""
 
     tries: int = 100
@@ -127,7 +129,9 @@ class Patience:
     """Waits before another; told how many there were."""
 
 
-def record(official: Official, season: str, accepted: Path, now: datetime, patience: Patience = Patience()) -> Published:
+def record(
+    official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
+) -> PublishedRound:
     """Record what `check` accepted: one commit per result, both branches in one push, anew whenever others were first.
 
     A large round is pushed in parts, each whole in itself: results with their traces. A kill leaves the parts before it.
@@ -135,7 +139,7 @@ def record(official: Official, season: str, accepted: Path, now: datetime, patie
     Raises:
         CommandError: the remote refuses for another reason than that, or others are first too often.
     """
-    store = Store(results=accepted / "results", traces=accepted / "traces")
+    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
     files: list[tuple[Path, Record]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     older = replaced(accepted)
@@ -147,7 +151,7 @@ def record(official: Official, season: str, accepted: Path, now: datetime, patie
     final = tuple(found for _, found, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
     known = len(files) - len(older) - len(recorded)
-    return Published(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
+    return PublishedRound(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
 
 
 File = tuple[Path, Record]
@@ -156,7 +160,7 @@ Fresh = tuple[Path, Record, str]
 """The accepted file, what it holds, and its path on the branch."""
 
 
-def _parts(store: Store, files: Sequence[File]) -> Iterator[list[File]]:
+def _parts(store: ResultStore, files: Sequence[File]) -> Iterator[list[File]]:
     """The files in pushes of bounded size, each result with its trace; at least one in each."""
     part: list[File] = []
     size = 0
@@ -173,7 +177,12 @@ def _parts(store: Store, files: Sequence[File]) -> Iterator[list[File]]:
 
 
 def _recorded(
-    branches: Branches, store: Store, part: Sequence[File], older: Mapping[str, str], now: datetime, patience: Patience
+    branches: DataBranches,
+    store: ResultStore,
+    part: Sequence[File],
+    older: Mapping[str, str],
+    now: datetime,
+    patience: PushPatience,
 ) -> list[Fresh]:
     """Push one part; returns what of it was new."""
     for attempt in range(patience.tries):
@@ -218,15 +227,20 @@ def _message(found: Record, *, is_older: bool) -> str:
 
 
 def _built(
-    branches: Branches, tips: dict[str, str], store: Store, fresh: Sequence[Fresh], older: Mapping[str, str], now: datetime
+    branches: DataBranches,
+    tips: dict[str, str],
+    store: ResultStore,
+    fresh: Sequence[Fresh],
+    older: Mapping[str, str],
+    now: datetime,
 ) -> dict[str, str]:
     recorded, traced = [], []
     for file, found, path in fresh:
         message = _message(found, is_older=path in older)
-        recorded.append(Commit(message=message, files=((path, file.read_bytes()),)))
+        recorded.append(BranchCommit(message=message, files=((path, file.read_bytes()),)))
         if isinstance(found, Result) and found.trace_sha256 and path not in older:
             at = path.removesuffix(RESULT) + TRACE
-            traced.append(Commit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
+            traced.append(BranchCommit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
     built = {RESULTS: branches.build(tips.get(RESULTS), recorded, now)}
     if traced:
         built[branches.traces] = branches.build(tips.get(branches.traces), traced, now)

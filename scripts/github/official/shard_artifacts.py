@@ -15,9 +15,9 @@ from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from leaderboard.core.store import RESULT, TRACE
-from leaderboard.planning.missing import DuelItem
-from scripts.github.official.shard_jobs import CLAIM, Assignment, Claim
-from scripts.github.official.workload import Wish, Work
+from leaderboard.planning.missing import DuelWorkItem
+from scripts.github.official.shard_jobs import CLAIM, ShardAssignment, ShardClaim
+from scripts.github.official.workload import Workload, WorkloadItem
 
 RESULT_BYTES = 8 << 20
 # GitHub refuses a push that holds a file of more than 100 MiB.
@@ -32,12 +32,12 @@ class ClaimError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Handed:
+class ShardFile:
     """One result file that a shard handed in, unread."""
 
     shard: Path
     """The shard's folder."""
-    item: Wish
+    item: WorkloadItem
     """What it should be the result of."""
     path: str
     """Where it lies, without the ending, below results/ and traces/."""
@@ -55,9 +55,9 @@ class Handed:
         return self.shard / "traces" / (self.path + TRACE)
 
 
-def item_path(item: Wish) -> str:
+def item_path(item: WorkloadItem) -> str:
     """Where the result of an evaluation or a duel lies, without the ending."""
-    if isinstance(item, DuelItem):
+    if isinstance(item, DuelWorkItem):
         first, second = (f"{entry.login}+{entry.agent}" for entry in item.entries)
         return duel_path(item.task_id, first, second, item.wanted.key())
     entry = item.entry
@@ -65,10 +65,10 @@ def item_path(item: Wish) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shard:
+class ShardFolder:
     """All that one shard handed in."""
 
-    handed: tuple[Handed, ...]
+    handed: tuple[ShardFile, ...]
     """The results that it was asked for, as far as they are there."""
     strange: tuple[str, ...] = ()
     """A line for each kind of thing in it that no shard writes; none of it is read."""
@@ -100,7 +100,7 @@ def number_of(folder: Path) -> int:
     return int(match[1])
 
 
-def handed_in(folder: Path, assignment: Assignment, work: Work) -> Shard:
+def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardFolder:
     """What a shard handed in.
 
     Raises:
@@ -110,11 +110,11 @@ def handed_in(folder: Path, assignment: Assignment, work: Work) -> Shard:
     if number >= len(work.packing.shards):
         raise ClaimError(f"there are {len(work.packing.shards)} shards in this round")
     items = work.shard(number)
-    expected = Assignment(
+    expected = ShardAssignment(
         sha=assignment.sha, results_sha=assignment.results_sha, shards=len(work.packing.shards), shard=number
     ).claim(tuple(item.wanted.key() for item in items))
     paths = [item_path(item) for item in items]
-    traced = {item_path(item) for item in items if not isinstance(item, DuelItem)}
+    traced = {item_path(item) for item in items if not isinstance(item, DuelWorkItem)}
     asked = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in traced)}
     files, strange = _survey(folder, asked)
     if _claim(folder, files) != expected:
@@ -126,8 +126,8 @@ def handed_in(folder: Path, assignment: Assignment, work: Work) -> Shard:
             fault = files[result] or files.get(trace, "")
             if trace not in files and os.path.lexists(folder / trace):
                 fault = fault or f"{trace!r} lies behind a link"
-            handed.append(Handed(shard=folder, item=item, path=path, fault=fault))
-    return Shard(handed=tuple(handed), strange=strange)
+            handed.append(ShardFile(shard=folder, item=item, path=path, fault=fault))
+    return ShardFolder(handed=tuple(handed), strange=strange)
 
 
 def _survey(folder: Path, asked: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -166,18 +166,18 @@ def _fault(path: str, status: os.stat_result) -> str:
     return f"{path!r} is too large: {status.st_size:,} bytes, more than {most:,}" if status.st_size > most else ""
 
 
-def _claim(folder: Path, files: dict[str, str]) -> Claim:
+def _claim(folder: Path, files: dict[str, str]) -> ShardClaim:
     if CLAIM not in files:
         raise ClaimError(f"{CLAIM} is missing")
     if files[CLAIM]:
         raise ClaimError(files[CLAIM])
     try:
-        return Claim.model_validate(canonical_json.parse_strict((folder / CLAIM).read_bytes()))
+        return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM).read_bytes()))
     except (ValueError, OSError) as error:
         raise ClaimError(f"{CLAIM} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
 
 
-def twice(folders: Sequence[Path]) -> set[int]:
+def duplicates(folders: Sequence[Path]) -> set[int]:
     """Numbers that more than one folder bears: which of them is forged cannot be told."""
     numbers = [number_of(folder) for folder in folders]
     return {number for number in numbers if numbers.count(number) > 1}
@@ -187,7 +187,7 @@ def twice(folders: Sequence[Path]) -> set[int]:
 class Received:
     """What the shards of a round handed in, unread."""
 
-    handed: list[Handed] = field(default_factory=list)
+    handed: list[ShardFile] = field(default_factory=list)
     """Of all shards that are believed."""
     good: set[int] = field(default_factory=set)
     """The numbers of those shards."""
@@ -195,10 +195,10 @@ class Received:
     """A line for whatever is not looked at."""
 
 
-def receive(assignment: Assignment, work: Work, given: Sequence[Path]) -> Received:
+def receive(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
     """Everything that the shards of a round handed in, as far as it is theirs to hand in."""
     folders = shard_folders(given)
-    doubled = twice(folders)
+    doubled = duplicates(folders)
     found = Received(refused=without_folder(given))
     found.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
     for folder in folders:
@@ -206,7 +206,7 @@ def receive(assignment: Assignment, work: Work, given: Sequence[Path]) -> Receiv
         if number in doubled:
             continue
         try:
-            shard = handed_in(folder, assignment, work)
+            shard = collect(folder, assignment, work)
         except ClaimError as error:
             found.refused.append(f"shard {number}: {error}")
             continue

@@ -10,28 +10,28 @@ from typing import Any
 from pydantic import Field
 
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
-from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, Contender
-from evaluator.host.solo.evaluate_agent import ATTEMPTS, Order
+from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelPlayer
+from evaluator.host.solo.evaluate_agent import ATTEMPTS, EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge, Limits
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha
-from evaluator.model.records.result import Class, Result, sealed
+from evaluator.model.records.result import Result, Tier, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import Store, write_atomically
-from leaderboard.planning.missing import DuelItem, Item, shown
+from leaderboard.core.store import ResultStore, write_atomically
+from leaderboard.planning.missing import DuelWorkItem, WorkItem, shown
 from leaderboard.planning.shards import Capacity, minutes
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import newest_results
 from scripts.git.main_entries import found_at
-from scripts.github.official.workload import Official, Wish, Work, read_work
-from scripts.github.workflow.outputs import harmless
+from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_work
+from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.season_file import sealed_with
-from scripts.runs.evaluate_missing import Bench
-from scripts.runs.workflow_duels import Terms, play_duel, told
+from scripts.runs.evaluate_missing import Evaluator
+from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
 
 CLAIM = "shard.json"
 # The step of the workflow that evaluates ends a little later, and loses what is being played then: nothing is begun that
@@ -39,7 +39,7 @@ CLAIM = "shard.json"
 STEP_SECONDS = 320 * 60.0
 
 
-class Claim(Frozen):
+class ShardClaim(Frozen):
     """shard.json: what a shard says it was asked."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
@@ -57,7 +57,7 @@ class Claim(Frozen):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assignment:
+class ShardAssignment:
     """One shard of a round, as the matrix carries it."""
 
     sha: str
@@ -69,9 +69,9 @@ class Assignment:
     shard: int = 0
     """This one."""
 
-    def claim(self, keys: tuple[str, ...]) -> Claim:
+    def claim(self, keys: tuple[str, ...]) -> ShardClaim:
         """What the shard says of itself."""
-        return Claim.model_validate(
+        return ShardClaim.model_validate(
             {
                 "schema": 1, "shard": self.shard, "shards": self.shards, "sha": self.sha,
                 "results_sha": self.results_sha or None, "keys": keys,
@@ -80,7 +80,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
+class PlannedShards:
     """One round, as the plan job hands it on."""
 
     shards: tuple[int, ...]
@@ -115,7 +115,7 @@ class Planned:
         }  # fmt: skip
 
 
-def plan(official: Official, results_sha: str | None = None) -> Planned:
+def plan(official: OfficialRun, results_sha: str | None = None) -> PlannedShards:
     """What the newest commit of main asks for, against the newest results or the given ones."""
     sha = official.clone.resolve("HEAD")
     if sha is None:
@@ -123,7 +123,7 @@ def plan(official: Official, results_sha: str | None = None) -> Planned:
     results_sha = newest_results(official.clone) if results_sha is None else results_sha
     work = read_work(official, sha, results_sha)
     runners = work.challenge.runners
-    return Planned(
+    return PlannedShards(
         shards=tuple(range(len(work.packing.shards))),
         count=len(work.items) - len(work.packing.left),
         left=len(work.packing.left),
@@ -138,16 +138,16 @@ def plan(official: Official, results_sha: str | None = None) -> Planned:
     )
 
 
-def is_more_wanted(official: Official) -> bool:
+def is_more_wanted(official: OfficialRun) -> bool:
     """Whether main asks for more than is recorded now: who passed a validation has opponents, and they change with him."""
     sha = official.clone.resolve("HEAD") or ""
     return bool(read_work(official, sha, newest_results(official.clone)).items)
 
 
 def evaluate(
-    official: Official,
-    bench: Bench,
-    assignment: Assignment,
+    official: OfficialRun,
+    bench: Evaluator,
+    assignment: ShardAssignment,
     out: Path,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
@@ -166,10 +166,10 @@ def evaluate(
     out.mkdir(parents=True, exist_ok=True)
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
     write_atomically(out / CLAIM, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
-    store = Store(results=out / "results", traces=out / "traces")
+    store = ResultStore(results=out / "results", traces=out / "traces")
     begun = clock()
     for number, item in enumerate(items):
-        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(item, DuelItem))
+        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(item, DuelWorkItem))
         # Where the limits are beyond any job, each may still begin in the time that the shard was packed for.
         if clock() - begun > max(STEP_SECONDS - longest, Capacity().shard_seconds):
             say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
@@ -186,12 +186,12 @@ def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     return starts + (WALL_FACTOR * limits.wall_seconds + WALL_SPARE if is_duel else limits.wall_seconds)
 
 
-def _played(official: Official, bench: Bench, work: Work, item: Wish, store: Store) -> str:
+def _played(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkloadItem, store: ResultStore) -> str:
     """Play one evaluation or duel into the store; returns what came of it in a line."""
-    if isinstance(item, DuelItem):
+    if isinstance(item, DuelWorkItem):
         duel = _duel(official, bench, work, item)
         store.write_duel(duel)
-        return told(duel)
+        return duel_line(duel)
     order = _order(official, bench, work, item)
     result, trace = bench.run(order, quiet=order.secret is not None)
     if order.secret:
@@ -200,7 +200,9 @@ def _played(official: Official, bench: Bench, work: Work, item: Wish, store: Sto
     return f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_why(result.verdict, result.message)}"
 
 
-def _sealed(challenge: Challenge, order: Order, result: Result, trace: bytes | None) -> tuple[Result, bytes | None]:
+def _sealed(
+    challenge: Challenge, order: EvaluationRequest, result: Result, trace: bytes | None
+) -> tuple[Result, bytes | None]:
     """The same, sealed. What has no score to show is a failure of ours, and takes no other's result with it."""
     assert order.secret is not None
     try:
@@ -213,23 +215,23 @@ def _sealed(challenge: Challenge, order: Order, result: Result, trace: bytes | N
 
 def _why(verdict: Verdict, message: str) -> str:
     """Our own failures are told in the log; what an agent says never is, for a log line can be a command there."""
-    return f": {harmless(message.splitlines()[0])}" if verdict is Verdict.INTERNAL_ERROR and message else ""
+    return f": {escape_commands(message.splitlines()[0])}" if verdict is Verdict.INTERNAL_ERROR and message else ""
 
 
-def _order(official: Official, bench: Bench, work: Work, item: Item) -> Order:
+def _order(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
     found = found_at(official.clone, work.sha, item.entry, work.challenge.submissions)
     order = bench.order(found, work.task(item), item.wanted.beacon)
     # Who signed the beacon and who opened the pull request is publish's to ask: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
-    return replace(order, klass=Class.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
+    return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
 
 
-def _duel(official: Official, bench: Bench, work: Work, item: DuelItem) -> Duel:
+def _duel(official: OfficialRun, bench: Evaluator, work: Workload, item: DuelWorkItem) -> Duel:
     first, second = (_contender(official, work, entry) for entry in item.entries)
-    terms = Terms(klass=Class.OFFICIAL, beacon=item.wanted.beacon, commit=work.sha, run_url=official.run_url)
+    terms = WorkflowDuelOptions(tier=Tier.OFFICIAL, beacon=item.wanted.beacon, commit=work.sha, run_url=official.run_url)
     return play_duel(bench, work.task(item), (first, second), terms, quiet=False)
 
 
-def _contender(official: Official, work: Work, entry: Entry) -> Contender:
+def _contender(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:
     found = found_at(official.clone, work.sha, entry, work.challenge.submissions)
-    return Contender(login=found.login, login_id=None, agent=found.agent, folder=found.folder)
+    return DuelPlayer(login=found.login, login_id=None, agent=found.agent, folder=found.folder)

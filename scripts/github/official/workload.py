@@ -15,33 +15,33 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked
-from leaderboard.planning.admission import Gate, admit
-from leaderboard.planning.missing import DuelItem, Item, Where
-from leaderboard.planning.quota import Held
-from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack
+from leaderboard.planning.admission import AdmissionContext, admit
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
+from leaderboard.planning.quota import Deferred
+from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.beacon import Beacon, Name, order, origins
+from scripts.git.beacon import Name, SeedBeacon, beacon_order, origins
 from scripts.git.data_branches import read_recorded
-from scripts.git.git_repository import Repository, checked
+from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
 from scripts.github.official.commit_facts import Ask, CommitFacts, known_facts
 from scripts.github.workflow.event import SHA
-from scripts.github.workflow.outputs import harmless
-from scripts.github.workflow.run_context import Asked, Moment, arrivals, members_of, this_moment
+from scripts.github.workflow.outputs import escape_commands
+from scripts.github.workflow.run_context import MembershipLookup, RunContext, members_of, merge_times, this_run
 from scripts.github.workflow.season_key import refuse_change
 from scripts.repository.checkout import LOCAL
 from scripts.repository.season_file import NAME, parse_seasons
 
 Model = TypeVar("Model")
-Wish = Item | DuelItem
+WorkloadItem = WorkItem | DuelWorkItem
 """One evaluation of an agent, or one duel."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Official:
+class OfficialRun:
     """What every job of an official run shares."""
 
-    clone: Repository
+    clone: GitRepository
     """The checkout of main, with all its history."""
     sandbox: str
     """docker or gvisor; `process` in tests."""
@@ -53,21 +53,21 @@ class Official:
     """The workflow run."""
     secret: str = field(default="", repr=False)
     """In a sealed season what its episodes come from, for the jobs that play and check; unread."""
-    moment: Moment = field(default_factory=this_moment)
+    moment: RunContext = field(default_factory=this_run)
     """When this is, and who was a member of what then: the same in all jobs of a run."""
-    is_member: Asked | None = None
+    is_member: MembershipLookup | None = None
     """Asks GitHub about organisations and teams; only the plan job does."""
 
 
 def open_official(
-    clone: Repository,
+    clone: GitRepository,
     runtime: tuple[str, str],
     ask: Ask,
     run_url: str | None = None,
-) -> Official:
+) -> OfficialRun:
     """An official run on a clone. `runtime`: the sandbox and the base image."""
     sandbox, base = runtime
-    return Official(
+    return OfficialRun(
         clone=clone,
         sandbox=sandbox,
         runtime_digest=runtime_of(sandbox, base),
@@ -77,37 +77,37 @@ def open_official(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class Workload:
     """One round."""
 
     challenge: Challenge
     """The rules at the commit."""
     sha: str
     """The commit of main."""
-    items: tuple[Wish, ...]
+    items: tuple[WorkloadItem, ...]
     """All that is wanted and not recorded."""
-    beacons: dict[Name, Beacon]
+    beacons: dict[Name, SeedBeacon]
     """The commit that brought each entry's version."""
     packing: Packing
     """Which shard plays what."""
-    held: tuple[Held, ...] = ()
+    held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
-    moment: Moment = field(default_factory=this_moment, compare=False)
+    moment: RunContext = field(default_factory=this_run, compare=False)
     """When this was planned."""
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     """What is recorded of commits already."""
     unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Path of each record about whose commits GitHub was not asked yet, to those commits."""
 
-    def shard(self, number: int) -> tuple[Wish, ...]:
+    def shard(self, number: int) -> tuple[WorkloadItem, ...]:
         """The evaluations of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
 
-    def beacon(self, entry: Entry) -> Beacon:
+    def beacon(self, entry: Entry) -> SeedBeacon:
         """The commit that brought an entry's version."""
         return self.beacons[entry.login, entry.agent]
 
-    def task(self, item: Wish) -> Task:
+    def task(self, item: WorkloadItem) -> Task:
         """The rules of what an evaluation is of."""
         task = self.challenge.task(item.task_id)
         assert task is not None
@@ -127,7 +127,7 @@ def runtime_of(sandbox: str, base: str) -> str:
         engine.close()
 
 
-def read_work(official: Official, sha: str, results_sha: str) -> Work:
+def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     """What is wanted at two commits.
 
     Raises:
@@ -142,7 +142,7 @@ def read_work(official: Official, sha: str, results_sha: str) -> Work:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
     entries, faults = read_entries(clone, sha, challenge)
     for line in faults:
-        say(harmless(line))
+        say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
     origin = origins(
         clone,
@@ -153,14 +153,18 @@ def read_work(official: Official, sha: str, results_sha: str) -> Work:
     found = origin.versions
     shas = {} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()}
     beacon = challenge.sealed_beacon or "none"
-    where = Where(
-        runtime_digest=official.runtime_digest, beacon=beacon, beacons=shas, order=order(clone, sha), locks=lock_digests()
+    where = MeasurementContext(
+        runtime_digest=official.runtime_digest,
+        beacon=beacon,
+        beacons=shas,
+        order=beacon_order(clone, sha),
+        locks=lock_digests(),
     )
     aside: dict[str, bytes] = {}
     results, duels = read_recorded(clone, results_sha, aside)
     refuse_change(challenge, results)
     moment = _asked(official, challenge, wanted)
-    gate = Gate(now=moment.now, arrived=arrivals(wanted, found), members=moment.members)
+    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, found), members=moment.members)
     admitted = admit(challenge, wanted, results, duels, where, gate)
     items = _newcomers_first(admitted.items)
     if NAME in aside and (over := parse_seasons(aside[NAME]).over(challenge.season)):
@@ -168,15 +172,15 @@ def read_work(official: Official, sha: str, results_sha: str) -> Work:
         items = []
     runners = challenge.runners
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
-    packing = pack(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
-    return Work(
+    packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
+    return Workload(
         challenge=challenge, sha=sha, items=tuple(items), beacons=found, packing=packing, held=admitted.held, moment=moment,
         facts=known_facts((*results, *duels)), unasked=_unasked(challenge, (*results, *duels), wanted, found),
     )  # fmt: skip
 
 
 def _unasked(
-    challenge: Challenge, records: Iterable[Result | Duel], entries: Iterable[Entry], found: Mapping[Name, Beacon]
+    challenge: Challenge, records: Iterable[Result | Duel], entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]
 ) -> dict[str, tuple[str, ...]]:
     """Records of this season that GitHub was not asked about, as far as their commits can be told."""
     known = {(entry.login, entry.agent, entry.digest): found[entry.login, entry.agent].sha for entry in entries}
@@ -195,7 +199,7 @@ def _unasked(
     return unasked
 
 
-def _asked(official: Official, challenge: Challenge, entries: Iterable[Entry]) -> Moment:
+def _asked(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> RunContext:
     """The run's moment, with the memberships that its phases ask for."""
     moment = official.moment
     if moment.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
@@ -205,12 +209,12 @@ def _asked(official: Official, challenge: Challenge, entries: Iterable[Entry]) -
     return moment if moment.members is not None else replace(moment, members={})
 
 
-def _newcomers_first(items: Iterable[Wish]) -> list[Wish]:
+def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
     """What somebody waits for comes before what is only measured again; validations come before all pairs."""
     return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
 
 
-def _document(clone: Repository, sha: str, name: str, parse: Callable[[bytes], Model]) -> Model | None:
+def _document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], Model]) -> Model | None:
     raw = clone.run("ls-tree", "-z", "--full-tree", sha, "--", name)
     if not raw:
         return None

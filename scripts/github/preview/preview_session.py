@@ -10,30 +10,30 @@ import numpy as np
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
-from evaluator.model.records.preview import Agent, Preview
+from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, sealed
-from evaluator.model.records.trace import Leaf
+from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.log_excerpt import Tail, written
+from leaderboard.comments.log_excerpt import LogTail, written
 from leaderboard.core.store import write_atomically
 from scripts.github.preview.artifact import LOG, PREVIEW, PREVIEW_BYTES
 from scripts.github.workflow.event import PullEvent
-from scripts.repository.checkout import Board, Found
-from scripts.runs.workflow_duels import between, told
+from scripts.repository.checkout import Checkout, SubmissionEntry
+from scripts.runs.workflow_duels import between, duel_line
 
 NOTES, NOTE = 100, 1000
 FAULTS = 50
 
 
 @dataclass(kw_only=True)
-class Changed:
+class ChangedAgent:
     """One changed folder and what came of it so far."""
 
     login: str
     """Its owner."""
     agent: str
     """Its name."""
-    found: Found | None = None
+    found: SubmissionEntry | None = None
     """What is in it; None where that cannot be used."""
     tasks: tuple[Task, ...] = ()
     """Those that it enters."""
@@ -44,13 +44,15 @@ class Changed:
     duels: list[Duel] = field(default_factory=list)
     """Its validations and its duels with others so far."""
 
-    def document(self) -> Agent:
+    def document(self) -> PreviewedAgent:
         """What preview.json says of it."""
         if self.found is None:
-            return Agent(login=self.login, agent=self.agent, faults=tuple(line[:NOTE] for line in self.faults[:FAULTS]))
+            return PreviewedAgent(
+                login=self.login, agent=self.agent, faults=tuple(line[:NOTE] for line in self.faults[:FAULTS])
+            )
         folder = self.found.folder
         results = tuple(_without_log(result) for result in self.results)
-        return Agent(
+        return PreviewedAgent(
             login=self.login, agent=self.agent, submission_digest=folder.digest, name=folder.submission.name,
             results=results, duels=tuple(_bare(duel) for duel in self.duels),
         )  # fmt: skip
@@ -63,7 +65,7 @@ class Changed:
         """Leave out what was played last, and say so; None where there is nothing."""
         if self.duels:
             duel = self.duels.pop()
-            return f"{told(duel)}; there is no room for its matches in a preview"
+            return f"{duel_line(duel)}; there is no room for its matches in a preview"
         if self.results:
             dropped = self.results.pop()
             return f"{who(dropped.login, dropped.agent, dropped.task)}: played, but its episodes do not fit a preview"
@@ -71,10 +73,10 @@ class Changed:
 
 
 @dataclass(kw_only=True)
-class Session:
+class PreviewSession:
     """One preview under way; everything is written down after every evaluation."""
 
-    board: Board
+    board: Checkout
     """Main's, as it was checked out."""
     pull: PullEvent
     """The pull request."""
@@ -86,7 +88,7 @@ class Session:
     """The workflow run."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     """The moment: what comes to main now counts in the phases that are open."""
-    folders: list[Changed] = field(default_factory=list)
+    folders: list[ChangedAgent] = field(default_factory=list)
     """The changed folders."""
     skipped: list[str] = field(default_factory=list)
     """What is not played, and why."""
@@ -124,13 +126,13 @@ class Session:
         return preview
 
 
-def _tails(folder: Changed) -> Iterator[Tail]:
+def _tails(folder: ChangedAgent) -> Iterator[LogTail]:
     for result in folder.results:
-        yield Tail(who=who(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail)
+        yield LogTail(who=who(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail)
     for duel in folder.duels:
         own = duel.players[folder.side(duel)]
         if duel.is_validation or own.verdict is not Verdict.OK:
-            yield Tail(who=f"{between(duel)} on {duel.task}", verdict=own.verdict, text=own.log_tail)
+            yield LogTail(who=f"{between(duel)} on {duel.task}", verdict=own.verdict, text=own.log_tail)
 
 
 def serialised(preview: Preview) -> bytes:
@@ -153,5 +155,5 @@ def _bare(duel: Duel) -> Duel:
     document = duel.document()
     players = [{**player, "log_tail": ""} for player in document["players"]]
     plies = sum(match.plies for match in duel.matches)
-    times = Leaf.of(np.zeros(plies, np.int64)) if duel.milliseconds else None
+    times = TraceLeaf.of(np.zeros(plies, np.int64)) if duel.milliseconds else None
     return sealed_duel({**document, "players": players, "milliseconds": times})

@@ -12,34 +12,34 @@ from pathlib import Path
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
-from evaluator.host.solo.evaluate_agent import Order
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.preview import AGENTS
-from evaluator.model.records.result import Class
-from leaderboard.comments.render_comment import render
-from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, Reason, Refused, Withdrawn
-from leaderboard.preview.hypothetical_standings import Recorded, preview_state
+from evaluator.model.records.result import Tier
+from leaderboard.comments.render_comment import render_comment
+from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, RefusalReason, Refused, WithdrawnEntry
+from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.beacon import ROOT
-from scripts.git.git_repository import Repository
-from scripts.git.path_guard import Author, Guarded, inspect
+from scripts.git.git_repository import GitRepository
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect
 from scripts.github.preview.artifact import LOG
-from scripts.github.preview.preview_games import Games, Name
-from scripts.github.preview.preview_session import Changed, Session, who
-from scripts.github.workflow.event import Surroundings, pull_event
+from scripts.github.preview.preview_games import Name, PreviewGames
+from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, who
+from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.checkout import Board, Found, open_board
+from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import closed, entered, people_faults
-from scripts.runs.evaluate_missing import Bench, open_bench
+from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 
 # The workflow's job ends at 60 minutes; what was not begun by then is left to the official run.
 BUDGET_SECONDS = 40 * 60.0
 
 
 def run(
-    surroundings: Surroundings,
+    surroundings: WorkflowEnvironment,
     head: Path,
     out: Path,
     *,
@@ -62,25 +62,29 @@ def run(
         KeyboardInterrupt: it was stopped; the same.
     """
     pull = pull_event(surroundings)
-    board = open_board(surroundings.workspace.resolve())
-    session = Session(board=board, pull=pull, evaluator_sha=_commit(board.root), out=out, run_url=surroundings.run_url)
+    board = open_checkout(surroundings.workspace.resolve())
+    session = PreviewSession(
+        board=board, pull=pull, evaluator_sha=_commit(board.root), out=out, run_url=surroundings.run_url
+    )
     session.write()
     try:
-        state = _outcome(session, Repository(head), lambda: open_bench(board, sandbox), _Time(clock, clock() + budget))
+        state = _outcome(
+            session, GitRepository(head), lambda: open_evaluator(board, sandbox), _TimeBudget(clock, clock() + budget)
+        )
     except CommandError as error:
         session.write()
         _summarise(surroundings, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
         raise
     except KeyboardInterrupt:
         session.skip("everything else: the run was stopped before it came to that")
-        _summarise(surroundings, session, _state(session, Guarded(agents=(), removed=(), faults=())))
+        _summarise(surroundings, session, _state(session, GuardedPaths(agents=(), removed=(), faults=())))
         raise
     _summarise(surroundings, session, state)
     return OK
 
 
 @dataclass(frozen=True)
-class _Time:
+class _TimeBudget:
     """How long there is."""
 
     clock: Callable[[], float]
@@ -93,12 +97,14 @@ class _Time:
 
 def _commit(root: Path) -> str:
     """The evaluator's commit."""
-    return Repository(root).run("rev-parse", "HEAD").decode().strip()
+    return GitRepository(root).run("rev-parse", "HEAD").decode().strip()
 
 
-def _outcome(session: Session, clone: Repository, bench: Callable[[], Bench], until: _Time) -> CommentState:
+def _outcome(
+    session: PreviewSession, clone: GitRepository, bench: Callable[[], Evaluator], until: _TimeBudget
+) -> CommentState:
     pull, limits = session.pull, session.board.challenge.submissions
-    author = Author(login=pull.author, id=pull.author_id)
+    author = PullAuthor(login=pull.author, id=pull.author_id)
     guarded = inspect(clone, _main(clone, session), pull.head_sha, author, limits)
     if not guarded.is_clean:
         for line in (*guarded.outside, *guarded.faults):
@@ -106,8 +112,8 @@ def _outcome(session: Session, clone: Repository, bench: Callable[[], Bench], un
         session.write()
         return Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=session.run_url)
     if not guarded.agents:
-        gone = Withdrawn(agents=_names(guarded.removed), merged=False, head_sha=pull.head_sha)
-        return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=Reason.NOTHING)
+        gone = WithdrawnEntry(agents=_names(guarded.removed), merged=False, head_sha=pull.head_sha)
+        return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
     _read(session, clone, guarded)
     session.write()
     if any(folder.tasks for folder in session.folders):
@@ -117,17 +123,17 @@ def _outcome(session: Session, clone: Repository, bench: Callable[[], Bench], un
     return _state(session, guarded)
 
 
-def _main(clone: Repository, session: Session) -> str:
+def _main(clone: GitRepository, session: PreviewSession) -> str:
     """Main's commit as the guard takes it: the evaluator's, fetched from its checkout where that is another clone.
 
     A checkout without main's history has nothing to give; then it is the commit that the event names.
     """
-    if clone.resolve(session.evaluator_sha) is None and not Repository(session.board.root).is_shallow():
+    if clone.resolve(session.evaluator_sha) is None and not GitRepository(session.board.root).is_shallow():
         clone.fetch(session.evaluator_sha, source=str(session.board.root))
     return clone.resolve(session.evaluator_sha) or session.pull.base_sha
 
 
-def _read(session: Session, clone: Repository, guarded: Guarded) -> None:
+def _read(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) -> None:
     """The changed folders from their objects; a fault of the manifest is an outcome too."""
     for path in guarded.agents:
         login, agent = path.split("/")[1:3]
@@ -137,11 +143,11 @@ def _read(session: Session, clone: Repository, guarded: Guarded) -> None:
         if len(session.folders) == AGENTS:
             session.skip(f"{login}/{agent}: a preview plays {AGENTS} agents; this one waits for the merge")
             continue
-        folder = Changed(login=login, agent=agent)
+        folder = ChangedAgent(login=login, agent=agent)
         session.folders.append(folder)
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.board.challenge.submissions)
-            found = Found(login=login, agent=agent, path=session.board.root / path, folder=read)
+            found = SubmissionEntry(login=login, agent=agent, path=session.board.root / path, folder=read)
             tasks = entered(found, list(session.board.challenge.tasks))
             if people := tuple(people_faults(session.board.challenge, found, path)):
                 raise LoadError(*people)
@@ -154,7 +160,7 @@ def _read(session: Session, clone: Repository, guarded: Guarded) -> None:
             folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
 
 
-def _play(session: Session, bench: Bench, until: _Time) -> None:
+def _play(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> None:
     """Every agent on its tasks, task by task, so that a slow agent does not keep the others from theirs."""
     for folder, found, task in _pairs(session):
         name = who(folder.login, folder.agent, task.id)
@@ -167,26 +173,26 @@ def _play(session: Session, bench: Bench, until: _Time) -> None:
         session.write()
 
 
-def _pairs(session: Session) -> Iterator[tuple[Changed, Found, Task]]:
+def _pairs(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
     for task in session.board.challenge.solo_tasks:
         for folder in session.folders:
             if folder.found and task in folder.tasks:
                 yield folder, folder.found, task
 
 
-def _games(session: Session, bench: Bench, until: _Time) -> Games:
+def _games(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> PreviewGames:
     recorded, standing = _recorded(session.board)
-    return Games(session=session, bench=bench, recorded=recorded, standing=standing, is_up=until.is_up)
+    return PreviewGames(session=session, bench=bench, recorded=recorded, standing=standing, is_up=until.is_up)
 
 
-def _order(session: Session, bench: Bench, found: Found, task: Task) -> Order:
+def _order(session: PreviewSession, bench: Evaluator, found: SubmissionEntry, task: Task) -> EvaluationRequest:
     return replace(
-        bench.order(found, task), klass=Class.PREVIEW, login_id=session.pull.author_id, commit=session.pull.head_sha,
+        bench.order(found, task), tier=Tier.PREVIEW, login_id=session.pull.author_id, commit=session.pull.head_sha,
         run_url=session.run_url,
     )  # fmt: skip
 
 
-def _state(session: Session, guarded: Guarded) -> CommentState:
+def _state(session: PreviewSession, guarded: GuardedPaths) -> CommentState:
     """What the comment would say; the board is as much of it as is checked out at results/."""
     preview = session.write()
     recorded, _ = _recorded(session.board)
@@ -194,7 +200,7 @@ def _state(session: Session, guarded: Guarded) -> CommentState:
     return preview_state(preview, recorded, run_url=session.run_url, removed=_names(guarded.removed), log=log)
 
 
-def _recorded(board: Board) -> tuple[Recorded, dict[Name, Found]]:
+def _recorded(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEntry]]:
     """The official board as it is checked out, and the agents on it."""
     path = board.root / "moderation.yml"
     moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()
@@ -207,7 +213,7 @@ def _recorded(board: Board) -> tuple[Recorded, dict[Name, Found]]:
         and moderation.of(found.login, found.agent) is None
     }
     entries = tuple(found.entry() for found in ranking.values())
-    return Recorded(
+    return RecordedResults(
         challenge=board.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     ), ranking
 
@@ -216,8 +222,8 @@ def _names(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path.partition("/")[2] for path in paths)
 
 
-def _summarise(surroundings: Surroundings, session: Session, state: CommentState) -> None:
+def _summarise(surroundings: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
     """The comment's text as the step's summary: here nobody may write comments."""
     repository = f"{surroundings.server_url}/{surroundings.repository}"
     context = CommentContext(run_id=surroundings.run_id, repository=repository, pull=session.pull.number)
-    write_summary(surroundings.summary_path, render(state, context))
+    write_summary(surroundings.summary_path, render_comment(state, context))

@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 
 from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
-from leaderboard.comments.render_comment import render
-from leaderboard.comments.states import CommentState, Official, Withdrawn
+from leaderboard.comments.render_comment import render_comment
+from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
 from scripts.git.beacon import arrived
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import guard, owners_on
-from scripts.git.tree_diff import UnreadableError, changes
+from scripts.git.path_guard import check_paths, owners_on
+from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api import posts
-from scripts.github.api.find_pull_request import Pull
-from scripts.github.api.responses import Comment
-from scripts.github.pull_request.bot_context import BASE, Desk
+from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.responses import IssueComment
+from scripts.github.pull_request.bot_context import BASE, BotContext
 from scripts.github.pull_request.outcome import LABELS, OFFICIAL_LABEL
-from scripts.github.pull_request.season_rules import verdicts
+from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 
 # So many of the latest touched merged pull requests are looked at, a hundred by a request; the label tells which are done.
@@ -33,10 +33,10 @@ _NOWHERE = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge:
+class MergedPull:
     """What a merged pull request brought."""
 
-    pull: Pull
+    pull: PullRequest
     """The pull request."""
     sha: str
     """The commit on main."""
@@ -46,7 +46,7 @@ class Merge:
     """What it withdrew: login/agent."""
 
 
-def run(desk: Desk) -> int:
+def run(desk: BotContext) -> int:
     """Tell every merged pull request that has not been told all there is."""
     merges = _untold(desk)
     told = looked_at = 0
@@ -62,7 +62,7 @@ def run(desk: Desk) -> int:
     return OK
 
 
-def waiting(desk: Desk) -> Iterator[int]:
+def waiting(desk: BotContext) -> Iterator[int]:
     """The merged pull requests that `run` would tell something, or label, now; nothing is written."""
     for merge in _untold(desk):
         if not _has_requests(desk):
@@ -71,23 +71,23 @@ def waiting(desk: Desk) -> Iterator[int]:
             yield merge.pull.number
 
 
-def _has_requests(desk: Desk) -> bool:
+def _has_requests(desk: BotContext) -> bool:
     left = desk.github.requests_left
     return left is None or left >= RESERVE
 
 
-def _untold(desk: Desk) -> list[Merge]:
+def _untold(desk: BotContext) -> list[MergedPull]:
     pulls = [pull for pull in desk.github.merged_pulls(BASE, LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
     return [merge for pull in pulls if (merge := merge_of(desk, pull))]
 
 
-def _is_news(desk: Desk, merge: Merge) -> bool:
+def _is_news(desk: BotContext, merge: MergedPull) -> bool:
     state, whole = _state(desk, merge)
-    body = render(state, desk.context(merge.pull, desk.surroundings.run_id))
+    body = render_comment(state, desk.context(merge.pull, desk.surroundings.run_id))
     return whole or not _says_already(desk, desk.github.comments(merge.pull.number), body)
 
 
-def merge_of(desk: Desk, pull: Pull) -> Merge | None:
+def merge_of(desk: BotContext, pull: PullRequest) -> MergedPull | None:
     """What the merge commit changed under `submissions/`; None if nothing, or if it is not on main as checked out."""
     sha = pull.merge_commit_sha
     if sha is None or desk.clone.resolve(sha) is None or sha not in desk.history:
@@ -97,7 +97,7 @@ def merge_of(desk: Desk, pull: Pull) -> Merge | None:
         return None
     owners = owners_on(desk.clone.leaves(before, "submissions"))
     try:
-        found = guard(changes(desk.clone, before, sha, pull.author), pull.author, owners)
+        found = check_paths(tree_changes(desk.clone, before, sha, pull.author), pull.author, owners)
     except UnreadableError as error:
         say(f"#{pull.number}: {error}")
         return None
@@ -106,18 +106,20 @@ def merge_of(desk: Desk, pull: Pull) -> Merge | None:
     if not names:
         return None
     agents = tuple(name for name in names if name in standing)
-    return Merge(pull=pull, sha=sha, agents=agents, removed=tuple("/".join(name) for name in names if name not in standing))
+    return MergedPull(
+        pull=pull, sha=sha, agents=agents, removed=tuple("/".join(name) for name in names if name not in standing)
+    )
 
 
-def _tell(desk: Desk, merge: Merge) -> bool:
+def _tell(desk: BotContext, merge: MergedPull) -> bool:
     """Tell what is new, and label who was told all; returns whether anything was written."""
     state, whole = _state(desk, merge)
-    body = render(state, desk.context(merge.pull, desk.surroundings.run_id))
+    body = render_comment(state, desk.context(merge.pull, desk.surroundings.run_id))
     comments = desk.github.comments(merge.pull.number)
     is_news = not _says_already(desk, comments, body)
     if is_news:
         # What is merged stays merged, so nothing is asked again before it is said.
-        if not posts.put(desk.github, merge.pull.number, body, desk.surroundings.bot, lambda: True, comments):
+        if not posts.put_sticky(desk.github, merge.pull.number, body, desk.surroundings.bot, lambda: True, comments):
             return False
         write_summary(desk.surroundings.summary_path, body)
     if whole:
@@ -127,16 +129,16 @@ def _tell(desk: Desk, merge: Merge) -> bool:
     return is_news or whole
 
 
-def _says_already(desk: Desk, comments: list[Comment], body: str) -> bool:
+def _says_already(desk: BotContext, comments: list[IssueComment], body: str) -> bool:
     """Whether the comment says the same but for the run in its first line."""
-    own = posts.ours(comments, desk.surroundings.bot)
+    own = posts.our_comments(comments, desk.surroundings.bot)
     return len(own) == 1 and own[0].body.partition("\n")[2] == body.partition("\n")[2]
 
 
-def _state(desk: Desk, merge: Merge) -> tuple[CommentState, bool]:
+def _state(desk: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     """What to say, and whether it is all there will ever be to say."""
     if not merge.agents:
-        return Withdrawn(agents=merge.removed, merged=True), True
+        return WithdrawnEntry(agents=merge.removed, merged=True), True
     now = {(entry.login, entry.agent): entry for entry in desk.entries}
     brought = {(e.login, e.agent): e for e in _entries_at(desk, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
@@ -145,24 +147,24 @@ def _state(desk: Desk, merge: Merge) -> tuple[CommentState, bool]:
         return state, not (state.pending or state.held or state.unshown)
     older = _superseded(desk, merge, brought)
     # What is hidden now is told once its board is shown.
-    return older, not (isinstance(older, Official) and older.unshown)
+    return older, not (isinstance(older, OfficialScore) and older.unshown)
 
 
-def _with_rules(desk: Desk, state: Official, current: list[tuple[str, str]]) -> Official:
+def _with_rules(desk: BotContext, state: OfficialScore, current: list[tuple[str, str]]) -> OfficialScore:
     """The same with what phases, people and quotas hold back, which then is not merely pending."""
     challenge = desk.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return state
     digests = {(entry.login, entry.agent): entry.digest for entry in desk.entries}
     found = arrived(desk.clone, desk.main, digests)
-    held, told, rules = verdicts(desk.recorded, found, current, desk.now, desk.is_member)
+    held, told, rules = rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
     waiting = set(state.pending) & told
     pending = tuple(line for line in state.pending if line not in waiting)
     lines = tuple(line for line in held if any(line.startswith(f"{one}: ") for one in waiting))
     return replace(state, pending=pending, held=lines, rules=rules)
 
 
-def _superseded(desk: Desk, merge: Merge, brought: dict[tuple[str, str], Entry]) -> CommentState:
+def _superseded(desk: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
     """A later merge brought another version or took the agent away: what is recorded of this one is all there will be."""
     others = tuple(entry for entry in desk.entries if (entry.login, entry.agent) not in brought)
     then = replace(desk.recorded, entries=(*others, *brought.values()))
@@ -172,14 +174,14 @@ def _superseded(desk: Desk, merge: Merge, brought: dict[tuple[str, str], Entry])
     newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in desk.entries}]
     if newer:
         return replace(official_state(desk.recorded, newer, None), pending=())
-    return Withdrawn(agents=tuple("/".join(name) for name in merge.agents), merged=True)
+    return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)
 
 
-def _entries_at(desk: Desk, sha: str) -> list[Entry]:
+def _entries_at(desk: BotContext, sha: str) -> list[Entry]:
     return read_entries(desk.clone, sha, desk.board.challenge)[0]
 
 
-def _run_url(desk: Desk, merge: Merge) -> str | None:
+def _run_url(desk: BotContext, merge: MergedPull) -> str | None:
     """The latest run that measured one of the agents: the present one may have measured nothing."""
     results = [result.provenance for result in desk.results if (result.login, result.agent) in merge.agents]
     sides = [(duel.provenance, player) for duel in desk.duels for player in duel.players]

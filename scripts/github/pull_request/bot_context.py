@@ -9,29 +9,31 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.comments.render_comment import render
+from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Entry
-from leaderboard.preview.hypothetical_standings import Recorded
+from leaderboard.preview.hypothetical_standings import RecordedResults
 from scripts.console import USAGE, CommandError, say
-from scripts.git.git_repository import Repository, checked
+from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import Author, Guarded, inspect
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect
 from scripts.git.tree_diff import ROOT, UnreadableError, fetch_head
 from scripts.github.api import posts
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import Pull
-from scripts.github.api.responses import Status
+from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.responses import CommitStatus
 from scripts.github.pull_request.outcome import LABELS, VERDICTS, Outcome
-from scripts.github.workflow.event import Surroundings
+from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.checkout import Board
+from scripts.repository.checkout import Checkout
 
 # So many of the latest commits to a folder are asked about at most.
 ASKED = 5
 
 
-def merged_ids(clone: Repository, pulls_of_commit: Callable[[str], list[Pull]], main: str, pull: Pull) -> frozenset[int]:
+def merged_ids(
+    clone: GitRepository, pulls_of_commit: Callable[[str], list[PullRequest]], main: str, pull: PullRequest
+) -> frozenset[int]:
     """GitHub's numbers of the accounts whose merged pull requests made the author's folder what it is on main.
 
     They stay what they were when a login is given up and registered by somebody else; then the older pull requests are no
@@ -47,7 +49,7 @@ def merged_ids(clone: Repository, pulls_of_commit: Callable[[str], list[Pull]], 
     return frozenset(ids)
 
 
-def _commits(clone: Repository, main: str, login: str) -> list[str]:
+def _commits(clone: GitRepository, main: str, login: str) -> list[str]:
     """The latest commits of main that changed the folder of a login, however it is spelled there; the newest first."""
     if not clone.run("ls-tree", "--full-tree", checked(main), "--", ROOT):
         return []
@@ -64,16 +66,16 @@ CONTEXT = "pullrank"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class BotContext:
     """One privileged step of a workflow."""
 
-    surroundings: Surroundings
+    surroundings: WorkflowEnvironment
     """Where and why it runs."""
     github: GitHub
     """The API."""
-    board: Board
+    board: Checkout
     """Main's checkout: rules and recorded results."""
-    clone: Repository
+    clone: GitRepository
     """The same checkout's objects; heads are fetched into it as data."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     """The moment."""
@@ -123,9 +125,9 @@ class Desk:
         return frozenset(self.clone.first_parent(self.main))
 
     @cached_property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> RecordedResults:
         """What the official board is made of."""
-        return Recorded(
+        return RecordedResults(
             challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results),
             duels=tuple(self.duels), at=self.now,
         )  # fmt: skip
@@ -151,22 +153,22 @@ class Desk:
         host = f"{owner.lower()}.github.io"
         return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
-    def context(self, pull: Pull, run_id: int) -> CommentContext:
+    def context(self, pull: PullRequest, run_id: int) -> CommentContext:
         """What a comment needs to know of its surroundings."""
         return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
 
 
-def guarded(desk: Desk, pull: Pull) -> Guarded:
+def guarded(desk: BotContext, pull: PullRequest) -> GuardedPaths:
     """What the pull request's head may count as; the head is fetched as objects and never checked out."""
     try:
         fetch_head(desk.clone, pull.head_sha)
     except UnreadableError as error:
-        return Guarded(agents=(), removed=(), faults=(error.reason,))
-    author = Author(login=pull.author, id=pull.author_id, known_ids=_known_ids(desk, pull))
+        return GuardedPaths(agents=(), removed=(), faults=(error.reason,))
+    author = PullAuthor(login=pull.author, id=pull.author_id, known_ids=_known_ids(desk, pull))
     return inspect(desk.clone, desk.main, pull.head_sha, author, desk.board.challenge.submissions)
 
 
-def _known_ids(desk: Desk, pull: Pull) -> frozenset[int]:
+def _known_ids(desk: BotContext, pull: PullRequest) -> frozenset[int]:
     """The numbers of the accounts that this login was: as recorded, or before that as merged."""
     known = [(result.login, result.login_id) for result in desk.results]
     known += [(player.login, player.login_id) for duel in desk.duels for player in duel.players]
@@ -175,18 +177,18 @@ def _known_ids(desk: Desk, pull: Pull) -> frozenset[int]:
     return recorded or merged_ids(desk.clone, desk.github.pulls_of_commit, desk.main, pull)
 
 
-def status_of(desk: Desk, sha: str) -> Status | None:
+def status_of(desk: BotContext, sha: str) -> CommitStatus | None:
     """What the bot last said of a commit; what others say under our name is nothing."""
     said = desk.github.statuses(sha)
     return next((one for one in said if one.context == CONTEXT and one.creator == desk.surroundings.bot), None)
 
 
-def deliver(desk: Desk, pull: Pull, run_id: int, outcome: Outcome) -> bool:
+def deliver(desk: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> bool:
     """Comment, label and status, if the pull request still stands at that commit; returns whether it did.
 
     The summary of the step says the same, whatever becomes of the pull request meanwhile.
     """
-    body = render(outcome.state, desk.context(pull, run_id))
+    body = render_comment(outcome.state, desk.context(pull, run_id))
     write_summary(desk.surroundings.summary_path, body)
     if not _commented(desk, pull, body):
         say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
@@ -200,17 +202,17 @@ def deliver(desk: Desk, pull: Pull, run_id: int, outcome: Outcome) -> bool:
     return True
 
 
-def _commented(desk: Desk, pull: Pull, body: str) -> bool:
+def _commented(desk: BotContext, pull: PullRequest, body: str) -> bool:
     def still() -> bool:
         now = desk.github.pull(pull.number)
         return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
 
     if pull.author.endswith("[bot]"):  # A robot reads no comments.
         return still()
-    return posts.put(desk.github, pull.number, body, desk.surroundings.bot, still)
+    return posts.put_sticky(desk.github, pull.number, body, desk.surroundings.bot, still)
 
 
-def _relabel(desk: Desk, pull: Pull, outcome: Outcome) -> None:
+def _relabel(desk: BotContext, pull: PullRequest, outcome: Outcome) -> None:
     own = desk.github.labels(pull.number)
     for name in VERDICTS:
         if name in own and name != outcome.label:

@@ -8,8 +8,8 @@ import re
 
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import checked
-from scripts.github.pull_request.bot_context import BASE, Desk, status_of
-from scripts.github.pull_request.outcome import State
+from scripts.github.pull_request.bot_context import BASE, BotContext, status_of
+from scripts.github.pull_request.outcome import StatusState
 from scripts.github.workflow.event import MergeGroup, merge_group
 
 PREFIX = f"refs/heads/gh-readonly-queue/{BASE}/"
@@ -18,7 +18,7 @@ _ENTRY = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
 _KEPT, _MAIN = "refs/pullrank/queue/", "refs/pullrank/main"
 
 
-def run(desk: Desk) -> int:
+def run(desk: BotContext) -> int:
     """Set the status on the queue's commit; no status where it is no longer in the queue.
 
     Raises:
@@ -33,14 +33,14 @@ def run(desk: Desk) -> int:
         return OK
     faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _fault(desk, number))]
     passed = ", ".join(f"#{number}" for number in numbers) + (" has passed" if len(numbers) == 1 else " have passed")
-    state, words = (State.FAILURE, faults[0]) if faults else (State.SUCCESS, passed)
+    state, words = (StatusState.FAILURE, faults[0]) if faults else (StatusState.SUCCESS, passed)
     desk.github.set_status(group.head_sha, state, words, desk.surroundings.run_url)
     for line in faults or [passed]:
         say(f"{line}.")
     return OK
 
 
-def _merged(desk: Desk, group: MergeGroup) -> list[int]:
+def _merged(desk: BotContext, group: MergeGroup) -> list[int]:
     """The pull requests that the commit would merge, the first one first; none where it is not in the queue."""
     fetched = (f"+refs/heads/{BASE}:{_MAIN}", f"+{PREFIX}*:{_KEPT}*")
     desk.clone.run("fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched)
@@ -62,7 +62,7 @@ def _number(entry: str) -> int | None:
     return int(parts[1]) if parts else None
 
 
-def _fault(desk: Desk, number: int) -> str:
+def _fault(desk: BotContext, number: int) -> str:
     """Why a pull request has not passed; empty where it has."""
     pull = desk.github.pull(number)
     if pull.state != "open" or pull.base_ref != BASE:
@@ -70,4 +70,4 @@ def _fault(desk: Desk, number: int) -> str:
     status = status_of(desk, pull.head_sha)
     if status is None:
         return "nothing was said of its newest commit"
-    return "" if status.state == State.SUCCESS else status.state
+    return "" if status.state == StatusState.SUCCESS else status.state

@@ -11,14 +11,14 @@ from leaderboard.comments.states import (
     CommentState,
     NoRun,
     Previewed,
-    Reason,
+    RefusalReason,
     Refused,
     Running,
-    Withdrawn,
+    WithdrawnEntry,
 )
 from leaderboard.planning.missing import TRIES
-from scripts.git.path_guard import Guarded
-from scripts.github.api.find_pull_request import Pull, Run
+from scripts.git.path_guard import GuardedPaths
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 VERDICTS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
@@ -31,7 +31,7 @@ LABELS = {
 
 
 @enum.unique
-class State(enum.StrEnum):
+class StatusState(enum.StrEnum):
     """GitHub's words for a commit status. The first two are final; the reconciler looks at the others again."""
 
     SUCCESS = "success"
@@ -40,7 +40,7 @@ class State(enum.StrEnum):
     ERROR = "error"
 
 
-FINAL = (State.SUCCESS, State.FAILURE)
+FINAL = (StatusState.SUCCESS, StatusState.FAILURE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Outcome:
 
     state: CommentState
     """The comment."""
-    status: State
+    status: StatusState
     """The commit's status."""
     words: str
     """The status in a few words."""
@@ -59,56 +59,56 @@ class Outcome:
     """Whether it failed on our side, so that another try is due."""
 
 
-def running(run: Run) -> Outcome:
+def running(run: WorkflowRun) -> Outcome:
     """The preview has begun."""
     state = Running(head_sha=run.head_sha, run_url=run.html_url)
-    return Outcome(state=state, status=State.PENDING, words="the preview is being played")
+    return Outcome(state=state, status=StatusState.PENDING, words="the preview is being played")
 
 
-def refused(pull: Pull, found: Guarded, run_url: str | None = None) -> Outcome:
+def refused(pull: PullRequest, found: GuardedPaths, run_url: str | None = None) -> Outcome:
     """The commit changes what it must not: no score of its run is believed."""
     state = Refused(head_sha=pull.head_sha, outside=found.outside, faults=found.faults, run_url=run_url)
     if found.outside:
         words = "no score: it changes files outside the author's folder, so a maintainer has to look"
-        return Outcome(state=state, status=State.FAILURE, words=words, label=REVIEW_LABEL)
+        return Outcome(state=state, status=StatusState.FAILURE, words=words, label=REVIEW_LABEL)
     words = "no score: the folder breaks a rule; the comment says which"
-    return Outcome(state=state, status=State.FAILURE, words=words, label=CHANGES_LABEL)
+    return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
 
 
-def without_agent(pull: Pull, found: Guarded) -> Outcome:
+def without_agent(pull: PullRequest, found: GuardedPaths) -> Outcome:
     """The commit brings no agent: it withdraws some, or it touches nothing of ours."""
     if found.removed:
         agents = tuple(path.removeprefix("submissions/") for path in found.removed)
-        state = Withdrawn(agents=agents, merged=False, head_sha=pull.head_sha)
-        return Outcome(state=state, status=State.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
-    nothing = NoRun(head_sha=pull.head_sha, reason=Reason.NOTHING)
-    return Outcome(state=nothing, status=State.SUCCESS, words="touches no agent, so there is nothing to score")
+        state = WithdrawnEntry(agents=agents, merged=False, head_sha=pull.head_sha)
+        return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
+    nothing = NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
+    return Outcome(state=nothing, status=StatusState.SUCCESS, words="touches no agent, so there is nothing to score")
 
 
-def no_run(pull: Pull, reason: Reason, run_url: str | None = None) -> Outcome:
+def no_run(pull: PullRequest, reason: RefusalReason, run_url: str | None = None) -> Outcome:
     """Nothing was played."""
     state = NoRun(head_sha=pull.head_sha, reason=reason, run_url=run_url)
     match reason:
-        case Reason.CONFLICT:
+        case RefusalReason.CONFLICT:
             words = "not played: it conflicts with main; merge main into the branch"
-            return Outcome(state=state, status=State.ERROR, words=words, label=CHANGES_LABEL)
-        case Reason.WAITING:
+            return Outcome(state=state, status=StatusState.ERROR, words=words, label=CHANGES_LABEL)
+        case RefusalReason.WAITING:
             words = "not played yet: a maintainer has to approve the run"
-            return Outcome(state=state, status=State.PENDING, words=words, label=REVIEW_LABEL)
-        case Reason.NOTHING:
-            return Outcome(state=state, status=State.SUCCESS, words="touches no agent, so there is nothing to score")
-        case Reason.NO_RUN:
-            return Outcome(state=state, status=State.ERROR, words="not played: GitHub started no run; push again")
+            return Outcome(state=state, status=StatusState.PENDING, words=words, label=REVIEW_LABEL)
+        case RefusalReason.NOTHING:
+            return Outcome(state=state, status=StatusState.SUCCESS, words="touches no agent, so there is nothing to score")
+        case RefusalReason.NO_RUN:
+            return Outcome(state=state, status=StatusState.ERROR, words="not played: GitHub started no run; push again")
         case _:
             assert_never(reason)
 
 
-def broken(run: Run, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
+def broken(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
     """Our fault."""
     again = tried < TRIES
     state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url, issue_url=issue_url)
     words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
-    return Outcome(state=state, status=State.ERROR, words=words, ours=True)
+    return Outcome(state=state, status=StatusState.ERROR, words=words, ours=True)
 
 
 def previewed(state: Previewed) -> Outcome:
@@ -116,14 +116,16 @@ def previewed(state: Previewed) -> Outcome:
     verdicts = [row.result.verdict for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
     if Verdict.INTERNAL_ERROR in verdicts or any(game.failed for game in games):
-        return Outcome(state=state, status=State.ERROR, words="a part failed on our side; it is tried again", ours=True)
+        return Outcome(
+            state=state, status=StatusState.ERROR, words="a part failed on our side; it is tried again", ours=True
+        )
     whole = len(verdicts) + len(games)
     failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
     if failed or any(_faulty(agent) for agent in state.agents) or not whole:
         words = f"{failed} of {whole} evaluations failed; the comment says why" if failed else "no score: mend the faults"
-        return Outcome(state=state, status=State.FAILURE, words=words, label=CHANGES_LABEL)
+        return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
     words = f"preview: {whole} of {whole} evaluations scored; unofficial until merged"
-    return Outcome(state=state, status=State.SUCCESS, words=words, label=OK_LABEL)
+    return Outcome(state=state, status=StatusState.SUCCESS, words=words, label=OK_LABEL)
 
 
 def _faulty(agent: AgentPreview) -> bool:

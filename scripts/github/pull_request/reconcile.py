@@ -5,19 +5,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import Broken, Reason
-from leaderboard.core.versions import homes
+from leaderboard.comments.states import Broken, RefusalReason
+from leaderboard.core.versions import version_folders
 from leaderboard.planning.missing import TRIES, given_up, given_up_duels, mark_of
 from scripts.console import OK, CommandError, say
-from scripts.git.path_guard import Guarded
+from scripts.git.path_guard import GuardedPaths
 from scripts.github.api import posts
 from scripts.github.api.client import GitHubError
-from scripts.github.api.find_pull_request import Pull, Run
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 from scripts.github.api.posts import keep_issue, open_issues
 from scripts.github.official.empty_rounds import close_once_mended
-from scripts.github.pull_request.bot_context import BASE, Desk, deliver, guarded, status_of
+from scripts.github.pull_request.bot_context import BASE, BotContext, deliver, guarded, status_of
 from scripts.github.pull_request.outcome import FINAL, Outcome, no_run, refused, without_agent
-from scripts.github.pull_request.report import Case, judge, latest_run, scored
+from scripts.github.pull_request.report import PreviewCase, judge, latest_run, scored
 from scripts.runs.workflow_duels import between
 
 TITLE = "Something of the board itself keeps failing"
@@ -28,7 +28,7 @@ INTRODUCTION = (
 )
 
 
-def run(desk: Desk) -> int:
+def run(desk: BotContext) -> int:
     """Settle every open pull request, then report or withdraw what keeps failing.
 
     What can be told by a look at the commit, such as that it is refused, is told before any preview is scored.
@@ -36,7 +36,7 @@ def run(desk: Desk) -> int:
     trouble: list[str] = []
     opened = open_issues(desk.github, desk.surroundings.bot)
     known = [issue for issue in opened if issue.title == TITLE]
-    waiting: list[tuple[Case, Guarded]] = []
+    waiting: list[tuple[PreviewCase, GuardedPaths]] = []
     address = known[0].html_url if known else None
     for pull in desk.github.open_pulls(base=BASE):
         with _alone(pull, trouble):
@@ -54,7 +54,7 @@ def run(desk: Desk) -> int:
 
 
 @contextmanager
-def _alone(pull: Pull, trouble: list[str]) -> Iterator[None]:
+def _alone(pull: PullRequest, trouble: list[str]) -> Iterator[None]:
     """Whatever fails for one pull request is noted, and keeps none of the others waiting."""
     try:
         yield
@@ -69,7 +69,9 @@ def _alone(pull: Pull, trouble: list[str]) -> Iterator[None]:
     trouble.append(f"#{pull.number} could not be settled; the log of the run says why")
 
 
-def _look(desk: Desk, pull: Pull, issue_url: str | None, waiting: list[tuple[Case, Guarded]]) -> list[str]:
+def _look(
+    desk: BotContext, pull: PullRequest, issue_url: str | None, waiting: list[tuple[PreviewCase, GuardedPaths]]
+) -> list[str]:
     """Bring one pull request to a terminal, explained comment, or put it among those whose preview is to be scored.
 
     Returns a line if it keeps failing on our side.
@@ -84,7 +86,7 @@ def _look(desk: Desk, pull: Pull, issue_url: str | None, waiting: list[tuple[Cas
         return []
     if speaking.conclusion is None:
         return []
-    case = Case(run=speaking, pull=pull, trusted=False)
+    case = PreviewCase(run=speaking, pull=pull, trusted=False)
     judged = judge(desk, case)
     if isinstance(judged, Outcome):
         return _conclude(desk, case, judged, issue_url)
@@ -92,7 +94,7 @@ def _look(desk: Desk, pull: Pull, issue_url: str | None, waiting: list[tuple[Cas
     return []
 
 
-def _conclude(desk: Desk, case: Case, outcome: Outcome, issue_url: str | None) -> list[str]:
+def _conclude(desk: BotContext, case: PreviewCase, outcome: Outcome, issue_url: str | None) -> list[str]:
     """Tell what was decided, and try again what failed on our side; a line if that keeps failing."""
     if not outcome.ours:
         return _deliver(desk, case.pull, case.run, outcome)
@@ -101,32 +103,32 @@ def _conclude(desk: Desk, case: Case, outcome: Outcome, issue_url: str | None) -
     return _again(desk, case.pull, case.run, outcome)
 
 
-def _deliver(desk: Desk, pull: Pull, speaking: Run, outcome: Outcome) -> list[str]:
+def _deliver(desk: BotContext, pull: PullRequest, speaking: WorkflowRun, outcome: Outcome) -> list[str]:
     deliver(desk, pull, max(speaking.id, _spoken(desk, pull)), outcome)
     return []
 
 
-def _spoken(desk: Desk, pull: Pull) -> int:
+def _spoken(desk: BotContext, pull: PullRequest) -> int:
     """The run that the comment speaks for: what is said without a run takes its place, and any later run takes ours."""
-    return posts.newest(posts.ours(desk.github.comments(pull.number), desk.surroundings.bot))
+    return posts.newest_comment(posts.our_comments(desk.github.comments(pull.number), desk.surroundings.bot))
 
 
-def _without_run(desk: Desk, pull: Pull) -> Outcome | None:
+def _without_run(desk: BotContext, pull: PullRequest) -> Outcome | None:
     """Why GitHub started no run; None while it has not made up its mind."""
     now = desk.github.pull(pull.number)
     if now.head_sha != pull.head_sha or now.state != "open" or now.mergeable is None:
         return None
     if now.mergeable is False:
-        return no_run(pull, Reason.CONFLICT)
+        return no_run(pull, RefusalReason.CONFLICT)
     found = guarded(desk, pull)
     if found.faults:  # No run would change that, and it is not looked at again.
         return refused(pull, found)
     if not found.agents:
         return without_agent(pull, found)
-    return no_run(pull, Reason.NO_RUN)
+    return no_run(pull, RefusalReason.NO_RUN)
 
 
-def _again(desk: Desk, pull: Pull, speaking: Run, outcome: Outcome) -> list[str]:
+def _again(desk: BotContext, pull: PullRequest, speaking: WorkflowRun, outcome: Outcome) -> list[str]:
     """Try once more what failed on our side, or say that somebody has to look."""
     tried = outcome.state.tried if isinstance(outcome.state, Broken) else desk.github.attempts(speaking.id)
     _deliver(desk, pull, speaking, outcome)
@@ -141,9 +143,9 @@ def _again(desk: Desk, pull: Pull, speaking: Run, outcome: Outcome) -> list[str]
     return []
 
 
-def _given_up(desk: Desk) -> list[str]:
+def _given_up(desk: BotContext) -> list[str]:
     """Official evaluations of the present versions that failed on our side as often as we try."""
-    at = homes(desk.entries)
+    at = version_folders(desk.entries)
     marks = given_up(desk.results, at)
     current = {(*entry.name, entry.digest) for entry in desk.entries}
     measured = {mark_of(result, at) for result in desk.results if result.verdict is not Verdict.INTERNAL_ERROR}
@@ -158,9 +160,9 @@ def _given_up(desk: Desk) -> list[str]:
     return sorted(lost | _lost_duels(desk))
 
 
-def _lost_duels(desk: Desk) -> set[str]:
+def _lost_duels(desk: BotContext) -> set[str]:
     """The same of duels between versions that stand now."""
-    at = homes(desk.entries)
+    at = version_folders(desk.entries)
     marks = given_up_duels(desk.duels, at)
     current = {(*entry.name, entry.digest) for entry in desk.entries}
     measured = {duel.path() for duel in desk.duels if duel.verdict is Verdict.OK}
@@ -174,13 +176,13 @@ def _lost_duels(desk: Desk) -> set[str]:
     }
 
 
-def _ended(desk: Desk) -> list[Run]:
+def _ended(desk: BotContext) -> list[WorkflowRun]:
     """The last official runs that came to an end, the latest first."""
     runs = desk.github.runs_of_workflow(OFFICIAL, BASE, 2 * TRIES)
     return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
 
 
-def _failing(ended: list[Run]) -> list[str]:
+def _failing(ended: list[WorkflowRun]) -> list[str]:
     """Whether the official workflow itself failed its last runs."""
     last = ended[:TRIES]
     if len(last) == TRIES and all(run.conclusion != "success" for run in last):

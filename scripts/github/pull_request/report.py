@@ -6,31 +6,31 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.envs.gym_task import WorldError
-from evaluator.host.envs.pettingzoo_game import Game, open_game
-from evaluator.host.solo.verify_result import Standing
+from evaluator.host.envs.gym_task import EnvironmentFault
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import Reason
+from leaderboard.comments.states import RefusalReason
 from leaderboard.preview.hypothetical_standings import preview_state
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import Guarded
+from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import Pull, Run, find_pull
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
 from scripts.github.preview.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
-from scripts.github.pull_request.bot_context import BASE, Desk, deliver, guarded
+from scripts.github.pull_request.bot_context import BASE, BotContext, deliver, guarded
 from scripts.github.pull_request.outcome import Outcome, broken, no_run, previewed, refused, running, without_agent
-from scripts.github.pull_request.season_rules import outlook
-from scripts.github.workflow.event import SHA, Surroundings, dispatch_input, workflow_run_id
+from scripts.github.pull_request.season_rules import rules_before_merge
+from scripts.github.workflow.event import SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 
 DISPATCH = "workflow_dispatch"
 
 
-def asked_pull(surroundings: Surroundings, github: GitHub, base: str) -> Pull | str:
+def asked_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> PullRequest | str:
     """The pull request that the inputs name, or why it cannot be played any more.
 
     Raises:
@@ -45,7 +45,7 @@ def asked_pull(surroundings: Surroundings, github: GitHub, base: str) -> Pull | 
     return pull
 
 
-def as_pull_event(surroundings: Surroundings, github: GitHub, base: str) -> Surroundings:
+def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> WorkflowEnvironment:
     """The same run with the event that a push to the pull request would have had.
 
     Raises:
@@ -67,7 +67,7 @@ Version = tuple[str, str, str]
 """Login and folder as they are spelled, and digest."""
 
 
-def duel_fault(desk: Desk, preview: Preview, author_id: int) -> str | None:
+def duel_fault(desk: BotContext, preview: Preview, author_id: int) -> str | None:
     """Why a preview's duels cannot be believed, in a line of ours; None where they can.
 
     A pull request's agents may meet themselves, and what stands on main. Every move is played again on the game alone, so
@@ -93,7 +93,7 @@ def duel_fault(desk: Desk, preview: Preview, author_id: int) -> str | None:
     return None
 
 
-def _standing(desk: Desk, preview: Preview) -> set[Version]:
+def _standing(desk: BotContext, preview: Preview) -> set[Version]:
     """Who stands on main now, or stood there when the preview began."""
     entries = list(desk.entries)
     if preview.evaluator_sha in desk.history and preview.evaluator_sha != desk.main:
@@ -109,16 +109,16 @@ def _fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
     if duel.verdict is not Verdict.OK:
         return None
     finding = verify_duel("preview", duel.serialised(), _game(task.model_dump_json(), task.code))
-    if finding.standing is Standing.VERIFIED:
+    if finding.standing is VerificationStatus.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"
 
 
 @cache
-def _game(task: str, code: str | None) -> Game | None:
+def _game(task: str, code: str | None) -> PettingZooGame | None:
     try:
         return open_game(Task.model_validate_json(task).with_code(code))
-    except WorldError:
+    except EnvironmentFault:
         return None
 
 
@@ -126,18 +126,18 @@ ARTIFACT = "preview"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class PreviewCase:
     """A run and the pull request that it speaks for."""
 
-    run: Run
+    run: WorkflowRun
     """The preview's run."""
-    pull: Pull
+    pull: PullRequest
     """The pull request, at the commit that was played."""
     trusted: bool
     """Whether the run is of main's own workflow, which no pull request can change."""
 
 
-def run(desk: Desk) -> int:
+def run(desk: BotContext) -> int:
     """Tell the pull request of the run that triggered this one; nobody, if it speaks for none."""
     case = _dispatched(desk) if desk.surroundings.event_name == DISPATCH else _triggered(desk)
     if isinstance(case, str):
@@ -147,39 +147,45 @@ def run(desk: Desk) -> int:
     return OK
 
 
-def _triggered(desk: Desk) -> Case | str:
+def _triggered(desk: BotContext) -> PreviewCase | str:
     """The case of a `workflow_run` event: by fields that GitHub's servers wrote."""
     found = desk.github.run(workflow_run_id(desk.surroundings))
     candidates = desk.github.open_pulls(head=f"{found.head_owner}:{found.head_branch}") if found.head_owner else []
     pull = find_pull(found, candidates, desk.surroundings.repository_id, BASE)
-    return pull if isinstance(pull, str) else Case(run=found, pull=pull, trusted=False)
+    return pull if isinstance(pull, str) else PreviewCase(run=found, pull=pull, trusted=False)
 
 
-def _dispatched(desk: Desk) -> Case | str:
+def _dispatched(desk: BotContext) -> PreviewCase | str:
     """The case of a verified run: whoever may dispatch main's workflow named the pull request and the commit."""
     pull = asked_pull(desk.surroundings, desk.github, BASE)
-    return pull if isinstance(pull, str) else Case(run=desk.github.run(desk.surroundings.run_id), pull=pull, trusted=True)
+    return (
+        pull
+        if isinstance(pull, str)
+        else PreviewCase(run=desk.github.run(desk.surroundings.run_id), pull=pull, trusted=True)
+    )
 
 
-def latest_run(desk: Desk, pull: Pull) -> Run | None:
+def latest_run(desk: BotContext, pull: PullRequest) -> WorkflowRun | None:
     """The latest preview run on the pull request's newest commit."""
     ours = desk.surroundings.repository_id
-    fitting = [run for run in desk.github.runs_of(pull.head_sha) if isinstance(find_pull(run, [pull], ours, BASE), Pull)]
+    fitting = [
+        run for run in desk.github.runs_of(pull.head_sha) if isinstance(find_pull(run, [pull], ours, BASE), PullRequest)
+    ]
     return max(fitting, key=lambda run: run.id, default=None)
 
 
-def decide(desk: Desk, case: Case) -> Outcome:
+def decide(desk: BotContext, case: PreviewCase) -> Outcome:
     """What the pull request is told of a run on its newest commit."""
     judged = judge(desk, case)
     return judged if isinstance(judged, Outcome) else scored(desk, case, judged)
 
 
-def judge(desk: Desk, case: Case) -> Outcome | Guarded:
+def judge(desk: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
     """What can be told without the preview's results, which is cheap; else what the commit may count as."""
     if case.run.conclusion is None and not case.trusted:
         return running(case.run)
     if case.run.conclusion == "action_required":
-        return no_run(case.pull, Reason.WAITING, case.run.html_url)
+        return no_run(case.pull, RefusalReason.WAITING, case.run.html_url)
     found = guarded(desk, case.pull)
     if not found.is_clean:
         return refused(case.pull, found, case.run.html_url)
@@ -190,7 +196,7 @@ def judge(desk: Desk, case: Case) -> Outcome | Guarded:
     return found
 
 
-def scored(desk: Desk, case: Case, found: Guarded) -> Outcome:
+def scored(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
     """What the preview's results say of a commit that may be believed."""
     content = desk.github.artifact(case.run.id, ARTIFACT, ZIP_BYTES)
     if content is None:
@@ -211,10 +217,10 @@ def scored(desk: Desk, case: Case, found: Guarded) -> Outcome:
     removed = tuple(path.removeprefix("submissions/") for path in found.removed)
     state = preview_state(preview, desk.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
     logins = [agent.login for agent in preview.agents]
-    return previewed(replace(state, rules=outlook(desk.recorded, logins, desk.now, desk.is_member)))
+    return previewed(replace(state, rules=rules_before_merge(desk.recorded, logins, desk.now, desk.is_member)))
 
 
-def _broken(desk: Desk, case: Case, reason: str) -> Outcome:
+def _broken(desk: BotContext, case: PreviewCase, reason: str) -> Outcome:
     return broken(case.run, reason, desk.github.attempts(case.run.id))
 
 

@@ -6,12 +6,12 @@ from datetime import datetime
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked
-from leaderboard.planning.admission import Gate, phase_refusal, refusals
-from leaderboard.planning.quota import Accounts
-from leaderboard.preview.hypothetical_standings import Recorded
-from leaderboard.text.format import stamp
-from scripts.git.beacon import Beacon, Name
-from scripts.github.workflow.run_context import Asked, arrivals, members_of
+from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
+from leaderboard.planning.quota import OwnerAccounts
+from leaderboard.preview.hypothetical_standings import RecordedResults
+from leaderboard.text.format import format_utc
+from scripts.git.beacon import Name, SeedBeacon
+from scripts.github.workflow.run_context import MembershipLookup, members_of, merge_times
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
 UNSEEN = (
@@ -20,7 +20,9 @@ UNSEEN = (
 )
 
 
-def outlook(recorded: Recorded, logins: Iterable[str], now: datetime, asked: Asked) -> tuple[str, ...]:
+def rules_before_merge(
+    recorded: RecordedResults, logins: Iterable[str], now: datetime, asked: MembershipLookup
+) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
     challenge, lines = recorded.challenge, []
     own = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
@@ -36,9 +38,9 @@ def outlook(recorded: Recorded, logins: Iterable[str], now: datetime, asked: Ask
     return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
 
 
-def _quotas(recorded: Recorded, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
+def _quotas(recorded: RecordedResults, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
     challenge = recorded.challenge
-    accounts = Accounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     tasks = [task.id for task in challenge.tasks]
     for login in logins:
         for account in accounts.of(login, tasks):
@@ -50,12 +52,12 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
     """The phases whose boards are not shown yet."""
     for phase in challenge.phases:
         if phase.public_from and not phase.is_shown(now):
-            until = stamp(phase.public_from)
+            until = format_utc(phase.public_from)
             yield f"the boards of phase '{phase.id}' are hidden until {until}; official scores are told then"
 
 
-def verdicts(
-    recorded: Recorded, found: dict[Name, Beacon], agents: Sequence[Name], now: datetime, asked: Asked
+def rules_after_merge(
+    recorded: RecordedResults, found: dict[Name, SeedBeacon], agents: Sequence[Name], now: datetime, asked: MembershipLookup
 ) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...]]:
     """Of merged agents: why something is held, which pending lines that is said of, and what is left of quotas."""
     challenge = recorded.challenge
@@ -64,9 +66,9 @@ def verdicts(
     if not mine:
         return (), frozenset(), tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], asked)
-    gate = Gate(now=now, arrived=arrivals(recorded.entries, found), members=members)
+    gate = AdmissionContext(now=now, arrived=merge_times(recorded.entries, found), members=members)
     refused = refusals(challenge, recorded.entries, gate)
-    accounts = Accounts(challenge, recorded.entries, recorded.results, recorded.duels)
+    accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     held, told = [], set()
     for entry in mine:
         for task in challenge.tasks:
@@ -80,7 +82,7 @@ def verdicts(
     return tuple(held), frozenset(told), rules
 
 
-def _waits(accounts: Accounts, entry: Entry, task_id: str, now: datetime) -> str | None:
+def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, now: datetime) -> str | None:
     version = (entry.login.casefold(), entry.digest)
     for account in accounts.of(entry.login, [task_id]):
         if version not in account.first and (window := account.exhausted(now)):

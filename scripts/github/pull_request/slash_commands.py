@@ -3,15 +3,15 @@
 import re
 from dataclasses import dataclass
 
-from leaderboard.comments.render_comment import render
-from leaderboard.comments.states import Help, Ranked
+from leaderboard.comments.render_comment import render_comment
+from leaderboard.comments.states import HelpText, Ranked
 from leaderboard.preview.hypothetical_standings import standing
 from scripts.console import OK, say
 from scripts.github.api.client import GitHubError
-from scripts.github.api.find_pull_request import Pull, Run
-from scripts.github.pull_request.bot_context import BASE, Desk
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
+from scripts.github.pull_request.bot_context import BASE, BotContext
 from scripts.github.pull_request.outcome import is_retry_worthwhile
-from scripts.github.pull_request.report import Case, decide, latest_run
+from scripts.github.pull_request.report import PreviewCase, decide, latest_run
 from scripts.github.workflow.event import SHA, CommentEvent, comment_event
 
 # Started by `/evaluate`: main's own code plays the commit and reports it.
@@ -25,7 +25,7 @@ _COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class SlashCommand:
     """What a comment asks for."""
 
     verb: str
@@ -34,16 +34,16 @@ class Command:
     """What stands behind it."""
 
 
-def parse(body: str) -> Command | None:
+def parse(body: str) -> SlashCommand | None:
     """The command on the first line; None for whatever else was written."""
     lines = body.splitlines()
     found = _COMMAND.fullmatch(lines[0]) if lines else None
     if found is None or (found["argument"] and found["verb"] != "evaluate"):
         return None
-    return Command(verb=found["verb"], argument=found["argument"] or "")
+    return SlashCommand(verb=found["verb"], argument=found["argument"] or "")
 
 
-def run(desk: Desk) -> int:
+def run(desk: BotContext) -> int:
     """Do what the comment asks for, if it asks for something and its author may."""
     comment = comment_event(desk.surroundings)
     command = parse(comment.body)
@@ -59,7 +59,7 @@ def run(desk: Desk) -> int:
     return OK
 
 
-def _answer(desk: Desk, comment: CommentEvent, pull: Pull, command: Command) -> str:
+def _answer(desk: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> str:
     """Do it; returns the reaction that acknowledges it."""
     match command.verb:
         case "retry":
@@ -72,11 +72,11 @@ def _answer(desk: Desk, comment: CommentEvent, pull: Pull, command: Command) -> 
             return _help(desk, pull)
 
 
-def _may_write(desk: Desk, comment: CommentEvent) -> bool:
+def _may_write(desk: BotContext, comment: CommentEvent) -> bool:
     return desk.github.permission(comment.author) in WRITERS
 
 
-def _retry(desk: Desk, comment: CommentEvent, pull: Pull) -> str:
+def _retry(desk: BotContext, comment: CommentEvent, pull: PullRequest) -> str:
     """Start the preview of the newest commit again, where that may end otherwise."""
     if comment.author_id != pull.author_id and not _may_write(desk, comment):
         say("Only the author and maintainers may retry.")
@@ -91,13 +91,13 @@ def _retry(desk: Desk, comment: CommentEvent, pull: Pull) -> str:
     if latest.conclusion == "action_required" or desk.github.attempts(latest.id) >= ATTEMPTS:
         say("The run waits for a maintainer, or was started too often.")
         return REFUSED
-    if not is_retry_worthwhile(decide(desk, Case(run=latest, pull=pull, trusted=False))):
+    if not is_retry_worthwhile(decide(desk, PreviewCase(run=latest, pull=pull, trusted=False))):
         say("The same code on the same seeds would end the same way.")
         return REFUSED
     return _start_again(desk, latest)
 
 
-def _start_again(desk: Desk, latest: Run) -> str:
+def _start_again(desk: BotContext, latest: WorkflowRun) -> str:
     """The run tells the pull request itself once it begins."""
     try:
         desk.github.rerun(latest.id)
@@ -109,7 +109,7 @@ def _start_again(desk: Desk, latest: Run) -> str:
     return STARTED
 
 
-def _evaluate(desk: Desk, comment: CommentEvent, pull: Pull, sha: str) -> str:
+def _evaluate(desk: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> str:
     """Have main's own code play the newest commit: asked by a maintainer, who names the commit that he looked at."""
     if not _may_write(desk, comment):
         say("Only maintainers may have a commit evaluated.")
@@ -121,14 +121,14 @@ def _evaluate(desk: Desk, comment: CommentEvent, pull: Pull, sha: str) -> str:
     return STARTED
 
 
-def _rank(desk: Desk, pull: Pull) -> str:
+def _rank(desk: BotContext, pull: PullRequest) -> str:
     own = [entry for entry in desk.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [standing(desk.recorded, entry.login, entry.agent) for entry in own]
     state = Ranked(agents=tuple(agent for agent in shown if agent and agent.rows))
-    desk.github.create_comment(pull.number, render(state, desk.context(pull, desk.surroundings.run_id)))
+    desk.github.create_comment(pull.number, render_comment(state, desk.context(pull, desk.surroundings.run_id)))
     return DONE
 
 
-def _help(desk: Desk, pull: Pull) -> str:
-    desk.github.create_comment(pull.number, render(Help(), desk.context(pull, desk.surroundings.run_id)))
+def _help(desk: BotContext, pull: PullRequest) -> str:
+    desk.github.create_comment(pull.number, render_comment(HelpText(), desk.context(pull, desk.surroundings.run_id)))
     return DONE

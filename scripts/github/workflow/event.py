@@ -74,7 +74,7 @@ class MergeGroup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class WorkflowEnvironment:
     """Where and why a workflow step runs."""
 
     event_name: str
@@ -116,13 +116,13 @@ class Surroundings:
         return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
 
 
-def read_surroundings(environ: Mapping[str, str]) -> Surroundings:
+def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment:
     """Read the variables and the event file of a workflow run.
 
     Raises:
         CommandError: one is missing or is not what GitHub writes.
     """
-    return Surroundings(
+    return WorkflowEnvironment(
         event_name=_variable(environ, "GITHUB_EVENT_NAME", re.compile(r"[a-z_]{1,50}")),
         event=_event(Path(_variable(environ, "GITHUB_EVENT_PATH"))),
         repository=_variable(environ, "GITHUB_REPOSITORY", REPOSITORY),
@@ -142,7 +142,7 @@ def read_surroundings(environ: Mapping[str, str]) -> Surroundings:
     )
 
 
-def pull_event(surroundings: Surroundings) -> PullEvent:
+def pull_event(surroundings: WorkflowEnvironment) -> PullEvent:
     """The pull request that triggered the run.
 
     Raises:
@@ -162,7 +162,7 @@ def pull_event(surroundings: Surroundings) -> PullEvent:
     )
 
 
-def workflow_run_id(surroundings: Surroundings) -> int:
+def workflow_run_id(surroundings: WorkflowEnvironment) -> int:
     """The run whose end triggered this one.
 
     Raises:
@@ -171,7 +171,7 @@ def workflow_run_id(surroundings: Surroundings) -> int:
     return _number(surroundings.event, "workflow_run", "id")
 
 
-def comment_event(surroundings: Surroundings) -> CommentEvent:
+def comment_event(surroundings: WorkflowEnvironment) -> CommentEvent:
     """The comment that triggered the run.
 
     Raises:
@@ -190,7 +190,7 @@ def comment_event(surroundings: Surroundings) -> CommentEvent:
     )
 
 
-def merge_group(surroundings: Surroundings) -> MergeGroup:
+def merge_group(surroundings: WorkflowEnvironment) -> MergeGroup:
     """The merge queue's commit that triggered the run.
 
     Raises:
@@ -204,7 +204,7 @@ def merge_group(surroundings: Surroundings) -> MergeGroup:
     )
 
 
-def dispatch_input(surroundings: Surroundings, name: str) -> str:
+def dispatch_input(surroundings: WorkflowEnvironment, name: str) -> str:
     """An input of a `workflow_dispatch` event; empty where it was not given."""
     value = _at(surroundings.event, "inputs", name)
     return value if isinstance(value, str) else ""

@@ -5,15 +5,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from evaluator.host.sandboxes.channel import clean
+from evaluator.host.sandboxes.channel import clean_text
 from scripts.console import OUR_FAULT, CommandError
 
 LENGTH = 500
 
 
-def harmless(text: str) -> str:
+def escape_commands(text: str) -> str:
     """One line that no runner takes for a command: no control characters, and the two ways to begin one broken up."""
-    line = clean(" ".join(text.split())).replace("##[", "## [").replace("::", ": :")
+    line = clean_text(" ".join(text.split())).replace("##[", "## [").replace("::", ": :")
     return line if len(line) <= LENGTH else line[: LENGTH - 1] + "…"
 
 

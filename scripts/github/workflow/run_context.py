@@ -9,14 +9,14 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import Entry
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.beacon import Beacon, Name
+from scripts.git.beacon import Name, SeedBeacon
 
-Asked = Callable[[str, str], bool]
+MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class RunContext:
     """When, and who was a member of what then."""
 
     now: datetime
@@ -30,19 +30,19 @@ class Moment:
         return json.dumps({"now": self.now.isoformat(), "members": members}, separators=(",", ":"))
 
 
-def this_moment() -> Moment:
+def this_run() -> RunContext:
     """Now, to the second, with nothing asked yet."""
-    return Moment(now=datetime.now(UTC).replace(microsecond=0))
+    return RunContext(now=datetime.now(UTC).replace(microsecond=0))
 
 
-def parse_moment(text: str) -> Moment:
+def parse_run_context(text: str) -> RunContext:
     """What another job handed on; now, where none did.
 
     Raises:
         CommandError: it is no moment.
     """
     if not text:
-        return this_moment()
+        return this_run()
     try:
         found = parse_strict(text.encode())
         now = datetime.fromisoformat(found["now"])
@@ -51,10 +51,10 @@ def parse_moment(text: str) -> Moment:
         raise CommandError(OUR_FAULT, f"--moment is not what the plan job hands on ({error})") from error
     if now.tzinfo is None:
         raise CommandError(OUR_FAULT, "--moment has no time zone; hand on what the plan job says")
-    return Moment(now=now, members=members)
+    return RunContext(now=now, members=members)
 
 
-def members_of(challenge: Challenge, logins: Iterable[str], asked: Asked) -> dict[str, frozenset[str]]:
+def members_of(challenge: Challenge, logins: Iterable[str], asked: MembershipLookup) -> dict[str, frozenset[str]]:
     """Who of some logins is in the organisations and teams that phases name; those on an allow list need not be."""
     owners = {login.casefold() for login in logins}
     found: dict[str, frozenset[str]] = {}
@@ -66,7 +66,7 @@ def members_of(challenge: Challenge, logins: Iterable[str], asked: Asked) -> dic
     return found
 
 
-def arrivals(entries: Iterable[Entry], found: Mapping[Name, Beacon]) -> dict[Name, datetime]:
+def merge_times(entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]) -> dict[Name, datetime]:
     """When each version came to main, by login without capitals and folder."""
     beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found.items()}
     known = ((entry.name, beacons.get(entry.name)) for entry in entries)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evaluator.host.seeds.season_secret import VARIABLE, Secret, SecretError, read_secret
+from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret, SecretError, read_secret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
@@ -12,7 +12,7 @@ from scripts.console import OUR_FAULT, USAGE, CommandError
 PACE_SECONDS = 600.0
 
 
-def season_secret(text: str, challenge: Challenge) -> Secret | None:
+def season_secret(text: str, challenge: Challenge) -> SeasonSecret | None:
     """The secret of a sealed season; None where seeds are open.
 
     Raises:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from evaluator.host.duels.evaluate_duel import hold
+from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.envs.gym_task import open_world
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
-from evaluator.host.sandboxes.select import Chosen
-from evaluator.host.seeds.season_secret import Secret
-from evaluator.host.solo.evaluate_agent import Evaluation, evaluate
-from evaluator.host.solo.verify_result import Standing, parse_trace, verify
+from evaluator.host.sandboxes.select import SelectedSandbox
+from evaluator.host.seeds.season_secret import SeasonSecret
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
+from evaluator.host.solo.verify_result import VerificationStatus, parse_trace, verify_result
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel
 from tests.evaluator.conformance import agents
@@ -23,7 +23,7 @@ SCRIPT = b"name: Test\nalgorithm: none\nkind: script\nentry: submission.py\n"
 # Room enough that no case is decided by how busy a machine is.
 LIMITS = Limits(cpus=2, cpu_seconds=600, answer_seconds=120, start_seconds=300)
 PATIENT = {"move_seconds": 60, "bank_seconds": 600}
-SECRET = Secret(bytes(range(32)))
+SECRET = SeasonSecret(bytes(range(32)))
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -123,16 +123,16 @@ CASES = {
 }  # fmt: skip
 
 
-def measured(case: Case, chosen: Chosen) -> dict[str, Any]:
+def measured(case: Case, chosen: SelectedSandbox) -> dict[str, Any]:
     """What comes of a case in a sandbox, in few words: numbers exactly, sequences by their hashes."""
     task = Task.model_validate(case.task)
     if task.game is not None:
         wanted = duel_order(case.agent, case.other, task, limits=LIMITS)
-        return _duel(hold(wanted, chosen.kind, chosen.opener, lambda: NOW, lambda done: None), task)
+        return _duel(evaluate_duel(wanted, chosen.kind, chosen.opener, lambda: NOW, lambda done: None), task)
     files = {"submission.py": case.agent.encode(), "agent.py": b""} if task.script else {}
     agent = folder("" if files else case.agent, case.manifest, **files)
     asked = order(agent, task, limits=LIMITS, **({"beacon": SECRET.beacon, "secret": SECRET} if case.sealed else {}))
-    return _solo_summary(evaluate(asked, chosen.kind, chosen.opener, lambda: NOW, lambda done: None), task)
+    return _solo_summary(evaluate_agent(asked, chosen.kind, chosen.opener, lambda: NOW, lambda done: None), task)
 
 
 def _solo_summary(done: Evaluation, task: Task) -> dict[str, Any]:
@@ -140,12 +140,12 @@ def _solo_summary(done: Evaluation, task: Task) -> dict[str, Any]:
     summary: dict[str, Any] = {"key": result.key, "verdict": result.verdict.value, "seeds": _hash(" ".join(result.seeds))}
     if done.trace is None:
         return summary
-    finding = verify("r", result.serialised(), done.trace, open_world(task), SECRET)
+    finding = verify_result("r", result.serialised(), done.trace, load_gym_task(task), SECRET)
     trace = parse_trace(done.trace)
     script = result.script
     return {
         **summary,
-        "replay": finding.standing.value if finding.standing is Standing.VERIFIED else finding.faults[0],
+        "replay": finding.standing.value if finding.standing is VerificationStatus.VERIFIED else finding.faults[0],
         "returns": [value.hex() for value in result.returns],
         "lengths": list(result.lengths),
         "metrics": {name: value.hex() for name, value in result.metrics.items()},
@@ -159,7 +159,7 @@ def _duel(duel: Duel, task: Task) -> dict[str, Any]:
     finding = verify_duel("d", duel.serialised(), open_game(task))
     return {
         "key": duel.key, "verdict": duel.verdict.value, "seeds": _hash(" ".join(duel.seeds)),
-        "replay": finding.standing.value if finding.standing is Standing.VERIFIED else finding.faults[0],
+        "replay": finding.standing.value if finding.standing is VerificationStatus.VERIFIED else finding.faults[0],
         "players": [player.verdict.value for player in duel.players],
         "matches": [[one.end.value, one.winner, one.plies, *(score.hex() for score in one.scores)] for one in duel.matches],
         "moves": _hash(str(duel.match_moves())),

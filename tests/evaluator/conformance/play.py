@@ -10,17 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 from evaluator.host.deterministic import run_pinned
 from evaluator.host.digests.image_files import default_base
-from evaluator.host.sandboxes.select import Chosen, choose
+from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from tests.evaluator.conformance.cases import CASES, measured
 
 MODULE = "tests.evaluator.conformance.play"
 STREAMS = "docker-streams"
 
 
-def _chosen(name: str) -> Chosen:
+def _chosen(name: str) -> SelectedSandbox:
     over_socket = False if name == STREAMS else None
     kind = "docker" if name == STREAMS else name
-    return choose(kind, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=over_socket)
+    return select_sandbox(kind, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=over_socket)
 
 
 def main(name: str) -> None:

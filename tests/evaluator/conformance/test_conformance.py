@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.envs import spaces
-from evaluator.host.sandboxes.select import Chosen
+from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo import evaluate_agent
 from tests.evaluator.conformance import record
 from tests.evaluator.conformance.cases import CASES, measured
@@ -55,12 +55,12 @@ def test_the_process_sandbox_measures_as_recorded(played: Played, title: str) ->
 
 
 @pytest.mark.docker
-def test_docker_measures_as_recorded(docker: Chosen, played: Played) -> None:
+def test_docker_measures_as_recorded(docker: SelectedSandbox, played: Played) -> None:
     judge(played("docker"), list(CASES))
 
 
 @pytest.mark.docker
-def test_docker_over_standard_streams_measures_as_recorded(docker: Chosen, played: Played) -> None:
+def test_docker_over_standard_streams_measures_as_recorded(docker: SelectedSandbox, played: Played) -> None:
     titles = [title for title, case in CASES.items() if case.over_streams]
 
     assert (
@@ -72,7 +72,7 @@ def test_docker_over_standard_streams_measures_as_recorded(docker: Chosen, playe
 
 
 @pytest.mark.docker
-def test_gvisor_measures_as_recorded(gvisor: Chosen, played: Played) -> None:
+def test_gvisor_measures_as_recorded(gvisor: SelectedSandbox, played: Played) -> None:
     judge(played("gvisor"), list(CASES))
 
 

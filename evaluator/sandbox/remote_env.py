@@ -27,7 +27,7 @@ _MANY = "this environment belongs to the process that made it; for many at once 
 _CUT = "an earlier question to the referee was interrupted, so its answer cannot be told from the next one's"
 
 
-class BudgetOver(RuntimeError):  # noqa: N818  (scripts meet it by this name; it is no error of theirs)
+class BudgetOver(RuntimeError):
     """The run is over, or no other episode may begin; what was played until now counts."""
 
 

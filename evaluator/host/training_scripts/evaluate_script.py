@@ -28,7 +28,7 @@ SELF_REPORTED = " The score that it claims is listed as self-reported, apart fro
 ENDED = "the script ended with exit code {code}; the end of its log says why"
 
 
-class ClaimFault(Exception):  # noqa: N818  (it is a fault of the claim, and never leaves this file)
+class ClaimFault(Exception):
     """A script's last word is no score."""
 
 

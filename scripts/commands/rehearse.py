@@ -65,13 +65,9 @@ class RehearsalStage:
     """Where a rehearsal is held, and whom it can ask."""
 
     name: str
-    """The board's repository, owner/name."""
     token: str
-    """A person's token."""
     api: str
-    """Where GitHub's API answers."""
     confirm: Callable[[str], bool]
-    """Asks the host before a merge."""
     fetch: Fetch = fetch_page
     """Reads a page of the site: status and bytes."""
     pace: float = 1.0

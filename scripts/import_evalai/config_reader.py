@@ -24,7 +24,6 @@ class KeyNote:
     place: str
     """Where it stands in the original, such as `challenge_phases[0].codename`."""
     fate: KeyFate
-    """What became of it."""
     words: str
     """Where it is now, or why it is not."""
 

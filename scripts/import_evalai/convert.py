@@ -106,13 +106,11 @@ class ImportedChallenge:
     """What a configuration became."""
 
     challenge: dict[str, Any]
-    """The document of challenge.yml."""
     pages: dict[str, str]
     """File name to Markdown."""
     pictures: tuple[str, ...]
     """Files of the original that belong to site/assets/."""
     ledger: ConversionReport
-    """What became of each key."""
 
 
 def convert(document: Any, read: Read, env: str | None = None) -> ImportedChallenge:

@@ -33,15 +33,11 @@ class LeaderboardSettings:
     """One phase split: a task."""
 
     phase: ConfigSection
-    """Its phase."""
     split: ConfigSection
-    """The phase split."""
     board: ConfigSection
     """Its leaderboard."""
     task_id: str
-    """The task's id here."""
     title: str
-    """The task's name here."""
 
 
 def name_of(section: ConfigSection) -> str:

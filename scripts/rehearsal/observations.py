@@ -42,7 +42,6 @@ class Observation:
     """What one look saw."""
 
     state: ObservedState
-    """Whether it is what was expected, may still become it, or will not."""
     words: str
     """What was seen, as one printable line."""
 

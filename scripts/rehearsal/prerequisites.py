@@ -27,9 +27,7 @@ class RehearsalPlace:
     name: str
     """owner/name."""
     id: int
-    """GitHub's number."""
     url: str
-    """Where it is cloned from."""
     branch: str
     """Its default branch."""
 
@@ -90,7 +88,6 @@ class UnfinishedRehearsal:
     pull: PullRequest
     """The pull request that enters the agent: open or merged."""
     agent: str
-    """The agent's folder."""
     withdrawal: PullRequest | None
     """The pull request that withdraws it, open or merged."""
 

@@ -51,11 +51,9 @@ class RehearsalRequest:
     """What the host asked for."""
 
     agent: str
-    """The name of the folder."""
     fork: str | None
     """LOGIN or LOGIN/NAME of the fork that the pull request comes from."""
     task: str | None
-    """The task to enter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,15 +61,11 @@ class EnteredAgent:
     """The agent of this rehearsal."""
 
     pull: PullRequest
-    """The pull request that brings it."""
     login: str
     """Its owner, as the folder is spelled."""
     agent: str
-    """Its folder."""
     digest: str
-    """Of exactly this version."""
     task: str
-    """What it is measured on."""
 
     @property
     def folder(self) -> str:
@@ -89,25 +83,17 @@ class Rehearsal:
     """One call of the command."""
 
     github: GitHub
-    """The board's repository."""
     reach: ReachFork
     """GitHub, for another repository."""
     about: dict[str, Any]
     """What GitHub says of the repository."""
     home: RehearsalPlace
-    """The same, as a place to push to."""
     account: GitHubAccount
-    """Whose token it is."""
     workplace: WorkingCopy
-    """Where commits are made."""
     steps: StepRunner
-    """What was done in this call."""
     asked: RehearsalRequest
-    """What the host wants."""
     confirm: Callable[[str], bool]
-    """Asks the host."""
     fetch: Fetch
-    """Reads a page of the site."""
     site: str = field(default="", init=False)
 
     def run(self) -> int:

@@ -23,7 +23,6 @@ class StepClock:
     pause: Callable[[float], None] = time.sleep
     """Wait so many seconds."""
     day: Callable[[], datetime] = lambda: datetime.now(UTC)
-    """The moment, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +30,9 @@ class StepLine:
     """A step that was done."""
 
     at: str
-    """When it was seen, in UTC."""
     name: str
-    """Which step."""
     expected: str
-    """What should be."""
     seen: str
-    """What was."""
     seconds: float
     """How long it was waited for."""
 
@@ -52,13 +47,10 @@ class StepRunner:
     """The steps of one call of the command."""
 
     clock: StepClock
-    """Time."""
     say: Callable[[str], None]
-    """Prints a line."""
     minutes: float | None = None
     """The longest wait of every step, instead of each step's own."""
     lines: list[StepLine] = field(default_factory=list)
-    """What was done so far."""
 
     def wait(self, name: str, expected: str, look: Callable[[], Observation], minutes: float, advice: str) -> str:
         """Look until it is there; returns what was seen.

@@ -138,7 +138,6 @@ class Signature:
     """Who commits."""
 
     login: str
-    """On GitHub."""
     id: int
     """GitHub's number, which its address without an inbox begins with."""
 
@@ -153,9 +152,7 @@ class WorkingCopy:
     """A bare repository, with the board's as its origin."""
 
     repository: GitRepository
-    """Holds main's whole history."""
     url: str
-    """Where the board's repository is cloned from."""
 
     def tip(self, branch: str, url: str | None = None) -> str | None:
         """The newest commit of a branch there, of the board's repository where no other is named."""

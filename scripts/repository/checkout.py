@@ -32,11 +32,8 @@ class SubmissionEntry:
     login: str
     """Its owner, or `local`."""
     agent: str
-    """Its folder's name."""
     path: Path
-    """Where it lies."""
     folder: SubmissionFolder
-    """What is in it."""
     baseline: bool = False
     """Whether the challenge names it for comparison."""
 

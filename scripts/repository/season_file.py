@@ -30,7 +30,6 @@ class Closing(Frozen):
     """How a season ended."""
 
     at: Moment
-    """When, in UTC."""
     by: LongLine
     """Who signs for it."""
     results: int = Field(ge=0)
@@ -40,7 +39,6 @@ class Closing(Frozen):
     files_sha256: Digest
     """SHA-256 of MANIFEST.sha256, the list of hashes of everything in the archive."""
     archive_sha256: Digest
-    """SHA-256 of the archive."""
 
 
 class Revealed(Frozen):
@@ -49,7 +47,6 @@ class Revealed(Frozen):
     secret: Digest
     """The 64 hex digits."""
     at: Moment
-    """When, in UTC."""
 
     @property
     def key(self) -> SeasonSecret:
@@ -61,7 +58,6 @@ class Season(Frozen):
     """What happened to one season."""
 
     season: Line
-    """Which."""
     revealed: Revealed | None = None
     """Its secret, where it was sealed and is revealed."""
     closed: Closing | None = None
@@ -72,9 +68,7 @@ class Seasons(Frozen):
     """season.json."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
-    """Version of this form."""
     seasons: tuple[Season, ...] = Field(default=(), max_length=1000)
-    """Every season of which there is something to say, the oldest first."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:

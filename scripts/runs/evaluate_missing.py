@@ -44,11 +44,8 @@ class Evaluator:
     """What evaluates: a sandbox and what its runtime is called."""
 
     board: Checkout
-    """The board."""
     chosen: SelectedSandbox
-    """The sandbox."""
     runtime_digest: str
-    """Part of every key."""
 
     def order(self, found: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> EvaluationRequest:
         """An agent on a task; without a beacon with the preview's public seeds."""

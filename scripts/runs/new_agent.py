@@ -30,11 +30,8 @@ class Template:
     """One way to begin."""
 
     kind: SubmissionKind
-    """How the agent is brought."""
     adapter: str | None = None
-    """What runs it, where it was written for another system."""
     fits: Callable[[Task], bool]
-    """Which tasks it can be measured on."""
     where: str
     """Those tasks, in words."""
 
@@ -106,19 +103,14 @@ class NewAgent:
     """What is written, and where."""
 
     template: Template
-    """Of which kind and adapter."""
     folder: Path
-    """The new folder."""
     name: str
-    """The name the board shows."""
     tasks: tuple[Task, ...]
     """What it is measured on; at least one."""
     all_tasks: bool
     """Whether these are all that agents of its kind are measured on."""
     root: Path
-    """The board's clone."""
     people: People
-    """What the board asks of the people behind an agent."""
 
     @property
     def to_do(self) -> str:

@@ -29,7 +29,6 @@ class DuelRunner:
     """Where duels are held: a bench, and the games that were opened on it."""
 
     bench: Evaluator
-    """The sandbox."""
     opened: dict[str, PettingZooGame] = field(default_factory=dict)
     """Games by the digest of their settings."""
 
@@ -68,7 +67,6 @@ class DuelRunOptions:
     store: ResultStore | None
     """Where they are recorded; nowhere if None."""
     quiet: bool
-    """Without a bar."""
     again: bool = False
     """Even what is recorded."""
 

@@ -21,13 +21,10 @@ class WorkflowDuelOptions:
     """What a duel counts as."""
 
     tier: Tier
-    """official or preview."""
     beacon: str
-    """Where its seeds come from."""
     commit: str
     """The board's commit, or the pull request's."""
     run_url: str | None
-    """The workflow run."""
 
 
 def play_duel(

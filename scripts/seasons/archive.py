@@ -21,9 +21,7 @@ class SeasonArchive:
     """An archive that was written."""
 
     path: Path
-    """Where."""
     sha256: str
-    """Its hash."""
     manifest_sha256: str
     """The hash of its list of hashes."""
     files: int
@@ -83,13 +81,11 @@ class Citation:
     """What a citation says."""
 
     challenge: Challenge
-    """The board."""
     by: str
     """Who signs for the season."""
     date: str
     """The day it was closed: 2026-12-31."""
     address: str | None
-    """Where the archived board is."""
 
     @property
     def title(self) -> str:

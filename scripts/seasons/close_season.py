@@ -30,9 +30,7 @@ class ClosedSeason:
     """What closing a season made."""
 
     closing: Closing
-    """What season.json says of it."""
     archive: SeasonArchive
-    """The archive."""
     written: tuple[Path, ...]
     """What is to be committed."""
 

@@ -57,7 +57,6 @@ class _RerunSummary(Generic[Record]):
     differences: Callable[[Record, Record], list[str]]
     """What the second of two performances has otherwise, each in one sentence."""
     at_a_limit: Callable[[Record], bool]
-    """Whether a limit of time or memory decided anything."""
     ground: Callable[[Record], tuple[str, str]]
     """What an agent's choices may rest on: runtime digest and platform."""
 

@@ -32,7 +32,6 @@ class RecordPlace:
     path: str
     """Where it lies below results/, without the ending."""
     now: datetime
-    """The moment."""
 
 
 def label_faults(record: Record, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
@@ -123,7 +122,6 @@ class DerivedClaims:
     """What history says of a record."""
 
     faults: tuple[str, ...] = ()
-    """What cannot be so."""
     stale: str | None = None
     """Why there is nothing to compare with, though nothing is wrong."""
 

@@ -76,9 +76,7 @@ class VerificationJob:
     """One file to verify; small, since it travels to another process."""
 
     challenge: Challenge
-    """Its tasks."""
     result: Path
-    """The result's or the duel's file."""
     trace: Path
     """Where its trace lies; a duel has none beside it."""
     secret: SeasonSecret | None = None

@@ -155,11 +155,11 @@ def task_table(standings: TaskStandings) -> Table:
     for failure in standings.failures:
         entry = failure.entry
         table.add_row("", "", Text(entry.submission.name), Text(entry.login), "", "", *gap, failure.result.verdict)
-    for agent in standings.excluded:
-        table.add_row("", "", Text(agent.agent), Text(agent.login), "", "", *gap, "excluded")
-    for agent in standings.withdrawn:
-        score = "" if agent.score is None else f"{agent.score:.{digits(task)}f}"
-        table.add_row("", "", Text(agent.agent), Text(agent.login), score, "", *gap, "withdrawn")
+    for excluded in standings.excluded:
+        table.add_row("", "", Text(excluded.agent), Text(excluded.login), "", "", *gap, "excluded")
+    for withdrawn in standings.withdrawn:
+        score = "" if withdrawn.score is None else f"{withdrawn.score:.{digits(task)}f}"
+        table.add_row("", "", Text(withdrawn.agent), Text(withdrawn.login), score, "", *gap, "withdrawn")
     return table
 
 

@@ -4,10 +4,10 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+if TYPE_CHECKING:
+    from rich.console import Console
 
 OK, SUBMISSION_AT_FAULT, USAGE, OUR_FAULT = 0, 1, 2, 3
 # Control characters except tab and newline, which are removed: a terminal would execute them.
@@ -32,8 +32,11 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def people() -> Console:
+def people() -> "Console":
     """A rich console on standard error."""
+    # Imported late, here and below: most verbs print plain lines only.
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
@@ -47,6 +50,8 @@ def bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[in
 @contextlib.contextmanager
 def titled_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int, str | None], None]]:
     """As `bar`, but the yielded function also sets the title; None keeps it."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = people()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:

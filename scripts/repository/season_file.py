@@ -1,4 +1,7 @@
-"""The file season.json, and the results of sealed seasons: encrypted until the secret is revealed, then decrypted."""
+"""The file season.json, and the results of sealed seasons: encrypted until the secret is revealed, then decrypted.
+
+Every verb reads season files, so cryptography, environments and numpy are imported only in the functions that need them.
+"""
 
 import json
 from collections.abc import Iterable
@@ -7,9 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from evaluator.host.seeds.encryption import decrypt_result, encrypt_result
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
@@ -18,8 +19,6 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.store import write_atomically
-from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import is_missing, ranking
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
 
 NAME = "season.json"
@@ -134,6 +133,9 @@ def write_seasons(results: Path, seasons: Seasons) -> Path:
 
 def rounded(challenge: Challenge, result: Result) -> float | None:
     """The rounded score that is public until the reveal; None unless the verdict is ok and the score exists."""
+    from leaderboard.scoring.intervals import values
+    from leaderboard.scoring.metrics import is_missing, ranking
+
     task, rules = challenge.task(result.task), challenge.sealed
     if task is None or rules is None or result.verdict is not Verdict.OK:
         return None
@@ -150,6 +152,8 @@ def sealed_with(
     Raises:
         CommandError: the verdict is ok but there is no score.
     """
+    from evaluator.host.seeds.encryption import encrypt_result
+
     score = rounded(challenge, result)
     if score is None and result.verdict is Verdict.OK:
         raise CommandError(OUR_FAULT, "the ranking metric has no value; a sealed season needs a metric that always has one")
@@ -158,6 +162,9 @@ def sealed_with(
 
 def is_score_right(challenge: Challenge, content: bytes, secret: SeasonSecret) -> bool:
     """Whether a sealed result's public score is the rounded score of its episodes; true for results that are not sealed."""
+    from evaluator.host.seeds.encryption import decrypt_result
+    from evaluator.host.solo.verify_result import parse_result
+
     result = parse_result(content)
     if result.sealed is None:
         return True
@@ -174,7 +181,13 @@ def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
     for result in results:
         secret = seasons.secret_of(result.season, result.beacon) if result.sealed else None
         try:
-            readable.append(decrypt_result(result, secret) if secret else result)
+            readable.append(_decrypted(result, secret) if secret else result)
         except ValueError as error:
             say(f"{result.path()}.json: cannot be decrypted ({' '.join(str(error).split())[:200]}); it is left out")
     return readable
+
+
+def _decrypted(result: Result, secret: SeasonSecret) -> Result:
+    from evaluator.host.seeds.encryption import decrypt_result
+
+    return decrypt_result(result, secret)

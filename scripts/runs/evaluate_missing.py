@@ -1,16 +1,17 @@
-"""Evaluations on this machine: the sandbox, the evaluator, and results that are read if recorded and made if not."""
+"""Evaluations on this machine: the sandbox, the evaluator, and results that are read if recorded and made if not.
+
+`plan` needs the sandbox only, so what evaluates is imported in the functions that use it.
+"""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
-from evaluator.host.solo.verify_result import parse_result
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
@@ -18,8 +19,12 @@ from leaderboard.core.store import RESULT, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, base_image
 
+if TYPE_CHECKING:
+    from evaluator.host.sandboxes.select import SelectedSandbox
+    from evaluator.host.solo.evaluate_agent import EvaluationRequest
 
-def choose_sandbox(sandbox: str) -> SelectedSandbox:
+
+def choose_sandbox(sandbox: str) -> "SelectedSandbox":
     """Select the sandbox and build its image if needed; notes for the user are printed.
 
     Raises:
@@ -27,6 +32,8 @@ def choose_sandbox(sandbox: str) -> SelectedSandbox:
     """
     if sandbox not in ("auto", "docker", "gvisor", "process"):
         raise CommandError(USAGE, f"--sandbox {sandbox!r} is unknown; it is auto, docker, gvisor or process")
+    from evaluator.host.sandboxes.select import select_sandbox
+
     with people().status("Preparing the sandbox …") as status:
         try:
             selected = select_sandbox(
@@ -44,11 +51,14 @@ class Evaluator:
     """A checkout with the sandbox that its agents are evaluated in."""
 
     checkout: Checkout
-    sandbox: SelectedSandbox
+    sandbox: "SelectedSandbox"
     runtime_digest: str
 
-    def order(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> EvaluationRequest:
+    def order(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
+        from evaluator.host.envs.gym_task import load_gym_task
+        from evaluator.host.solo.evaluate_agent import EvaluationRequest
+
         try:
             world = load_gym_task(task)
         except EnvironmentFault as error:
@@ -59,8 +69,10 @@ class Evaluator:
             beacon_verified=False, tier=Tier.LOCAL, runtime_digest=self.runtime_digest,
         )  # fmt: skip
 
-    def run(self, request: EvaluationRequest, *, quiet: bool) -> tuple[Result, bytes | None]:
+    def run(self, request: "EvaluationRequest", *, quiet: bool) -> tuple[Result, bytes | None]:
         """Evaluate, with a progress bar; returns the result and its trace."""
+        from evaluator.host.solo.evaluate_agent import evaluate_agent
+
         title = f"{request.agent} on {request.world.task.id}"
         with bar(title, request.extent, quiet=quiet) as progress:
             outcome = evaluate_agent(request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), progress)
@@ -107,8 +119,10 @@ def evaluate_missing(
     return results
 
 
-def recorded_result(store: ResultStore, request: EvaluationRequest) -> Result | None:
+def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
     """The recorded result of a request; None without one, or where it is an internal error."""
+    from evaluator.host.solo.verify_result import parse_result
+
     key = request.wanted().key()
     path = store.results / (result_path(request.world.task.id, request.login, request.agent, key) + RESULT)
     if not path.exists():

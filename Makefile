@@ -1,4 +1,4 @@
-# The targets that people and workflows use; nothing is done in a workflow that is not a target here.
+# Targets for people and workflows. Workflows install and prepare everything through these targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,8 +8,8 @@ ACT := tests/act
 UV := build/uv/bin/uv
 NODE_TOOLS := $(if $(shell command -v npm 2>/dev/null),$(WORKFLOWS)/node_modules/.engine.cjs $(PAGES)/node_modules/.package-lock.json $(ACT)/node_modules/.package-lock.json)
 
-# Everything is installed by its hashes. On GitHub's machines uv does it, in a tenth of pip's time; a person's own uv is taken
-# where there is one. Where uv is missing or fails (a mirror that only pip knows), pip does the same with the same hashes.
+# Everything is installed by its hashes. On GitHub's machines uv does it, in a tenth of pip's time; elsewhere an installed uv is
+# used. If uv is missing or fails (for example with a mirror that only pip knows), pip installs with the same hashes.
 define INSTALL
 uv=$$(command -v uv || echo $(UV)); \
 if ! "$$uv" --version >/dev/null 2>&1 || ! "$$uv" pip install --quiet --python $(BIN)/python $(1); then \
@@ -20,24 +20,24 @@ endef
 
 .PHONY: demo test check act lint bench dev site probe here runtime image recorded mujoco atari chess lock clean
 
-demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the board
+demo: $(VENV)/runtime.done ## Evaluate every agent here, verify, rank, build the site
 	@$(BIN)/pullrank demo
 
-test: $(VENV)/dev.done $(NODE_TOOLS) ## All tests; those that need a container engine say so when there is none
+test: $(VENV)/dev.done $(NODE_TOOLS) ## All tests; those that need a container engine are skipped without one
 ifdef ARGS
 	@$(BIN)/python -m pytest $(ARGS)
 else
 	@$(BIN)/python -m pytest -n auto tests
 endif
 
-check: $(VENV)/dev.done ## Lint and tests of what a change in progress touches, without containers and browser
+check: $(VENV)/dev.done ## Lint and tests of the files that your change touches, without containers and browser
 	@$(BIN)/python -m tests.changed
 
-act: $(VENV)/dev.done $(NODE_TOOLS) ## The workflows under act, the long chapters too; PULLRANK_ACTIONS names the actions' folder
+act: $(VENV)/dev.done $(NODE_TOOLS) ## The workflows under act, including the long chapters; PULLRANK_ACTIONS names the actions' folder
 	@PULLRANK_REQUIRE_ACT=1 PULLRANK_ACT_CHAPTERS=$${PULLRANK_ACT_CHAPTERS:-1} \
 		$(BIN)/python -m pytest $(ACT) $(WORKFLOWS)/test_facts.py $(ARGS)
 
-lint: $(VENV)/dev.done ## Everything that checks without running
+lint: $(VENV)/dev.done ## All static checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -50,16 +50,16 @@ lint: $(VENV)/dev.done ## Everything that checks without running
 bench: $(VENV)/dev.done ## Speed, as ratios within one run
 	@$(BIN)/python -m bench
 
-site: $(VENV)/runtime.done ## Build the board from what is recorded
+site: $(VENV)/runtime.done ## Build the site from the recorded results
 	@$(BIN)/pullrank site build
 
-probe: $(VENV)/runtime.done ## Show that the sandbox holds what it should
+probe: $(VENV)/runtime.done ## Show that the sandbox forbids and allows what it should
 	@$(BIN)/pullrank probe
 
-dev: $(VENV)/dev.done ## An environment to work in
+dev: $(VENV)/dev.done ## An environment for development
 
-# What workflows begin with: before anything is installed, then what they need.
-here: ## Whether challenge.yml names this repository, for the steps that follow
+# The first steps of the workflows: a check before anything is installed, then the installation.
+here: ## Check whether challenge.yml names this repository, for the later steps
 	@$(PYTHON) -m scripts.github.workflow.right_repository
 
 runtime: $(VENV)/runtime.done ## An environment to run in
@@ -67,50 +67,50 @@ runtime: $(VENV)/runtime.done ## An environment to run in
 image: $(VENV)/runtime.done ## The evaluator image: EVALUATOR_IMAGE from its registry, or built here
 	@$(BIN)/pullrank image ensure
 
-recorded: $(VENV)/runtime.done ## What is recorded on the branch results, into results/
+recorded: $(VENV)/runtime.done ## Fetch the records on the branch results into results/
 	@$(BIN)/pullrank recorded
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Pullrank needs Python 3.11 or newer; this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(if $(GITHUB_ACTIONS),--without-pip) $(VENV)
 
-# By the machine's own pip, into a folder of its own; no cache is kept between jobs, for one could be poisoned.
+# Installed by the machine's own pip, into a separate folder; no cache is kept between jobs, since it could be poisoned.
 $(UV): requirements/uv.txt
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target build/uv --upgrade --no-deps --require-hashes -r $< && \
-	touch $@ || echo "uv cannot be had here; pip installs everything."
+	touch $@ || echo "uv cannot be installed here; pip installs everything."
 
 $(VENV)/runtime.done: requirements/runtime.txt pyproject.toml | $(VENV)/bin/python $(if $(GITHUB_ACTIONS),$(UV))
 	@echo "Installing what is pinned in requirements/runtime.txt …"
 	@$(call INSTALL,--require-hashes -r requirements/runtime.txt)
 	@$(call INSTALL,--no-build-isolation --no-deps --editable .)
-	@$(if $(GITHUB_ACTIONS),,$(BIN)/python -m compileall -q evaluator leaderboard scripts) # a command starts in half the time
+	@$(if $(GITHUB_ACTIONS),,$(BIN)/python -m compileall -q evaluator leaderboard scripts) # commands then start in half the time
 	@touch $@
 
 $(VENV)/dev.done: requirements/dev.txt $(VENV)/runtime.done
 	@$(call INSTALL,--require-hashes -r requirements/dev.txt)
 	@touch $@
 
-# GitHub's own workflow parser and expression engine, for the tests of the workflows; without npm those tests say so.
+# GitHub's own workflow parser and expression engine, for the tests of the workflows; without npm those tests are skipped.
 $(WORKFLOWS)/node_modules/.engine.cjs: $(WORKFLOWS)/package-lock.json $(WORKFLOWS)/engine.mjs
 	@npm ci --prefix $(WORKFLOWS) --ignore-scripts --no-audit --no-fund --silent && \
 	$(WORKFLOWS)/node_modules/.bin/esbuild $(WORKFLOWS)/engine.mjs --bundle --platform=node --format=cjs --log-level=warning --outfile=$@ || \
-	echo "npm cannot install what the tests of the workflows need; they will say so."
+	echo "npm cannot install what the tests of the workflows need; they will be skipped."
 
 # axe-core and html-validate, for the tests of the pages.
 $(PAGES)/node_modules/.package-lock.json: $(PAGES)/package-lock.json
 	@npm ci --prefix $(PAGES) --ignore-scripts --no-audit --no-fund --silent && touch $@ || \
-	echo "npm cannot install what the tests of the pages need; they will say so."
+	echo "npm cannot install what the tests of the pages need; they will be skipped."
 
-# Node 24, with which the actions run under act; their own version of Node is not this machine's.
+# Node 24, which the actions need under act; this machine may have another version.
 $(ACT)/node_modules/.package-lock.json: $(ACT)/package-lock.json
 	@npm ci --prefix $(ACT) --ignore-scripts --no-audit --no-fund --silent && touch $@ || \
-	echo "npm cannot install what the tests under act need; they will say so."
+	echo "npm cannot install what the tests under act need; they will be skipped."
 
-# Environments that need more: one word installs them and shows that they run.
+# Environments that need more packages: each target installs them and evaluates an agent on them.
 mujoco atari chess: %: $(VENV)/%.done
 	@$(BIN)/pullrank evaluate example_agents/random --challenge evaluator/environments/$@.yml --out build/$@/results
 
-# Nothing is fetched for a build: chess comes as source only, and the setuptools that builds it is pinned in runtime.txt.
+# Builds fetch nothing: chess is published as source only, and the setuptools that builds it is pinned in runtime.txt.
 $(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done: $(VENV)/%.done: requirements/%.txt $(VENV)/runtime.done
 	@$(call INSTALL,--no-build-isolation --require-hashes -r $<)
 	@touch $@

@@ -12,7 +12,7 @@ from tests.workflows.files import NAMES, jobs, workflow
 from tests.workflows.forge import Forge
 from tests.workflows.runner import Job, LostError
 
-GATE = {"name": "Whether this is the board's repository", "id": "here", "run": "make here"}
+GATE = {"name": "Check that this is the right repository", "id": "here", "run": "make here"}
 FIRST = "actions/checkout@"
 
 

@@ -45,10 +45,11 @@ def feed_and_status_files(
 
 
 def agent_document_files(standings: Standings, context: PageContext, share: Partition) -> Iterator[tuple[str, bytes]]:
-    """The documents and badges of a part of the agents."""
+    """The documents of a part of the agents, and their badges where challenge.yml asks for them."""
     every = agents.entered_tasks(standings)
     own = dict(share.of(sorted(every.items(), key=lambda one: one[0])))
     known, found = api_inputs(standings, context, own), agents.gather_documents(standings, own)
     gone = [one for one in context.departed if (one.login.casefold(), one.agent) not in every]
     yield from agents.agent_files(known, found, share.of(gone))
-    yield from badges.badge_files(known, found, share.of(gone))
+    if standings.challenge.badges:
+        yield from badges.badge_files(known, found, share.of(gone))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from evaluator.model.config.challenge import Anchor, Task
+from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.inputs import ApiInputs
@@ -40,6 +40,13 @@ LINKS = {
     "overall_badge_svg": "badges/{login}/{agent}/overall.svg",
     "metrics": "metrics.txt",
 }
+# Only where challenge.yml says `badges: true`.
+_BADGE_LINKS = frozenset({"badge", "badge_svg", "overall_badge", "overall_badge_svg"})
+
+
+def document_links(challenge: Challenge) -> dict[str, str]:
+    """The addresses of the documents that this leaderboard's site has."""
+    return {name: address for name, address in LINKS.items() if challenge.badges or name not in _BADGE_LINKS}
 
 
 def index_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
@@ -68,7 +75,7 @@ def index_document(facts: ApiInputs) -> Document:
         **_head(facts),
         "site": facts.context.site_url or None,
         "repository": facts.repository,
-        "links": LINKS,
+        "links": document_links(facts.standings.challenge),
         "counts": {
             "tasks": len(boards),
             "ranked_agents": len(entries),

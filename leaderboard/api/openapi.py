@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leaderboard.api.index import LINKS
+from leaderboard.api.index import document_links
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.text import serialise
 
@@ -311,16 +311,22 @@ def openapi_document(facts: ApiInputs) -> dict[str, Any]:
             "description": "Static documents, made anew with every build of the site. Nothing needs a key.",
         },
         "servers": [{"url": (facts.context.site_url or "..").rstrip("/")}],
-        "paths": {"/api/index.json": {"get": about}, **{f"/{LINKS[one[0]]}": _path(*one) for one in _DOCUMENTS}},
+        "paths": {"/api/index.json": {"get": about}, **_paths(document_links(challenge))},
         "components": {"schemas": schemas()},
     }
 
 
-def _path(name: str, summary: str, answers: str) -> dict[str, Any]:
+def _paths(links: dict[str, str]) -> dict[str, Any]:
+    return {
+        f"/{links[name]}": _path(name, links[name], summary, answer) for name, summary, answer in _DOCUMENTS if name in links
+    }
+
+
+def _path(name: str, address: str, summary: str, answers: str) -> dict[str, Any]:
     parts = [
         {"name": part, "in": "path", "required": True, "schema": {"type": "string"}, "description": says}
         for part, says in _PARTS.items()
-        if f"{{{part}}}" in LINKS[name]
+        if f"{{{part}}}" in address
     ]
     asked = {"operationId": name, "summary": summary, "responses": _answer(answers)}
     return {"get": asked, **({"parameters": parts} if parts else {})}

@@ -2,11 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.challenge import Challenge, Task
 from leaderboard.api.badges import Badge, badge_svg
 from tests.leaderboard_api.boards import documents, scripts
 from tests.leaderboard_pages import game_samples, samples
@@ -43,6 +44,26 @@ def test_a_task_called_overall_gives_way():
 
     assert said(found, "alice/angle-rule/_Overall")[0] == "Overall"
     assert said(found, "alice/angle-rule/overall")[0] == "Sample board"
+
+
+def test_without_badges_in_the_challenge_no_document_has_or_names_any():
+    board = samples.crowded()
+    without = documents(replace(board, challenge=board.challenge.model_copy(update={"badges": False})))
+
+    assert {path for path in documents(board) if path not in without} == {
+        path for path in documents(board) if path.startswith("badges/")
+    }
+    assert not [path for path in without if path.startswith("badges/")]
+    assert not [name for name in json.loads(without["api/index.json"])["links"] if "badge" in name]
+    assert not [path for path in json.loads(without["api/openapi.json"])["paths"] if path.startswith("/badges/")]
+
+
+def test_the_field_is_off_by_default_and_changes_no_measurement():
+    plain = Challenge(title="t", season="1", tasks=(Task(id="CartPole-v1"),))
+    with_badges = Challenge.model_validate({**plain.model_dump(), "badges": True})
+
+    assert not plain.badges
+    assert [task.digest() for task in plain.tasks] == [task.digest() for task in with_badges.tasks]
 
 
 def luminance(color):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, Closed, Moment
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.eligibility import Name
@@ -34,12 +35,31 @@ class StatusAgentJson(Closed):
     tasks: list[State | None]
 
 
+class VerdictWordsJson(Closed):
+    """What an agent's owner can do after a verdict; `ours` says that the evaluator failed, not the agent."""
+
+    next: str
+    ours: bool
+
+
 class StatusJson(Closed):
     """Where every submission stands."""
 
     generated_at: Moment
+    verdicts: dict[Verdict, VerdictWordsJson]
     tasks: list[StatusTaskJson]
     agents: list[StatusAgentJson]
+
+
+_NEXT_STEPS = {
+    Verdict.INVALID: "Run pullrank check; its page names the file and the line.",
+    Verdict.CRASHED: "Read the message and the end of the log on its page, mend it, and open another pull request.",
+    Verdict.TIMEOUT: "Do less per step; load and compute once.",
+    Verdict.OUT_OF_MEMORY: "Load smaller weights, or keep less history.",
+    Verdict.PROTOCOL_ERROR: "Compare the action’s type, shape and range with the task’s space.",
+    Verdict.OUTPUT_LIMIT: "Print less.",
+    Verdict.INTERNAL_ERROR: "Nothing to do: the evaluator failed, and tries again. It is never held against the agent.",
+}
 
 
 def status_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
@@ -62,6 +82,11 @@ def status_document(facts: ApiInputs) -> StatusJson:
             agents[name] = _former_agent(former, [task.id for task in tasks])
     return {
         "generated_at": facts.generated_at,
+        "verdicts": {
+            verdict: {"next": _NEXT_STEPS[verdict], "ours": verdict is Verdict.INTERNAL_ERROR}
+            for verdict in Verdict
+            if verdict is not Verdict.OK
+        },
         "tasks": [
             {"id": task.id, "title": task.title or task.id, "page": serialise.task_address(task.id)} for task in tasks
         ],

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
@@ -85,6 +86,18 @@ def test_a_table_lists_everybody_without_a_place_with_the_reason():
     assert dict(zip(table["columns"], table["rows"][0], strict=True))["flags"] == ["verified"]
 
 
+def test_a_table_describes_its_columns_for_the_page():
+    found = documents(scripts())
+    table = read(found, "api/tasks/Script-v0/table.json")
+    heads = dict(zip(table["columns"], table["heads"], strict=True))
+
+    assert heads["metric:Length"]["kind"] == "metric"
+    assert [name for name in heads if heads[name]["label"]] == ["peak_memory_bytes", "kind", "verdict", "message"]
+    game = read(documents(game_samples.full()), "api/tasks/connect_four/table.json")
+    labels = [name for name, head in zip(game["columns"], game["heads"], strict=True) if head["label"]]
+    assert labels == ["verdict", "message"]
+
+
 def test_a_table_of_nobody_has_no_leader():
     found = documents(samples.empty())
 
@@ -142,6 +155,14 @@ def test_the_status_says_where_everybody_stands():
     assert agents["mallory"]["tasks"][3][0] == "refused"
     assert agents["carol"]["tasks"][3] == ["waiting"]
     assert agents["local"]["tasks"][1] == ["ranked", None]
+
+
+def test_the_status_has_advice_for_every_verdict_but_ok():
+    verdicts = read(documents(samples.one()), "api/status.json")["verdicts"]
+
+    assert list(verdicts) == [verdict.value for verdict in Verdict if verdict is not Verdict.OK]
+    assert [word for word, words in verdicts.items() if words["ours"]] == ["internal_error"]
+    assert all(words["next"] for words in verdicts.values())
 
 
 def test_health_counts_what_waits_and_whose_fault_it_was():

@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from evaluator.model import canonical_json
+from evaluator.model.records.verdict import Verdict
 from tests.leaderboard_api.boards import all_boards, documents
 
 BOARDS = all_boards()
@@ -24,6 +25,15 @@ def found(request):
 
 def test_the_description_is_valid_openapi(found):
     validate(description(found))
+
+
+def test_every_object_is_closed_or_a_map_and_verdicts_are_those_of_the_evaluator(found):
+    schemas = description(found)["components"]["schemas"]
+    objects = {name: schema for name, schema in schemas.items() if schema["type"] == "object"}
+
+    assert len(objects) > 30
+    assert [name for name, schema in objects.items() if schema.get("additionalProperties") is not False] == []
+    assert schemas["Verdict"]["enum"] == [verdict.value for verdict in Verdict]
 
 
 def test_every_document_has_a_path_and_keeps_its_schema(found):

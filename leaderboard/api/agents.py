@@ -43,8 +43,8 @@ from leaderboard.text import serialise, urls
 # Significant digits of returns: the result's file has all of them, and no chart shows more.
 RETURN_DIGITS = 7
 # Powers of ten that floats hold exactly: what is rounded with them is the float nearest to its decimal digits.
-_EXACT = 22
-_POWERS = 10.0 ** np.arange(_EXACT + 1)
+_EXACT_POWERS = 22
+_POWERS = 10.0 ** np.arange(_EXACT_POWERS + 1)
 # From here on, JSON has an exponent and no `.0`.
 _EXPONENT = 1e16
 # Points of a learning curve: as many as its chart has.
@@ -291,7 +291,7 @@ def _rounded(numbers: Array) -> Array:
     size = np.abs(numbers)
     with np.errstate(divide="ignore"):
         shift = np.where(size > 0, RETURN_DIGITS - 1 - np.floor(np.log10(size)), 0).astype(np.intp)
-    if np.abs(shift).max(initial=0) > _EXACT:
+    if np.abs(shift).max(initial=0) > _EXACT_POWERS:
         return np.array([float(f"{value:.{RETURN_DIGITS}g}") for value in numbers.tolist()])
     up, down = _POWERS[np.maximum(shift, 0)], _POWERS[np.maximum(-shift, 0)]
     rounded: Array = np.rint(numbers * up / down) / up * down

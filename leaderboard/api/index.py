@@ -157,7 +157,7 @@ class HealthJson(SiteHeadJson):
 
 
 def index_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    """The documents about the whole board."""
+    """These documents."""
     yield "api/index.json", serialise.json_document(index_document(facts))
     yield "api/tasks.json", serialise.json_document(tasks_document(facts))
     yield "api/overall.json", serialise.json_document(overall_document(facts))
@@ -194,14 +194,14 @@ def index_document(facts: ApiInputs) -> IndexJson:
 
 
 def tasks_document(facts: ApiInputs) -> list[TaskJson]:
-    """Every task and game with its addresses, in the order of the challenge; boards that are hidden have none."""
+    """Every task and game with its addresses, in the order of challenge.yml; hidden leaderboards have no addresses."""
     challenge = facts.standings.challenge
-    states = {one.phase.id: one for one in format.shown_phases(challenge, facts.context.now)}
+    states = {phase.phase.id: phase for phase in format.shown_phases(challenge, facts.context.now)}
     shown = [*(board.task for board in facts.standings.tasks), *(game.task for game in facts.standings.games)]
     hidden = {task.id for task in facts.context.hidden}
     order = {task.id: place for place, task in enumerate(challenge.tasks)}
     shown.sort(key=lambda task: order.get(task.id, len(order)))
-    shown += [task for task in facts.context.hidden if task.id not in {one.id for one in shown}]
+    shown += [task for task in facts.context.hidden if task.id not in {other.id for other in shown}]
     return [_task(task, _phase(task, facts, states), is_hidden=task.id in hidden) for task in shown]
 
 

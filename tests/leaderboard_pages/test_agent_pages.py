@@ -131,6 +131,14 @@ def test_the_badge_is_markdown_with_whole_addresses_where_the_site_has_one():
     assert "put its own address before them" in said(of(samples.entry(), context=samples.CONTEXT))
 
 
+def test_a_page_shows_no_badge_where_the_board_has_none():
+    board = samples.one()
+    without = replace(board, challenge=board.challenge.model_copy(update={"badges": False}))
+
+    assert 'id="badge"' in render(board, CONTEXT)[PAGE]
+    assert 'id="badge"' not in render(without, CONTEXT)[PAGE]
+
+
 def test_the_source_is_the_folder_at_the_commit():
     assert f"/tree/{'c' * 40}/submissions/alice/angle-rule" in of(samples.entry())
     assert "/tree/" not in of(samples.entry(), context=PageContext(generated_at="now"))

@@ -278,6 +278,8 @@ class Challenge(Frozen):
     """sealed: the same secret episodes for every entry until the season is revealed."""
     sealed: Sealed | None = None
     """For sealed seeds: the secret's hash."""
+    badges: bool = False
+    """Build badges: two files for each agent and task, most of the files of a large site."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:

@@ -78,7 +78,8 @@ class _Agents:
         shown = [(showing.task, showing.result) for showing in profile.showings if showing.result]
         results = [result for _, result in shown]
         measured = _measured(profile)
-        found, labels = provenance_table(profile, self._repository), badge_snippets(self._context, profile)
+        found = provenance_table(profile, self._repository)
+        labels = badge_snippets(self._standings.challenge, self._context, profile)
         content = self._page(
             here=page, profile=profile, entry=entry, results=results,
             returns=self._rows.returns(measured, drawn),

@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Tier
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.profile import AgentProfile
@@ -65,11 +66,11 @@ def _attested(repository: str, recorded: str) -> str:
     return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {named}; done'
 
 
-def badge_snippets(context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
-    """The agent's badges: overall, if it has a place there, then task by task; none while nobody may know whose it is."""
+def badge_snippets(challenge: Challenge, context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
+    """The agent's badges: overall, if it has a place there, then by task; None without `badges: true` or a shown name."""
     entry = profile.entry
     tasks = [showing.task for showing in profile.showings] + [playing.board.task for playing in profile.playings]
-    if entry.anonymous or not tasks:
+    if not challenge.badges or entry.anonymous or not tasks:
         return None
     segments = [serialise.segment(task.id) for task in tasks]
     title = tasks[0].title or tasks[0].id

@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.folder_history import EXAMPLES as EXAMPLES
-from scripts.git.folder_history import ROOT as ROOT
 from scripts.git.folder_history import FolderHistory, FolderState
-from scripts.git.folder_history import Name as Name
-from scripts.git.folder_history import folder_of as folder_of
-from scripts.git.folder_history import name_of as name_of
 from scripts.git.git_repository import GitRepository
+from scripts.repository.layout import EXAMPLE_AGENTS, FolderName, folder_of
+
+EXAMPLES = EXAMPLE_AGENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,21 +21,20 @@ class SeedBeacon:
     """Where an agent's seeds come from."""
 
     sha: str
-    """The commit."""
     committed_at: str
-    """When, as the commit says."""
+    """As the commit says."""
     verified: bool | None = None
-    """Whether GitHub signed it; None while nobody asked."""
+    """Whether GitHub signed it; None if nobody asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionOrigins:
     """Where the seeds of what stands on main come from."""
 
-    versions: dict[Name, SeedBeacon]
+    versions: dict[FolderName, SeedBeacon]
     """The commit that brought each folder's version."""
-    tasks: dict[tuple[Name, str], SeedBeacon]
-    """For each folder and task the commit that entered the version for the task."""
+    tasks: dict[tuple[FolderName, str], SeedBeacon]
+    """The commit that entered the version for the task."""
 
 
 def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, digest: str) -> SeedBeacon:
@@ -52,7 +49,7 @@ def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, dig
 
 
 def origins(
-    repository: GitRepository, main_sha: str, digests: Mapping[Name, str], tasks: Mapping[Name, Collection[str]]
+    repository: GitRepository, main_sha: str, digests: Mapping[FolderName, str], tasks: Mapping[FolderName, Collection[str]]
 ) -> VersionOrigins:
     """The beacons of the versions that stand on main now, with one walk through history.
 
@@ -93,13 +90,13 @@ def _beacon(state: FolderState) -> SeedBeacon:
     return SeedBeacon(sha=state.sha, committed_at=state.committed_at)
 
 
-def arrived(repository: GitRepository, main_sha: str, digests: Mapping[Name, str]) -> dict[Name, SeedBeacon]:
+def arrived(repository: GitRepository, main_sha: str, digests: Mapping[FolderName, str]) -> dict[FolderName, SeedBeacon]:
     """The beacons of those versions that stand on main; others have none, and a shallow clone tells none."""
     if repository.is_shallow():
         return {}
     history = FolderHistory(repository, main_sha)
     standing = history.digests(digests)
-    oldest: dict[Name, FolderState | None] = {
+    oldest: dict[FolderName, FolderState | None] = {
         **history.first([name for name in digests if standing.get(name) == digests[name]])
     }
     for name in digests.keys() - oldest.keys():

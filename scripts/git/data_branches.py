@@ -36,7 +36,7 @@ class BranchCommit:
     message: str
     """One line."""
     files: tuple[tuple[str, bytes], ...]
-    """Path and bytes of each."""
+    """Path and content of each added file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,18 +44,18 @@ class DataBranches:
     """The data branches as seen from a small repository of our own, apart from the clone of main, which stays whole."""
 
     repository: GitRepository
-    """Bare; holds the newest commit's trees, and no blobs."""
+    """Bare; has the newest commit's trees, and no blobs."""
     traces: str
-    """The season's traces branch."""
+    """Name of the season's traces branch."""
 
     def tips(self) -> dict[str, str]:
         """Branch to newest commit, for those that exist; fetched shallow and without blobs."""
         names = [f"refs/heads/{name}" for name in (RESULTS, self.traces)]
-        said = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
-        found = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in said.splitlines())}
-        if found:
-            self.repository.fetch(*found.values(), options=("--depth=1", "--filter=blob:none"))
-        return found
+        lines = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
+        tips = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in lines.splitlines())}
+        if tips:
+            self.repository.fetch(*tips.values(), options=("--depth=1", "--filter=blob:none"))
+        return tips
 
     def objects(self, tip: str | None) -> dict[str, str]:
         """Every path on a commit, with the name of its object."""
@@ -140,10 +140,10 @@ def _files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -
         repository = _beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
         lines = repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode("utf-8", "replace").split("\0")
-        found = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
-        kept = [(path, meta[2]) for path, meta in found if meta[0] == "100644" and path.endswith(RESULT)]
-        for begin in range(0, len(kept), 500):
-            part = kept[begin : begin + 500]
+        entries = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
+        results = [(path, meta[2]) for path, meta in entries if meta[0] == "100644" and path.endswith(RESULT)]
+        for begin in range(0, len(results), 500):
+            part = results[begin : begin + 500]
             for (path, _), content in zip(part, repository.read([oid for _, oid in part]), strict=True):
                 take(path, content)
 
@@ -158,7 +158,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
 
     What lies at the branch's root is neither: it is put into `aside`, where that is asked for.
     """
-    found: list[Result] = []
+    results: list[Result] = []
     duels: list[Duel] = []
     damaged: list[str] = []
 
@@ -177,7 +177,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
         if isinstance(record, Duel):
             duels.append(_without_times(record))
         else:
-            found.append(record.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
+            results.append(record.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
 
     if sha:
         _files(clone, sha, take)
@@ -185,12 +185,12 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
         say(line)
     if len(damaged) > SHOWN:
         say(f"and {len(damaged) - SHOWN} more files of the results branch that are no results")
-    return found, duels
+    return results, duels
 
 
 def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
     """Path, record and bytes of what a commit of the results branch holds without GitHub's word on its beacon."""
-    found: list[tuple[str, Result | Duel, bytes]] = []
+    records: list[tuple[str, Result | Duel, bytes]] = []
 
     def take(path: str, content: bytes) -> None:
         if b'"beacon_verified": null' not in content:
@@ -200,11 +200,11 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
         except ValueError:
             return  # `read_recorded` has named it
         if record.beacon_verified is None and path == record.path() + RESULT and content == record.serialised():
-            found.append((path, record, content))
+            records.append((path, record, content))
 
     if sha:
         _files(clone, sha, take)
-    return found
+    return records
 
 
 def parse_record(content: bytes) -> Result | Duel:

@@ -11,31 +11,24 @@ from dataclasses import dataclass
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
-from leaderboard.core.eligibility import LOCAL
 from scripts.git.git_repository import REGULAR, GitRepository, checked
+from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, FolderName
+from scripts.repository.layout import folder_of as folder_of
 
-ROOT, EXAMPLES = "submissions", "example_agents"
 # So many versions are read at a time, with all their files.
 BATCH = 50
 _GONE = "000000"
 
-Name = tuple[str, str]
-"""Login and agent, as the folders are spelled; the examples are those of the login `local`."""
 File = tuple[str, str, str]
 """Mode, path inside the folder, and object."""
 
 
-def name_of(parts: Sequence[str]) -> Name | None:
+def name_of(parts: Sequence[str]) -> FolderName | None:
     """Whose agent a file belongs to, by the parts of its path; None where it is nobody's."""
-    if parts[0] == EXAMPLES:
+    if parts[0] == EXAMPLE_AGENTS:
         return (LOCAL, parts[1]) if len(parts) > 2 else None
-    own = parts[0] == ROOT and len(parts) > 3 and parts[1].casefold() != LOCAL
-    return (parts[1], parts[2]) if own else None
-
-
-def folder_of(name: Name) -> str:
-    """Where an agent lies in the repository."""
-    return f"{EXAMPLES}/{name[1]}" if name[0] == LOCAL else f"{ROOT}/{name[0]}/{name[1]}"
+    is_agent = parts[0] == SUBMISSIONS and len(parts) > 3 and parts[1].casefold() != LOCAL
+    return (parts[1], parts[2]) if is_agent else None
 
 
 @dataclass(frozen=True)
@@ -43,23 +36,20 @@ class FolderContent:
     """What a folder holds, as far as it is part of a version; equal contents are one version."""
 
     rest: str
-    """A hash over all files but the manifest."""
+    """Hash over all files except the manifest."""
     manifest: str
-    """The manifest's object."""
+    """Git's object name."""
 
 
 @dataclass(frozen=True)
 class FolderState:
     """A folder after a commit that changed it."""
 
-    name: Name
-    """Whose."""
+    name: FolderName
     sha: str
-    """The commit."""
     committed_at: str
-    """When, as the commit says."""
+    """As the commit says."""
     content: FolderContent
-    """What it held then."""
 
 
 class FolderHistory:
@@ -73,12 +63,12 @@ class FolderHistory:
         """
         self._repository = repository
         self._states: dict[str, list[FolderState]] = {}
-        self._now: dict[Name, FolderContent | None] = {}
+        self._now: dict[FolderName, FolderContent | None] = {}
         self._files: dict[FolderContent, tuple[File, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
         self._manifests: dict[str, Submission | None] = {}
         self._identities: dict[str, str] = {}
-        folders: dict[Name, dict[str, File]] = {}
+        folders: dict[FolderName, dict[str, File]] = {}
         for sha, committed_at, changes in _commits(repository, main_sha):
             for name in _applied(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
@@ -90,7 +80,7 @@ class FolderHistory:
         """Every state of every folder of a login, the oldest first."""
         return self._states.get(login.casefold(), ())
 
-    def first(self, names: Collection[Name]) -> dict[Name, FolderState]:
+    def first(self, names: Collection[FolderName]) -> dict[FolderName, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
 
         Versions are alike if their files are equal and their manifests differ in words only. Folders that hold none now are
@@ -98,20 +88,20 @@ class FolderHistory:
         """
         return {name: next(states) for name, states in self._held(names).items()}
 
-    def entered(self, tasks: Mapping[Name, Collection[str]]) -> dict[tuple[Name, str], FolderState]:
+    def entered(self, tasks: Mapping[FolderName, Collection[str]]) -> dict[tuple[FolderName, str], FolderState]:
         """For each folder and each task that it enters now the oldest state in which its version entered that task.
 
         Which tasks are entered is no part of a version, so a task may be named long after the version came.
         """
-        found: dict[tuple[Name, str], FolderState] = {}
+        first: dict[tuple[FolderName, str], FolderState] = {}
         for name, states in self._held(tasks).items():
             open_tasks = set(tasks[name])
             for state in states:
                 entered = {task for task in open_tasks if self.enters(state, task)}
-                found |= {(name, task): state for task in entered}
+                first |= {(name, task): state for task in entered}
                 if not (open_tasks := open_tasks - entered):
                     break
-        return found
+        return first
 
     def enters(self, state: FolderState, task_id: str) -> bool:
         """Whether a folder's manifest named a task then."""
@@ -119,15 +109,15 @@ class FolderHistory:
         submission = self._manifests[state.content.manifest]
         return submission is not None and submission.enters(task_id)
 
-    def _held(self, names: Collection[Name]) -> dict[Name, Iterator[FolderState]]:
+    def _held(self, names: Collection[FolderName]) -> dict[FolderName, Iterator[FolderState]]:
         """For each folder the states, in any folder of its login, of the version that it holds now, the oldest first."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
-        self._read_manifests({one.manifest for same in alike.values() if len(same) > 1 for one in same})
-        return {name: self._those(name, same) for name, same in alike.items()}
+        self._read_manifests({content.manifest for contents in alike.values() if len(contents) > 1 for content in contents})
+        return {name: self._those(name, contents) for name, contents in alike.items()}
 
-    def _those(self, name: Name, same: set[FolderContent]) -> Iterator[FolderState]:
+    def _those(self, name: FolderName, contents: set[FolderContent]) -> Iterator[FolderState]:
         now = self._now[name]
-        return (state for state in self.of(name[0]) if state.content in same and self._is_same(state, now))
+        return (state for state in self.of(name[0]) if state.content in contents and self._is_same(state, now))
 
     def _same_files(self, now: FolderContent, login: str) -> set[FolderContent]:
         return {state.content for state in self.of(login) if state.content.rest == now.rest}
@@ -138,7 +128,7 @@ class FolderHistory:
         identity = self._identities.get(now.manifest)
         return identity is not None and self._identities.get(state.content.manifest) == identity
 
-    def digests(self, names: Iterable[Name]) -> dict[Name, str | None]:
+    def digests(self, names: Iterable[FolderName]) -> dict[FolderName, str | None]:
         """The digests of what folders hold now; None where that is no version."""
         now = {name: content for name in names if (content := self._now.get(name))}
         self._read_digests(now.values())
@@ -190,8 +180,10 @@ def _digest(manifest: bytes, files: Iterable[File], blobs: dict[str, bytes]) -> 
         submission = parse_submission(manifest)
     except LoadError:
         return None
-    found = [SubmissionFile(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files]
-    return submission_digest(submission, found)
+    submission_files = [
+        SubmissionFile(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files
+    ]
+    return submission_digest(submission, submission_files)
 
 
 def _shown(path: str) -> str:
@@ -209,7 +201,7 @@ def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, st
     A path never passes for a commit, whatever an entrant called his files: one follows each line that begins with a colon.
     """
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI")
-    raw = repository.run("log", *form, checked(main_sha), "--", ROOT, EXAMPLES)
+    raw = repository.run("log", *form, checked(main_sha), "--", SUBMISSIONS, EXAMPLE_AGENTS)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
     sha, committed_at, changes = "", "", list[Change]()
     for token in tokens:
@@ -226,9 +218,9 @@ def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, st
         yield sha, committed_at, changes
 
 
-def _applied(folders: dict[Name, dict[str, File]], changes: Iterable[Change]) -> set[Name]:
+def _applied(folders: dict[FolderName, dict[str, File]], changes: Iterable[Change]) -> set[FolderName]:
     """Bring folders to the state after a commit; returns those that it changed."""
-    touched: set[Name] = set()
+    touched: set[FolderName] = set()
     for mode, oid, path in changes:
         name = name_of(path.split("/"))
         if name is None:

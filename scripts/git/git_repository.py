@@ -14,6 +14,7 @@ from threading import Event, Timer
 
 from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, CommandError
+from scripts.repository.layout import SUBMISSIONS
 
 _CHUNK = 1 << 16
 # Of what is printed as an error nobody reads more than that.
@@ -25,11 +26,11 @@ class FinishedProcess:
     """How a process ended."""
 
     code: int
-    """Its exit code; negative for a signal."""
+    """Negative for a signal."""
     output: bytes
-    """What it printed, up to the limit."""
+    """Up to the limit."""
     errors: bytes
-    """The beginning of what it printed as errors."""
+    """The beginning of stderr."""
     is_late: bool
     """Whether it was stopped because its time was up."""
     is_too_long: bool
@@ -41,7 +42,7 @@ def run_bounded(
     *,
     folder: Path,
     environment: Mapping[str, str],
-    given: Iterable[bytes],
+    input_chunks: Iterable[bytes],
     seconds: float,
     at_most: int,
 ) -> FinishedProcess:
@@ -51,16 +52,16 @@ def run_bounded(
         command: the program and its arguments.
         folder: where it runs.
         environment: all its variables.
-        given: its input, which is never held in memory at once.
+        input_chunks: its standard input, which is never held in memory at once.
         seconds: after that it is stopped.
         at_most: bytes; once it has printed more it is stopped.
     """
     late = Event()
-    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
-        asked.writelines(given)
-        asked.seek(0)
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
+        stdin.writelines(input_chunks)
+        stdin.seek(0)
         process = subprocess.Popen(
-            command, cwd=folder, env=dict(environment), stdin=asked, stdout=subprocess.PIPE, stderr=errors,
+            command, cwd=folder, env=dict(environment), stdin=stdin, stdout=subprocess.PIPE, stderr=errors,
             start_new_session=True,
         )  # fmt: skip
 
@@ -140,12 +141,12 @@ _FIXED = {
 class GitError(CommandError):
     """Git refused; one line says what it said."""
 
-    def __init__(self, verb: str, said: str, output: str = "") -> None:
-        lines = [line for line in said.splitlines() if line.strip()]
+    def __init__(self, verb: str, stderr: str, output: str = "") -> None:
+        lines = [line for line in stderr.splitlines() if line.strip()]
         lines = lines or ["it gave no reason"]
-        told = next((line for line in lines if re.match(r"(remote: )?(fatal|error)", line)), lines[-1])
-        super().__init__(OUR_FAULT, f"git {verb} failed: {told.strip()[:300]}")
-        self.said = said
+        reason = next((line for line in lines if re.match(r"(remote: )?(fatal|error)", line)), lines[-1])
+        super().__init__(OUR_FAULT, f"git {verb} failed: {reason.strip()[:300]}")
+        self.said = stderr
         self.output = output
 
 
@@ -158,9 +159,8 @@ class Credentials:
     """What opens the remote; handed to git by the environment, so that no process list shows it."""
 
     server_url: str
-    """Such as https://github.com; the token goes nowhere else."""
+    """Such as https://github.com; the token is sent nowhere else."""
     token: str
-    """A token of the run."""
 
     def environment(self) -> dict[str, str]:
         """Git's own way to take settings from the environment."""
@@ -177,9 +177,8 @@ class TreeLeaf:
     """One path of a commit's tree."""
 
     mode: str
-    """100644, 100755, 120000 (link) or 160000 (another repository)."""
+    """100644, 100755, 120000 (symbolic link) or 160000 (submodule)."""
     oid: str
-    """The object's name."""
     size: int
     """Bytes; 0 for what is no blob."""
     path: bytes
@@ -202,9 +201,8 @@ class GitRepository:
     """A clone on this disk."""
 
     path: Path
-    """Its folder."""
     credentials: Credentials | None = None
-    """For its remote, where that asks."""
+    """For the remote, if it needs them."""
 
     def run(
         self,
@@ -220,15 +218,15 @@ class GitRepository:
             GitError: it ended with another code than 0.
         """
         command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
         secret = self.credentials.environment() if self.credentials else {}
         verb = arguments[0]
         seconds = SECONDS.get(verb, OTHERWISE) if seconds is None else seconds
         done = run_bounded(
             command,
             folder=self.path,
-            environment={**kept, **_FIXED, **secret, "HOME": str(self.path)},
-            given=[given] if isinstance(given, bytes) else given,
+            environment={**inherited, **_FIXED, **secret, "HOME": str(self.path)},
+            input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
         )
@@ -237,8 +235,8 @@ class GitRepository:
         if done.is_too_long:
             raise GitLimitError(verb, f"error: it printed more than {at_most} bytes")
         if done.code != 0:
-            said = done.errors.decode(errors="replace")
-            raise GitError(verb, said or _signal(done.code), done.output.decode(errors="replace"))
+            stderr = done.errors.decode(errors="replace")
+            raise GitError(verb, stderr or _signal(done.code), done.output.decode(errors="replace"))
         return done.output
 
     def resolve(self, name: str) -> str | None:
@@ -281,31 +279,31 @@ class GitRepository:
     def read(self, oids: Sequence[str]) -> list[bytes]:
         """The bytes of blobs, in order, by one process."""
         raw = self.run("cat-file", "--batch", given="".join(f"{checked(oid)}\n" for oid in oids).encode())
-        found, begin = [], 0
+        contents, begin = [], 0
         for oid in oids:
             end = raw.index(b"\n", begin)
             words = raw[begin:end].decode().split()
             if len(words) != 3 or words[1] != "blob":
                 raise GitError("cat-file", f"fatal: {oid} is no blob here")
             size = int(words[2])
-            found.append(raw[end + 1 : end + 1 + size])
+            contents.append(raw[end + 1 : end + 1 + size])
             begin = end + size + 2
-        return found
+        return contents
 
     def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
         """The plain files under a folder, paths from there, as the folder's digest takes them."""
-        kept = [leaf for leaf in self.leaves(commit, folder) if leaf.mode in REGULAR and b"/__pycache__/" not in leaf.path]
+        files = [leaf for leaf in self.leaves(commit, folder) if leaf.mode in REGULAR and b"/__pycache__/" not in leaf.path]
         start = len(folder.rstrip("/")) + 1
         return tuple(
             SubmissionFile(
                 path=leaf.path.decode("utf-8", "replace")[start:], executable=leaf.mode == "100755", content=content
             )
-            for leaf, content in zip(kept, self.read([leaf.oid for leaf in kept]), strict=True)
+            for leaf, content in zip(files, self.read([leaf.oid for leaf in files]), strict=True)
         )
 
     def folders(self, commit: str) -> list[tuple[str, str]]:
         """Login and name of every agent's folder on a commit."""
-        paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in self.leaves(commit, "submissions"))
+        paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in self.leaves(commit, SUBMISSIONS))
         return sorted({(path[1], path[2]) for path in paths if len(path) > 3})
 
     def first_parent(self, commit: str) -> list[str]:

@@ -9,19 +9,19 @@ from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import Entry
 from leaderboard.core.versions import twin_fault, without_twins
-from scripts.git.beacon import EXAMPLES, ROOT, Name, folder_of
 from scripts.git.git_repository import REGULAR, GitRepository, TreeLeaf
-from scripts.repository.checkout import LOCAL, SubmissionEntry
+from scripts.repository.checkout import SubmissionEntry
+from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, FolderName, folder_of
 
 
 def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:
     """The agents of a commit, the examples among the baselines included, and a line for every folder that is none."""
-    folders: dict[Name, list[TreeLeaf]] = {}
-    for leaf in clone.leaves(sha, ROOT):
+    folders: dict[FolderName, list[TreeLeaf]] = {}
+    for leaf in clone.leaves(sha, SUBMISSIONS):
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 3:
             folders.setdefault((parts[1], parts[2]), []).append(leaf)
-    faults = [f"{ROOT}/{name[0]}/{name[1]}: {_RESERVED}" for name in sorted(folders) if name[0].casefold() == LOCAL]
+    faults = [f"{SUBMISSIONS}/{name[0]}/{name[1]}: {_RESERVED}" for name in sorted(folders) if name[0].casefold() == LOCAL]
     folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != LOCAL}
     folders |= _baselines(clone, sha, challenge)
     entries: list[Entry] = []
@@ -30,7 +30,7 @@ def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[
         part = {name: folders[name] for name in names[begin : begin + 200]}
         _take(clone, part, challenge, entries, faults)
     entries, twins = without_twins(entries)
-    faults += [f"{folder_of((one.login, one.agent))}: {_twin_fault(other)}" for one, other in twins]
+    faults += [f"{folder_of((entry.login, entry.agent))}: {_twin_fault(other)}" for entry, other in twins]
     return entries, faults
 
 
@@ -41,20 +41,24 @@ def _twin_fault(other: Entry) -> str:
 _RESERVED = f"the login {LOCAL} stands for the example agents"
 
 
-def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[Name, list[TreeLeaf]]:
+def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[FolderName, list[TreeLeaf]]:
     """The files of the examples that are part of the official board."""
-    found: dict[Name, list[TreeLeaf]] = {}
-    for leaf in clone.leaves(sha, EXAMPLES):
+    folders: dict[FolderName, list[TreeLeaf]] = {}
+    for leaf in clone.leaves(sha, EXAMPLE_AGENTS):
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 2 and challenge.is_baseline(LOCAL, parts[1], example=True):
-            found.setdefault((LOCAL, parts[1]), []).append(leaf)
-    return found
+            folders.setdefault((LOCAL, parts[1]), []).append(leaf)
+    return folders
 
 
 def _take(
-    clone: GitRepository, folders: dict[Name, list[TreeLeaf]], challenge: Challenge, entries: list[Entry], faults: list[str]
+    clone: GitRepository,
+    folders: dict[FolderName, list[TreeLeaf]],
+    challenge: Challenge,
+    entries: list[Entry],
+    faults: list[str],
 ) -> None:
-    good: dict[Name, list[TreeLeaf]] = {}
+    good: dict[FolderName, list[TreeLeaf]] = {}
     for name, leaves in folders.items():
         if fault := _refused(name, leaves, challenge.submissions):
             faults.append(f"{folder_of(name)}: {fault}")
@@ -72,7 +76,7 @@ def _take(
         entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest, baseline=named))
 
 
-def _refused(name: Name, leaves: list[TreeLeaf], limits: SubmissionLimits) -> str | None:
+def _refused(name: FolderName, leaves: list[TreeLeaf], limits: SubmissionLimits) -> str | None:
     if not LOGIN.fullmatch(name[0]) or not AGENT.fullmatch(name[1]):
         return "is not named <login>/<agent>"
     if any(leaf.mode not in REGULAR for leaf in leaves):
@@ -87,12 +91,12 @@ def _refused(name: Name, leaves: list[TreeLeaf], limits: SubmissionLimits) -> st
     return None
 
 
-def _inside(name: Name, leaf: TreeLeaf) -> str:
+def _inside(name: FolderName, leaf: TreeLeaf) -> str:
     """A file's path from its agent's folder."""
     return leaf.path.decode("utf-8", "replace")[len(folder_of(name)) + 1 :]
 
 
-def _blob(name: Name, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
+def _blob(name: FolderName, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
     return SubmissionFile(path=_inside(name, leaf), executable=leaf.mode == "100755", content=content)
 
 

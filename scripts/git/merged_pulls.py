@@ -15,6 +15,7 @@ from leaderboard.core.eligibility import Name
 from leaderboard.core.store import write_atomically
 from scripts.git.git_repository import SHA, GitError, GitRepository
 from scripts.github.api.find_pull_request import PullRequest
+from scripts.repository.layout import SUBMISSIONS
 
 FILE = Path("build", "pulls.json")
 # So many of the latest touched pull requests are asked for, a hundred in a request.
@@ -40,9 +41,9 @@ def merged_pulls(root: Path) -> dict[Name, int]:
     Empty where there is no history, such as in an archive of the files.
     """
     form = f"--format={_BEGIN}%H{_BEGIN}%P{_BEGIN}%s"
-    asked = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", "submissions")
+    arguments = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", SUBMISSIONS)
     try:
-        printed = GitRepository(root).run(*asked).decode(errors="replace")
+        printed = GitRepository(root).run(*arguments).decode(errors="replace")
     except GitError:
         return {}
     newest: dict[Name, int | None] = {}

@@ -13,10 +13,9 @@ from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from leaderboard.core.versions import twin_fault
 from scripts.git.git_repository import REGULAR, GitRepository, TreeLeaf
-from scripts.git.tree_diff import ROOT, TreeChange, UnreadableError, leaves, merge_bases, tree_changes
+from scripts.git.tree_diff import TreeChange, UnreadableError, leaves, merge_bases, tree_changes
+from scripts.repository.layout import LOCAL, SUBMISSIONS
 
-# On a board, this login means the examples; a GitHub account of that name would be taken for them.
-EXAMPLES = "local"
 SHOWN = 50
 # So many agents of one author may change at once: each costs a look at all its files.
 CHANGED = 200
@@ -29,13 +28,13 @@ class GuardedPaths:
     """What a pull request may count as."""
 
     agents: tuple[str, ...]
-    """Changed folders `submissions/<login>/<agent>` that stand in the head."""
+    """Changed folders `submissions/<login>/<agent>` that are in the head."""
     removed: tuple[str, ...]
-    """Folders that the head no longer has: a withdrawal."""
+    """Folders that the head no longer has: withdrawn agents."""
     faults: tuple[str, ...]
     """What is wrong inside the author's own folders, each with what to do."""
     outside: tuple[str, ...] = ()
-    """Paths that are not the author's, printable; with one of them no score is believed."""
+    """Changed paths of others, printable; any of them makes the scores untrusted."""
 
     @property
     def is_clean(self) -> bool:
@@ -48,43 +47,42 @@ class PullAuthor:
     """Who opened the pull request."""
 
     login: str
-    """As GitHub spells it."""
     id: int | None = None
-    """GitHub's number: a login can be registered again by somebody else."""
+    """GitHub's account id: a login can be given up and registered by somebody else."""
     known_ids: frozenset[int] = field(default_factory=frozenset)
-    """Numbers under which results of this login are recorded."""
+    """Account ids under which results of this login are recorded."""
 
 
 def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, str]) -> GuardedPaths:
     """What the changed paths alone say. `owners`: on main, each login without capitals to its folder's spelling."""
-    own = owners.get(login.casefold(), login)
-    kept: set[str] = set()
-    gone: set[str] = set()
+    folder = owners.get(login.casefold(), login)
+    changed_agents: set[str] = set()
+    deleted_agents: set[str] = set()
     faults: list[str] = []
     outside: list[str] = []
     for change in changed:
         path = change.path.decode("utf-8", "backslashreplace")
         parts = path.split("/")
-        if len(parts) < 2 or parts[0] != ROOT or parts[1].casefold() != own.casefold():
+        if len(parts) < 2 or parts[0] != SUBMISSIONS or parts[1].casefold() != folder.casefold():
             outside.append(_printable(path))
-        elif fault := _fault(change, parts, own):
+        elif fault := _fault(change, parts, folder):
             faults.append(f"{_printable(path)}: {fault}")
         else:
-            (gone if change.status == "D" else kept).add("/".join(parts[:3]))
+            (deleted_agents if change.status == "D" else changed_agents).add("/".join(parts[:3]))
     return GuardedPaths(
-        agents=tuple(sorted(kept)),
-        removed=tuple(sorted(gone - kept)),
+        agents=tuple(sorted(changed_agents)),
+        removed=tuple(sorted(deleted_agents - changed_agents)),
         faults=_shortened(faults),
         outside=_shortened(outside),
     )
 
 
-def _fault(change: TreeChange, parts: list[str], own: str) -> str | None:
+def _fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
     """What is wrong with a changed path of the author's; taking something away is never wrong."""
-    if own.casefold() == EXAMPLES:
-        return f"the login {EXAMPLES} stands for the example agents; submit under another account"
-    if parts[1] != own:
-        return f"the folder is spelled {ROOT}/{own}; rename it"
+    if folder.casefold() == LOCAL:
+        return f"the login {LOCAL} stands for the example agents; submit under another account"
+    if parts[1] != folder:
+        return f"the folder is spelled {SUBMISSIONS}/{folder}; rename it"
     if len(parts) > 2 and not AGENT.fullmatch(parts[2]) and len(parts) > 3:
         return "an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'; rename it"
     if change.status == "D":
@@ -94,7 +92,7 @@ def _fault(change: TreeChange, parts: list[str], own: str) -> str | None:
     if len(parts) > 3 and is_named_like_a_file(parts[2]):
         return ENDING_RULE
     if len(parts) < 4:
-        return f"lies outside an agent's folder; move it to {ROOT}/{own}/<agent>/"
+        return f"lies outside an agent's folder; move it to {SUBMISSIONS}/{folder}/<agent>/"
     return _name_fault("/".join(parts[3:]))
 
 
@@ -139,29 +137,31 @@ def inspect(repository: GitRepository, base: str, head: str, author: PullAuthor,
 def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
     if not merge_bases(repository, base, head):
         return GuardedPaths(agents=(), removed=(), faults=(NO_HISTORY,))
-    on_main = repository.leaves(base, ROOT)
+    on_main = repository.leaves(base, SUBMISSIONS)
     owners = owners_on(on_main)
-    found = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
-    changed = {*found.agents, *found.removed}
+    guarded = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
+    changed = {*guarded.agents, *guarded.removed}
     in_head = _in_head(repository, head, changed)
     standing = sorted(changed & in_head.keys())
-    faults = list(found.faults)
+    faults = list(guarded.faults)
     if author.known_ids and author.id not in author.known_ids and author.login.casefold() in owners:
-        faults.append(f"{ROOT}/{author.login}: belongs to another account that had this login before; ask a maintainer")
+        faults.append(
+            f"{SUBMISSIONS}/{author.login}: belongs to another account that had this login before; ask a maintainer"
+        )
     if len(standing) > CHANGED:
         faults.append(f"the pull request changes more than {CHANGED} agents; make several of it")
-    if not faults and not found.outside:
+    if not faults and not guarded.outside:
         faults += [f"{path}: {line}" for path in standing for line in _folder_faults(in_head[path], limits)]
-    if not faults and not found.outside:
+    if not faults and not guarded.outside:
         faults += [line for path in standing for line in _pointers(repository, path, in_head[path])]
-    if not faults and not found.outside:
-        kept = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
-        faults += _copies(repository, (base, kept), (head, {path: in_head[path] for path in standing}), limits)
+    if not faults and not guarded.outside:
+        unchanged = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
+        faults += _copies(repository, (base, unchanged), (head, {path: in_head[path] for path in standing}), limits)
     return GuardedPaths(
         agents=tuple(standing),
         removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
-        outside=found.outside,
+        outside=guarded.outside,
     )
 
 
@@ -215,9 +215,9 @@ def _copies(repository: GitRepository, main: Folders, head: Folders, limits: Sub
     faults = []
     for path, standing in head[1].items():
         others = [other for other in by_files[_identity(standing, path)] if other[1] != path]
-        own = _digest(repository, head[0], path, limits) if others else None
-        digests = {folder: _digest(repository, commit, folder, limits) for commit, folder in others if own is not None}
-        faults += [f"{path}: {_copy_fault(path, other)}" for other in sorted(digests) if digests[other] == own]
+        digest = _digest(repository, head[0], path, limits) if others else None
+        digests = {folder: _digest(repository, commit, folder, limits) for commit, folder in others if digest is not None}
+        faults += [f"{path}: {_copy_fault(path, other)}" for other in sorted(digests) if digests[other] == digest]
     return faults
 
 
@@ -228,12 +228,12 @@ def _copy_fault(path: str, other: str) -> str:
 
 
 def _by_folder(leaves: Iterable[TreeLeaf]) -> dict[str, list[TreeLeaf]]:
-    found: dict[str, list[TreeLeaf]] = {}
+    folders: dict[str, list[TreeLeaf]] = {}
     for leaf in leaves:
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 3:
-            found.setdefault("/".join(parts[:3]), []).append(leaf)
-    return found
+            folders.setdefault("/".join(parts[:3]), []).append(leaf)
+    return folders
 
 
 def _identity(leaves: Iterable[TreeLeaf], folder: str) -> frozenset[tuple[str, bytes, str]]:

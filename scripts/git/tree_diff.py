@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository, TreeLeaf, checked
+from scripts.repository.layout import SUBMISSIONS
 
-ROOT = "submissions"
+ROOT = SUBMISSIONS
 # What git may print of one list of a head's paths, and how long it may take.
 LIST_BYTES = 4 << 20
 LIST_SECONDS = 60.0
@@ -46,9 +47,9 @@ class TreeChange:
     status: str
     """Git's letter: A, M, D or T."""
     old_mode: str
-    """Before; 000000 where there was nothing."""
+    """000000 if there was nothing."""
     new_mode: str
-    """After; 000000 where there is nothing."""
+    """000000 if there is nothing."""
     path: bytes
     """As git has it, which need not be text; a folder that was not opened ends with a slash."""
 
@@ -125,15 +126,14 @@ class _Reader:
     """Compares trees and remembers what it listed."""
 
     repository: GitRepository
-    """Where they lie."""
     owner: str
-    """Whose folder is unfolded: a login without capitals."""
+    """Login without capitals, whose folder is listed recursively."""
     opened: int = 0
-    """How many folders outside were opened."""
+    """Number of other folders that were opened."""
     size: int = 0
     """Bytes of all lists so far."""
     listed: dict[tuple[str, bool], Listing] = field(default_factory=dict)
-    """By object, and whether it was unfolded."""
+    """By object name, and whether the list is recursive."""
 
     def compare(self, old: str | None, new: str | None, prefix: bytes, *, unfolded: bool = False) -> Iterator[TreeChange]:
         """The differences of two trees; `prefix`: where they lie, with a slash at its end."""
@@ -157,7 +157,7 @@ class _Reader:
         folder = path + b"/"
         if self._is_owners(path):
             yield from self.compare(old, new, folder, unfolded=True)
-        elif path == ROOT.encode():
+        elif path == SUBMISSIONS.encode():
             yield from self.compare(old, new, folder)
         else:
             yield from self._outside(old, new, folder)
@@ -177,7 +177,7 @@ class _Reader:
 
     def _is_owners(self, path: bytes) -> bool:
         parts = path.decode("utf-8", "backslashreplace").split("/")
-        return len(parts) == 2 and parts[0] == ROOT and parts[1].casefold() == self.owner
+        return len(parts) == 2 and parts[0] == SUBMISSIONS and parts[1].casefold() == self.owner
 
     def _list(self, tree: str | None, prefix: bytes, *, unfolded: bool = False) -> Listing:
         """What stands in a tree, or with `unfolded` below it too."""

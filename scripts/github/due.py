@@ -24,31 +24,31 @@ LOOKED_AT = 2 * TRIES
 SLACK = timedelta(minutes=30)
 
 
-def run(desk: BotContext, work: OfficialRun, address: str) -> int:
+def run(context: BotContext, work: OfficialRun, address: str) -> int:
     """Begin an official run if it has something to do, and none is under way that would do it."""
-    runs = desk.github.runs_of_workflow(OFFICIAL, BASE, LOOKED_AT)
-    if any(one.conclusion is None for one in runs):
+    runs = context.github.runs_of_workflow(OFFICIAL, BASE, LOOKED_AT)
+    if any(run_.conclusion is None for run_ in runs):
         say("An official run is under way; the next hour looks again.")
         return OK
-    reasons = [line for line in (_plays(work), is_site_due(desk, address), is_announcement_due(desk)) if line]
+    reasons = [line for line in (_plays(work), is_site_due(context, address), is_announcement_due(context)) if line]
     for line in reasons:
         say(f"Due: {line}.")
     if not reasons:
         say("Nothing is due.")
-    elif wait := patience(runs, desk.now):
+    elif wait := patience(runs, context.now):
         say(f"The last official runs failed; another one begins in {wait}, or with the next push.")
     else:
-        desk.github.dispatch(OFFICIAL, BASE, {})
+        context.github.dispatch(OFFICIAL, BASE, {})
         say("An official run begins.")
     return OK
 
 
-def is_site_due(desk: BotContext, address: str) -> str:
+def is_site_due(context: BotContext, address: str) -> str:
     """Why the site is to be built; empty where the deployed one was built from all that is there now."""
 
     def asked() -> str:
-        note = read_note(desk.clone)
-        now = built_now(desk.clone, desk.board.challenge, address, desk.now)
+        note = read_note(context.clone)
+        now = built_now(context.clone, context.board.challenge, address, context.now)
         if note is None:
             return "nothing was deployed yet"
         names = [name for name in type(now).model_fields if getattr(now, name) != getattr(note, name)]
@@ -57,11 +57,11 @@ def is_site_due(desk: BotContext, address: str) -> str:
     return _certainly(asked)
 
 
-def is_announcement_due(desk: BotContext) -> str:
+def is_announcement_due(context: BotContext) -> str:
     """Why announcements are to be made; empty where every merged pull request was told all there is to tell."""
 
     def asked() -> str:
-        number = next(announce.waiting(desk), None)
+        number = next(announce.waiting(context), None)
         return "" if number is None else f"#{number}, which was merged, is to be told something"
 
     return _certainly(asked)
@@ -82,10 +82,10 @@ def _plays(work: OfficialRun) -> str:
     return _certainly(asked)
 
 
-def _certainly(asked: Callable[[], str]) -> str:
+def _certainly(find_reason: Callable[[], str]) -> str:
     """An answer; where there is none that is a reason to look closer."""
     try:
-        return asked()
+        return find_reason()
     except CommandError as error:
         return f"it cannot be told whether something is ({error})"
     # Nothing may stay undone for a defect of the look at it. The text of one may quote what a stranger wrote.
@@ -100,8 +100,8 @@ def patience(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
         runs: the latest official runs, the latest first, all of them ended.
         now: the moment.
     """
-    ended = [one for one in runs if one.conclusion not in ("cancelled", "skipped")]
-    failures = next((i for i, one in enumerate(ended) if one.conclusion == "success"), len(ended))
+    ended = [run for run in runs if run.conclusion not in ("cancelled", "skipped")]
+    failures = next((i for i, run in enumerate(ended) if run.conclusion == "success"), len(ended))
     if failures < TRIES:
         return timedelta()
     since = now - datetime.fromisoformat(ended[0].created_at).astimezone(UTC)

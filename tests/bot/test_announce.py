@@ -10,7 +10,7 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 
 def tell(scene: Scene, run_id: int = 500) -> None:
-    assert announce.run(scene.desk("push", run_id=run_id)) == 0
+    assert announce.run(scene.context("push", run_id=run_id)) == 0
 
 
 def record_all(scene: Scene, at: str = make.NOON, returns: tuple[float, ...] = (9.0, 11.0)) -> None:
@@ -99,7 +99,7 @@ def test_those_that_wait_for_a_result_do_not_hide_one_that_has_it(scene: Scene, 
 
     record_all(scene)
     monkeypatch.setattr(announce, "AT_ONCE", 1)
-    assert list(announce.waiting(scene.desk("push", run_id=501))) == [7]
+    assert list(announce.waiting(scene.context("push", run_id=501))) == [7]
     tell(scene, 501)
 
     assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [["official"], [], []]

@@ -24,7 +24,7 @@ def say(scene: Scene, sha: str, creator: str) -> None:
 
 
 def settle(scene: Scene) -> None:
-    assert reconcile.run(scene.desk()) == 0
+    assert reconcile.run(scene.context()) == 0
 
 
 def test_a_judged_commit_costs_one_request(scene: Scene) -> None:
@@ -190,10 +190,10 @@ def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
     scene.ran(32, number=7, content=previewed(scene, second))
     score = reconcile.scored
 
-    def surprised(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
+    def surprised(context: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
         if case.pull.number == 8:
             raise RecursionError("a stranger's \x1b[31mwords")
-        return score(desk, case, found)
+        return score(context, case, found)
 
     monkeypatch.setattr(reconcile, "scored", surprised)
     settle(scene)
@@ -213,13 +213,13 @@ def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeyp
     scene.ran(32, number=9)
     asleep = []
 
-    def dies(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
+    def dies(context: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
         asleep.append([scene.statuses(sha) for sha in (good, bad)])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(reconcile, "scored", dies)
     with pytest.raises(KeyboardInterrupt):
-        reconcile.run(scene.desk())
+        reconcile.run(scene.context())
 
     ((of_good, of_bad),) = asleep
     assert (of_good, of_bad[0][0]) == ([], "failure")

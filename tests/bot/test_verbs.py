@@ -117,7 +117,7 @@ def test_publish_knows_its_two_halves(workflow: Path, tmp_path: Path) -> None:
 
 def test_a_verified_run_is_played_as_a_push_would_have_been(scene: Scene) -> None:
     sha = scene.bring()
-    surroundings = scene.desk("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}).surroundings
+    surroundings = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}).surroundings
 
     event = pull_event(report.as_pull_event(surroundings, scene.github, "main"))
 
@@ -128,7 +128,7 @@ def test_a_verified_run_is_played_as_a_push_would_have_been(scene: Scene) -> Non
 @pytest.mark.parametrize("inputs", [{}, {"pull": "7"}, {"pull": "x", "sha": "a" * 40}, {"pull": "٧", "sha": "a" * 40}])
 def test_a_verified_run_without_a_pull_request_and_a_commit_is_refused(scene: Scene, inputs: dict[str, str]) -> None:
     scene.bring()
-    surroundings = scene.desk("workflow_dispatch", {"inputs": inputs}).surroundings
+    surroundings = scene.context("workflow_dispatch", {"inputs": inputs}).surroundings
 
     with pytest.raises(CommandError, match="all 40 digits"):
         report.as_pull_event(surroundings, scene.github, "main")
@@ -137,7 +137,7 @@ def test_a_verified_run_without_a_pull_request_and_a_commit_is_refused(scene: Sc
 def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> None:
     scene.world.runs[500] = WorkflowRun(500, scene.clone.head)
     scene.bring()
-    surroundings = scene.desk("workflow_dispatch", {"inputs": {"pull": "7", "sha": "b" * 40}}).surroundings
+    surroundings = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": "b" * 40}}).surroundings
 
     with pytest.raises(CommandError, match="ask for its newest commit"):
         report.as_pull_event(surroundings, scene.github, "main")

@@ -46,8 +46,8 @@ class _RetryPolicy(GithubRetry):
         return super().new(sleep=self.pause, **kw)
 
     def sleep(self, response: BaseHTTPResponse | None = None) -> None:
-        asked = self.get_retry_after(response) if response is not None else None
-        seconds = max(asked or 0.0, self.get_backoff_time())
+        retry_after = self.get_retry_after(response) if response is not None else None
+        seconds = max(retry_after or 0.0, self.get_backoff_time())
         if seconds > LONGEST_WAIT:
             raise CommandError(OUR_FAULT, f"GitHub asks to wait {seconds:.0f} s; the hourly run goes on from here")
         if seconds > 0:
@@ -101,17 +101,17 @@ class GitHub:
 
     def open_pulls(self, head: str | None = None, base: str | None = None) -> list[PullRequest]:
         """Open pull requests, of a branch `owner:branch` or against a branch."""
-        return [responses.pull(one) for one in self._all("/pulls", state="open", head=head, base=base)]
+        return [responses.pull(answer) for answer in self._all("/pulls", state="open", head=head, base=base)]
 
     def merged_pulls(self, base: str, at_most: int) -> list[PullRequest]:
         """Merged pull requests, the latest touched first."""
-        found = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
-        return [pull for pull in map(responses.pull, found) if pull.merged]
+        answers = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
+        return [pull for pull in map(responses.pull, answers) if pull.merged]
 
     def newest_pulls(self, at_most: int) -> list[PullRequest]:
         """The pull requests opened last, open, merged or closed; the newest first."""
-        every = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
-        return [responses.pull(one) for one in every]
+        answers = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
+        return [responses.pull(answer) for answer in answers]
 
     def open_pull(self, head: str, base: str, title: str, body: str) -> PullRequest:
         """Open a pull request of a branch, of `owner:branch` where it lies in a fork."""
@@ -133,7 +133,7 @@ class GitHub:
 
     def pulls_of_commit(self, sha: str) -> list[PullRequest]:
         """The pull requests that brought a commit."""
-        return [responses.pull(one) for one in self._all(f"/commits/{sha}/pulls")]
+        return [responses.pull(answer) for answer in self._all(f"/commits/{sha}/pulls")]
 
     def run(self, run_id: int) -> WorkflowRun:
         """A workflow run as it is now."""
@@ -141,12 +141,12 @@ class GitHub:
 
     def runs_of(self, head_sha: str) -> list[WorkflowRun]:
         """The workflow runs on a commit, the latest first."""
-        return [responses.run(one) for one in self._all("/actions/runs", head_sha=head_sha)]
+        return [responses.run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
 
     def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[WorkflowRun]:
         """The latest runs of a workflow file on a branch, the latest first."""
         path = f"/actions/workflows/{segment(workflow)}/runs"
-        return [responses.run(one) for one in self._all(path, at_most=at_most, branch=branch)]
+        return [responses.run(answer) for answer in self._all(path, at_most=at_most, branch=branch)]
 
     def attempts(self, run_id: int) -> int:
         """How often a run was started."""
@@ -162,14 +162,14 @@ class GitHub:
 
     def artifact(self, run_id: int, name: str, cap: int) -> bytes | None:
         """The zip of a run's artifact; None where there is none, it has expired, or it is larger than `cap` bytes."""
-        found = [
-            one
-            for one in self._all(f"/actions/runs/{run_id}/artifacts", name=name)
-            if one["name"] == name and not one["expired"] and one["size_in_bytes"] <= cap
+        artifacts = [
+            artifact
+            for artifact in self._all(f"/actions/runs/{run_id}/artifacts", name=name)
+            if artifact["name"] == name and not artifact["expired"] and artifact["size_in_bytes"] <= cap
         ]
-        if not found:
+        if not artifacts:
             return None
-        newest = max(found, key=lambda one: int(one["id"]))
+        newest = max(artifacts, key=lambda artifact: int(artifact["id"]))
         headers, _ = self._send("GET", f"{self._base}/actions/artifacts/{newest['id']}/zip", {})
         return download(str(headers.get("location", "")), cap, scheme=urlsplit(self._api_url).scheme)
 
@@ -177,7 +177,7 @@ class GitHub:
 
     def comments(self, number: int) -> list[IssueComment]:
         """All comments on an issue or pull request, the earliest first."""
-        return [responses.comment(one) for one in self._all(f"/issues/{number}/comments")]
+        return [responses.comment(answer) for answer in self._all(f"/issues/{number}/comments")]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""
@@ -199,15 +199,15 @@ class GitHub:
         """Create the labels (name to colour and description) that the repository has not."""
         if wanted.keys() <= self._labelled:
             return
-        there = {str(one["name"]).casefold() for one in self._all("/labels")}
+        existing = {str(label["name"]).casefold() for label in self._all("/labels")}
         for name, (colour, description) in wanted.items():
-            if name.casefold() not in there:
+            if name.casefold() not in existing:
                 self._ask("POST", "/labels", {"name": name, "color": colour, "description": description})
         self._labelled |= wanted.keys()
 
     def labels(self, number: int) -> list[str]:
         """The labels of an issue or pull request."""
-        return [str(one["name"]) for one in self._all(f"/issues/{number}/labels")]
+        return [str(label["name"]) for label in self._all(f"/issues/{number}/labels")]
 
     def add_label(self, number: int, name: str) -> None:
         """Put a label on an issue or pull request."""
@@ -224,7 +224,7 @@ class GitHub:
 
     def statuses(self, sha: str) -> list[CommitStatus]:
         """What was said of a commit, the latest first."""
-        return [responses.status(one) for one in self._all(f"/commits/{sha}/statuses")]
+        return [responses.status(answer) for answer in self._all(f"/commits/{sha}/statuses")]
 
     # People and trust
 
@@ -234,28 +234,28 @@ class GitHub:
 
     def permission(self, login: str) -> str:
         """admin, write, read or none."""
-        found = self._ask("GET", f"/collaborators/{segment(login)}/permission", missing=True)
-        return str(found["permission"]) if found else "none"
+        answer = self._ask("GET", f"/collaborators/{segment(login)}/permission", missing=True)
+        return str(answer["permission"]) if answer else "none"
 
     def is_member(self, login: str, team: str) -> bool:
         """Whether a login is in `organisation/team`, or publicly in an organisation; no, where that cannot be seen."""
         organisation, _, slug = team.partition("/")
         path = f"/orgs/{segment(organisation)}"
-        own = f"/teams/{segment(slug)}/memberships/{segment(login)}" if slug else f"/public_members/{segment(login)}"
+        member_path = f"/teams/{segment(slug)}/memberships/{segment(login)}" if slug else f"/public_members/{segment(login)}"
         try:
-            _, found = self._send("GET", path + own, {})
+            _, answer = self._send("GET", path + member_path, {})
         except GitHubError as error:
             if error.status in (403, 404):
                 return False
             raise
-        return not slug or (isinstance(found, dict) and found.get("state") == "active")
+        return not slug or (isinstance(answer, dict) and answer.get("state") == "active")
 
     # Issues
 
     def issues_by_label(self, label: str) -> list[GitHubIssue]:
         """The open issues with a label, the earliest first."""
-        found = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
-        return [responses.issue(one) for one in found if "pull_request" not in one]
+        answers = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
+        return [responses.issue(answer) for answer in answers if "pull_request" not in answer]
 
     def create_issue(self, title: str, body: str, labels: list[str]) -> GitHubIssue:
         """Open an issue."""
@@ -310,17 +310,17 @@ class GitHub:
     def _all(self, path: str, *, at_most: int = PAGE * PAGES, **parameters: str | None) -> Iterator[Any]:
         """Every entry of a list, page by page, as the links between the pages say."""
         url: str | None = self._base + path
-        asked: dict[str, Any] = {name: value for name, value in parameters.items() if value} | {
+        query: dict[str, Any] = {name: value for name, value in parameters.items() if value} | {
             "per_page": min(PAGE, at_most)
         }
         count = 0
         while url is not None and count < at_most:
-            headers, answer = self._send("GET", url, asked)
+            headers, answer = self._send("GET", url, query)
             entries = answer if isinstance(answer, list) else next(v for v in answer.values() if isinstance(v, list))
             yield from entries[: at_most - count]
             count += len(entries)
             links = parse_header_links(headers.get("link", ""))
-            url, asked = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
+            url, query = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
 
     def _send(self, verb: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
         for left in reversed(range(TRIES)):

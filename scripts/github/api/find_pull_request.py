@@ -11,27 +11,22 @@ class WorkflowRun:
     """A workflow run as the API tells it."""
 
     id: int
-    """Its number, which grows."""
+    """Later runs have greater ids."""
     event: str
-    """What started it."""
     path: str
     """Its workflow file; some answers add `@ref`."""
     repository_id: int
-    """Where it ran."""
     head_repository_id: int | None
-    """Where its commit came from; None when that fork is gone."""
+    """None once the fork is deleted."""
     head_owner: str | None
-    """That repository's owner."""
     head_branch: str
-    """The branch's name, chosen by a stranger."""
+    """Chosen by a stranger."""
     head_sha: str
-    """The commit."""
     html_url: str
-    """Its page."""
     conclusion: str | None
-    """How it ended, once it has."""
+    """None until it has ended."""
     created_at: str = ""
-    """When it was asked for, in UTC."""
+    """In UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,35 +34,27 @@ class PullRequest:
     """A pull request as the API tells it."""
 
     number: int
-    """Its number."""
     author: str
-    """Login of who opened it."""
     author_id: int
-    """His number, which no renaming changes."""
+    """Stays the same when the login changes."""
     head_sha: str
-    """The newest commit now."""
     head_repository_id: int | None
-    """Where that lies; None when the fork is gone."""
+    """None once the fork is deleted."""
     base_repository_id: int
-    """Where it is to go."""
     base_ref: str
-    """Into which branch."""
     state: str
     """open or closed."""
     merged: bool
-    """Whether it was merged."""
     labels: tuple[str, ...] = ()
-    """Names of its labels."""
     title: str = ""
     """Chosen by a stranger."""
     mergeable: bool | None = None
     """False on a conflict, None while GitHub does not know."""
     merge_commit_sha: str | None = None
-    """The commit that merged it, once merged."""
     head_branch: str = ""
-    """Its branch, named by whoever opened it."""
+    """Chosen by a stranger."""
     head_repository: str = ""
-    """`owner/name` of where the branch lies; empty when the fork is gone."""
+    """`owner/name`; empty once the fork is deleted."""
 
 
 def find_pull(

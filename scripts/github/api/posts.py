@@ -32,26 +32,24 @@ class StickyComment:
     """A comment of ours."""
 
     comment_id: int
-    """Its number."""
     run_id: int
-    """The run that it speaks for."""
+    """The run that it reports."""
     body: str
-    """Its text."""
 
 
 def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComment]:
     """The bot's own sticky comments, the earliest first: a marker under another name, or inside a text, is nothing."""
-    found = []
+    stickies = []
     for comment in comments:
         marker = _MARKER.match(comment.body)
         if marker and comment.author == bot and comment.author_type == "Bot":
-            found.append(StickyComment(comment_id=comment.id, run_id=int(marker[1]), body=comment.body))
-    return sorted(found, key=lambda sticky: sticky.comment_id)
+            stickies.append(StickyComment(comment_id=comment.id, run_id=int(marker[1]), body=comment.body))
+    return sorted(stickies, key=lambda sticky: sticky.comment_id)
 
 
-def newest_comment(found: Iterable[StickyComment]) -> int:
+def newest_comment(stickies: Iterable[StickyComment]) -> int:
     """The latest run that a comment speaks for; 0 without one."""
-    return max((sticky.run_id for sticky in found), default=0)
+    return max((sticky.run_id for sticky in stickies), default=0)
 
 
 def put_sticky(
@@ -74,27 +72,29 @@ def put_sticky(
     """
     marker = _MARKER.match(body)
     assert marker, "a sticky comment begins with its marker"
-    found = our_comments(github.comments(number) if comments is None else comments, bot)
-    if newest_comment(found) > int(marker[1]) or not still():
+    stickies = our_comments(github.comments(number) if comments is None else comments, bot)
+    if newest_comment(stickies) > int(marker[1]) or not still():
         return False
-    if found:
-        if found[0].body != body:
-            github.edit_comment(found[0].comment_id, body)
-        repair_sticky(github, [StickyComment(comment_id=found[0].comment_id, run_id=int(marker[1]), body=body), *found[1:]])
+    if stickies:
+        if stickies[0].body != body:
+            github.edit_comment(stickies[0].comment_id, body)
+        repair_sticky(
+            github, [StickyComment(comment_id=stickies[0].comment_id, run_id=int(marker[1]), body=body), *stickies[1:]]
+        )
     else:
         github.create_comment(number, body)
         repair_sticky(github, our_comments(github.comments(number), bot))
     return True
 
 
-def repair_sticky(github: CommentApi, found: list[StickyComment]) -> None:
+def repair_sticky(github: CommentApi, stickies: list[StickyComment]) -> None:
     """Of several comments of ours keep the earliest, with the text of the latest run; two that heal at once agree."""
-    if len(found) < 2:
+    if len(stickies) < 2:
         return
-    kept, best = found[0], max(found, key=lambda sticky: (sticky.run_id, -sticky.comment_id))
-    if best.run_id > kept.run_id:
-        github.edit_comment(kept.comment_id, best.body)
-    for doubled in found[1:]:
+    earliest, latest = stickies[0], max(stickies, key=lambda sticky: (sticky.run_id, -sticky.comment_id))
+    if latest.run_id > earliest.run_id:
+        github.edit_comment(earliest.comment_id, latest.body)
+    for doubled in stickies[1:]:
         github.delete_comment(doubled.comment_id)
 
 
@@ -109,11 +109,11 @@ def open_issues(github: GitHub, bot: str) -> list[GitHubIssue]:
 
 def keep_issue(github: GitHub, opened: Sequence[GitHubIssue], title: str, body: str) -> None:
     """Have one open issue of a title say `body`, and none if that is empty; `opened` are the bot's."""
-    same = [issue for issue in opened if issue.title == title]
-    if body and not same:
+    matching = [issue for issue in opened if issue.title == title]
+    if body and not matching:
         github.ensure_labels({LABEL: LABEL_LOOKS})
         github.create_issue(title, body, [LABEL])
-    elif body and same[0].body != body:
-        github.edit_issue(same[0].number, body)
-    for issue in same[1:] if body else same:
+    elif body and matching[0].body != body:
+        github.edit_issue(matching[0].number, body)
+    for issue in matching[1:] if body else matching:
         github.close_issue(issue.number)

@@ -35,9 +35,8 @@ class GitHubAccount:
     """Whose token it is."""
 
     login: str
-    """As GitHub spells it."""
     id: int
-    """GitHub's number, which no renaming changes."""
+    """Stays the same when the login changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +44,12 @@ class IssueComment:
     """A comment on an issue or pull request."""
 
     id: int
-    """Its number; later ones have greater numbers."""
+    """Later comments have greater ids."""
     author: str
-    """Login of who wrote it."""
     author_type: str
     """User, Bot or Organization."""
     body: str
-    """Its text."""
     created_at: str
-    """When, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,15 +57,10 @@ class GitHubIssue:
     """An issue of the board's repository."""
 
     number: int
-    """Its number."""
     author: str
-    """Login of who opened it."""
     title: str
-    """Its title."""
     body: str
-    """Its text."""
     html_url: str
-    """Its page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +70,9 @@ class CommitStatus:
     state: str
     """error, failure, pending or success."""
     context: str
-    """Whose word it is."""
+    """The name of the check that reports."""
     description: str
-    """In a few words."""
     creator: str
-    """Login of who said it."""
 
 
 def account(answer: Any) -> GitHubAccount:

@@ -25,13 +25,12 @@ class SettingState(StrEnum):
     """How a setting stands."""
 
     GOOD = "good"
-    """As it should be."""
     MISSING = "missing"
     """Something can go wrong."""
     CHOICE = "choice"
-    """Both ways are right; the host should know which he has."""
+    """Both ways are right; the host should know the current one."""
     UNKNOWN = "unknown"
-    """GitHub did not answer the question."""
+    """GitHub did not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,6 @@ class SettingChange:
     path: str
     """Below the repository."""
     body: Mapping[str, Any]
-    """What is sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +49,14 @@ class SettingFinding:
     """One setting, looked at."""
 
     name: str
-    """What it is about."""
     state: SettingState
-    """How it stands."""
     said: str
-    """What is so, and why it matters."""
+    """How it is set, and why that matters."""
     page: str
-    """Where it is set: below the repository's page, or a whole address."""
+    """Below the repository's page, or a complete address."""
     click: str
-    """What to do there."""
     changes: tuple[SettingChange, ...] = ()
-    """What the API can do instead; empty where it cannot, or should not without being asked."""
+    """Requests that correct it; empty if the API cannot, or if a person should decide."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +64,16 @@ class RepositoryInfo:
     """Where a setting is set."""
 
     name: str
-    """What it is about."""
     page: str
-    """The page of the repository."""
     click: str
-    """What to do there."""
 
 
 def judged(
     place: RepositoryInfo, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
 ) -> SettingFinding:
     """A setting that is right or wrong. `words`: what to say when it is right, and when not."""
-    state, said, left = (SettingState.GOOD, words[0], ()) if good else (SettingState.MISSING, words[1], changes)
-    return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click, changes=left)
+    state, message, remaining = (SettingState.GOOD, words[0], ()) if good else (SettingState.MISSING, words[1], changes)
+    return SettingFinding(name=place.name, state=state, said=message, page=place.page, click=place.click, changes=remaining)
 
 
 Check = Callable[[SettingsReader], SettingFinding]
@@ -114,8 +106,8 @@ def _refused(place: RepositoryInfo, error: CommandError) -> SettingFinding:
     if status in _HOPELESS:
         raise error
     why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
-    said = f"Could not be looked at ({why}): {error}"
-    return SettingFinding(name=place.name, state=SettingState.UNKNOWN, said=said, page=place.page, click=place.click)
+    message = f"Could not be looked at ({why}): {error}"
+    return SettingFinding(name=place.name, state=SettingState.UNKNOWN, said=message, page=place.page, click=place.click)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +115,8 @@ class Repair:
     """What became of the changes for one finding."""
 
     name: str
-    """What it is about."""
     refusal: str
-    """What GitHub said against it; empty where it is set now."""
+    """GitHub's error message; empty if it is set now."""
 
 
 def inspect_settings(asks: SettingsReader, checks: Iterable[Check]) -> list[SettingFinding]:
@@ -134,7 +125,7 @@ def inspect_settings(asks: SettingsReader, checks: Iterable[Check]) -> list[Sett
     Raises:
         CommandError: GitHub does not answer at all, or the token is none.
     """
-    return [one(asks) for one in checks]
+    return [check(asks) for check in checks]
 
 
 def apply_repairs(asks: SettingsReader, checks: Iterable[Check]) -> list[Repair]:

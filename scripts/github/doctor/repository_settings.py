@@ -31,11 +31,11 @@ _FORKS = "/actions/permissions/fork-pr-workflows-private-repos"
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
 def actions(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether Actions is on."""
-    found = asks.setting(_PERMISSIONS) or {}
-    body = {**_kept(found, "allowed_actions", "sha_pinning_required"), "enabled": True}
+    permissions = asks.setting(_PERMISSIONS) or {}
+    body = {**_kept(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
     return judged(
         place,
-        good=found.get("enabled") is True,
+        good=permissions.get("enabled") is True,
         words=("Actions is on.", "Actions is off: no workflow runs."),
         changes=(SettingChange(verb="PUT", path=_PERMISSIONS, body=body),),
     )
@@ -44,11 +44,11 @@ def actions(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 @check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
 def allowed(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether an allow-list leaves out an action that the workflows use."""
-    found = asks.setting(_PERMISSIONS) or {}
-    policy = found.get("allowed_actions", "all")
+    permissions = asks.setting(_PERMISSIONS) or {}
+    policy = permissions.get("allowed_actions", "all")
     listed: dict[str, Any] = (asks.setting(_SELECTED) or {}) if policy == "selected" else {}
     left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
-    selected = {**_kept(found, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
+    selected = {**_kept(permissions, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
     select = SettingChange(verb="PUT", path=_PERMISSIONS, body=selected)
     widened = {**_kept(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
     add = SettingChange(verb="PUT", path=_SELECTED, body=widened)
@@ -63,9 +63,9 @@ def allowed(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     )
 
 
-def _kept(found: dict[str, Any], *names: str) -> dict[str, Any]:
+def _kept(answer: dict[str, Any], *names: str) -> dict[str, Any]:
     """What of an answer is sent back as it is; an answer holds more than a request may."""
-    return {name: found[name] for name in names if name in found}
+    return {name: answer[name] for name in names if name in answer}
 
 
 def _left_out(listed: dict[str, Any]) -> list[str]:
@@ -92,16 +92,16 @@ _STATES = {
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
 def workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether each workflow is active; schedules of a public repository go off after 60 quiet days."""
-    there = {str(one["path"]): one for one in asks.settings("/actions/workflows")}
+    existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
     wrong, changes = [], []
     for name in WORKFLOWS:
-        one = there.get(f".github/workflows/{name}.yml")
-        state = "deleted" if one is None else str(one["state"])
+        workflow = existing.get(f".github/workflows/{name}.yml")
+        state = "deleted" if workflow is None else str(workflow["state"])
         if state == "active":
             continue
         wrong.append(f"{name} ({_STATES.get(state, state)})")
-        if one is not None and state in ("disabled_inactivity", "disabled_fork"):
-            changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{one['id']}/enable", body={}))
+        if workflow is not None and state in ("disabled_inactivity", "disabled_fork"):
+            changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{workflow['id']}/enable", body={}))
     return judged(
         place,
         good=not wrong,
@@ -112,35 +112,35 @@ def workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 def inactive(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
     """Those of the named workflows that GitHub does not run, each with the reason."""
-    states = {str(one["path"]): str(one["state"]) for one in asks.settings("/actions/workflows")}
-    asked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
-    return [f"{name} ({_STATES.get(state, state)})" for name, state in asked.items() if state != "active"]
+    states = {str(workflow["path"]): str(workflow["state"]) for workflow in asks.settings("/actions/workflows")}
+    checked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
+    return [f"{name} ({_STATES.get(state, state)})" for name, state in checked.items() if state != "active"]
 
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(EVENTS)}")
 def policies(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """What no described request tells: a rule of the repository or its organisation may forbid an event."""
-    said = (
+    message = (
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
         "their first job: without issue_comment no command is answered, without workflow_dispatch rounds do not go on."
     )
-    return SettingFinding(name=place.name, state=SettingState.CHOICE, said=said, page=place.page, click=place.click)
+    return SettingFinding(name=place.name, state=SettingState.CHOICE, said=message, page=place.page, click=place.click)
 
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
 def fork_workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """In a private repository: whether pull requests from forks are previewed, and with as little as can be."""
     if not (asks.setting("") or {}).get("private"):
-        said = "A public repository previews pull requests from forks; whose wait for a click is said below."
-        return SettingFinding(name=place.name, state=SettingState.GOOD, said=said, page=place.page, click=place.click)
-    found = asks.setting(_FORKS) or {}
+        message = "A public repository previews pull requests from forks; whose wait for a click is said below."
+        return SettingFinding(name=place.name, state=SettingState.GOOD, said=message, page=place.page, click=place.click)
+    settings = asks.setting(_FORKS) or {}
     little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
     wanted = {"run_workflows_from_fork_pull_requests": True, **little}
-    is_little = not any(found.get(key) for key in little)
+    is_little = not any(settings.get(key) for key in little)
     off = "Pull requests from forks are not previewed: a private repository does not run their workflows unless told to."
     return judged(
         place,
-        good=is_little and found.get("run_workflows_from_fork_pull_requests") is True,
+        good=is_little and settings.get("run_workflows_from_fork_pull_requests") is True,
         words=(
             "Pull requests from forks are previewed, with a token that can only read and without secrets.",
             off
@@ -149,7 +149,7 @@ def fork_workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFindin
         ),
         changes=(
             SettingChange(
-                verb="PUT", path=_FORKS, body={**_kept(found, "require_approval_for_fork_pr_workflows"), **wanted}
+                verb="PUT", path=_FORKS, body={**_kept(settings, "require_approval_for_fork_pr_workflows"), **wanted}
             ),
         ),
     )
@@ -163,23 +163,23 @@ def image(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     kind = "orgs" if owner.get("type") == "Organization" else "users"
     name = f"{repository.get('name', '')}/evaluator".lower()
     path = f"container/{segment(name)}"
-    found = asks.setting(f"/{kind}/{login}/packages/{path}")
+    package = asks.setting(f"/{kind}/{login}/packages/{path}")
     page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
-    if found is None:
-        state, said = (
+    if package is None:
+        state, message = (
             SettingState.CHOICE,
             "It is not in the registry yet: the workflow image puts it there when it is first needed.",
         )
-    elif found.get("visibility") == "public":
-        state, said = SettingState.GOOD, "Everybody can have the image."
+    elif package.get("visibility") == "public":
+        state, message = SettingState.GOOD, "Everybody can have the image."
     elif repository.get("private"):
-        state, said = (
+        state, message = (
             SettingState.CHOICE,
             "The image is not public, as the repository: previews build it anew, which takes minutes.",
         )
     else:
-        state, said = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
-    return SettingFinding(name=place.name, state=state, said=said, page=page, click=place.click)
+        state, message = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
+    return SettingFinding(name=place.name, state=state, said=message, page=page, click=place.click)
 
 
 ACTIONS_CHECKS = (actions, allowed, workflows, policies, fork_workflows, image)
@@ -197,11 +197,13 @@ def identity(named: str) -> Check:
     @check("Repository", "edit/main/challenge.yml", click)
     def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
         actual = str((asks.setting("") or {}).get("full_name", ""))
-        said = f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
+        message = (
+            f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
+        )
         return judged(
             place,
             good=bool(named) and named.casefold() == actual.casefold(),
-            words=("challenge.yml names this repository.", f"{said} Write 'repository: https://github.com/{actual}'."),
+            words=("challenge.yml names this repository.", f"{message} Write 'repository: https://github.com/{actual}'."),
             changes=(),
         )
 
@@ -211,13 +213,13 @@ def identity(named: str) -> Check:
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
 def access(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether the token is an administrator's, without which half of the answers are not given."""
-    found = asks.setting("")
-    if not found:
+    repository = asks.setting("")
+    if not repository:
         return judged(place, good=False, words=("", "There is no such repository, or the token may not see it."), changes=())
-    closed = "archived" if found.get("archived") else "disabled" if found.get("disabled") else ""
+    closed = "archived" if repository.get("archived") else "disabled" if repository.get("disabled") else ""
     return judged(
         place,
-        good=not closed and (found.get("permissions") or {}).get("admin") is True,
+        good=not closed and (repository.get("permissions") or {}).get("admin") is True,
         words=(
             "The token is an administrator's.",
             f"The repository is {closed}: nothing runs."
@@ -243,21 +245,21 @@ def default_branch(asks: SettingsReader, place: RepositoryInfo) -> SettingFindin
 @check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
 def plan(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Who sees the board, and what its owner's plan does not have for a repository that is not public."""
-    found = asks.setting("") or {}
-    name = _plan_name(asks, found.get("owner") or {})
+    repository = asks.setting("") or {}
+    name = _plan_name(asks, repository.get("owner") or {})
     shown = f"plan {name}" if name else "a plan that this token may not see"
-    visibility = str(found.get("visibility") or ("private" if found.get("private") else "public"))
+    visibility = str(repository.get("visibility") or ("private" if repository.get("private") else "public"))
     if visibility == "public":
-        state, said = SettingState.GOOD, f"Public, {shown}: every plan has all that a public board needs."
+        state, message = SettingState.GOOD, f"Public, {shown}: every plan has all that a public board needs."
     else:
-        state, said = SettingState.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, found))}"
-    return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+        state, message = SettingState.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, repository))}"
+    return SettingFinding(name=place.name, state=state, said=message, page=place.page, click=place.click)
 
 
 def _plan_name(asks: SettingsReader, owner: dict[str, Any]) -> str:
     kind = "orgs" if owner.get("type") == "Organization" else "users"
-    found = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
-    return str(((found or {}).get("plan") or {}).get("name", "")).casefold()
+    account = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
+    return str(((account or {}).get("plan") or {}).get("name", "")).casefold()
 
 
 def lacking(name: str, repository: dict[str, Any]) -> list[str]:

@@ -24,13 +24,13 @@ PLACEHOLDER = "@pullrank/maintainers"
 @check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
 def pages(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether the site is deployed by the workflow."""
-    found = asks.setting("/pages")
-    good = bool(found) and found.get("build_type") == "workflow"
+    setting = asks.setting("/pages")
+    good = bool(setting) and setting.get("build_type") == "workflow"
     return judged(
         place,
         good=good,
         words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
-        changes=(SettingChange(verb="PUT" if found else "POST", path="/pages", body={"build_type": "workflow"}),),
+        changes=(SettingChange(verb="PUT" if setting else "POST", path="/pages", body={"build_type": "workflow"}),),
     )
 
 
@@ -42,11 +42,11 @@ def pages(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 def token(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """What a workflow that asks for nothing is allowed."""
     path = "/actions/permissions/workflow"
-    found = asks.setting(path) or {}
+    setting = asks.setting(path) or {}
     wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
     return judged(
         place,
-        good=all(found.get(key) == value for key, value in wanted.items()),
+        good=all(setting.get(key) == value for key, value in wanted.items()),
         words=(
             "A workflow can only read unless it asks for more.",
             "A workflow that forgets to ask for little gets much, or Actions may approve pull requests.",
@@ -68,8 +68,8 @@ _APPROVALS = {
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
 def approval(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whose pull requests wait for a click before anything runs."""
-    found = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
-    policy = found.get("approval_policy", "")
+    setting = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
+    policy = setting.get("approval_policy", "")
     state = SettingState.CHOICE if policy in _APPROVALS else SettingState.MISSING
     return SettingFinding(
         name=place.name,
@@ -83,12 +83,12 @@ def approval(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
 def pinning(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether an action may be used by a tag that its owner can move."""
-    found = asks.setting("/actions/permissions") or {}
-    kept = {key: found[key] for key in ("allowed_actions",) if key in found}
+    setting = asks.setting("/actions/permissions") or {}
+    kept = {key: setting[key] for key in ("allowed_actions",) if key in setting}
     body = {"enabled": True, **kept, "sha_pinning_required": True}
     return judged(
         place,
-        good=found.get("sha_pinning_required") is True,
+        good=setting.get("sha_pinning_required") is True,
         words=("Only actions named by their full commit run.", "A workflow could use an action whose tag was moved."),
         changes=(SettingChange(verb="PUT", path="/actions/permissions", body=body),),
     )
@@ -97,12 +97,12 @@ def pinning(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 @check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
 def merging(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     """Whether every merge makes a commit that GitHub signs, which is where seeds come from."""
-    found = asks.setting("") or {}
-    other = bool(found.get("allow_merge_commit")) or bool(found.get("allow_squash_merge"))
+    repository = asks.setting("") or {}
+    other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
     body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
     return judged(
         place,
-        good=not found.get("allow_rebase_merge"),
+        good=not repository.get("allow_rebase_merge"),
         words=(
             "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
             "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
@@ -157,7 +157,7 @@ def main_only(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChang
     policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
     custom = bool(policy.get("custom_branch_policies"))
     listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
-    allowed = {one.get("name") for one in (listed or {}).get("branch_policies", [])}
+    allowed = {policy_entry.get("name") for policy_entry in (listed or {}).get("branch_policies", [])}
     named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
     only = SettingChange(verb="PUT", path=path, body=named)
     main = SettingChange(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
@@ -203,15 +203,15 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
 
 def _ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
     """Whether active rulesets over one of the refs hold all the wanted rules together."""
-    held: set[str] = set()
+    rules: set[str] = set()
     for summary in asks.settings("/rulesets"):
         if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
             continue
-        whole = asks.setting(f"/rulesets/{summary['id']}") or {}
-        names = whole.get("conditions", {}).get("ref_name", {})
+        ruleset = asks.setting(f"/rulesets/{summary['id']}") or {}
+        names = ruleset.get("conditions", {}).get("ref_name", {})
         if refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
-            held |= {rule["type"] for rule in whole.get("rules", [])}
-    return wanted <= held
+            rules |= {rule["type"] for rule in ruleset.get("rules", [])}
+    return wanted <= rules
 
 
 ENVIRONMENT = "season"
@@ -222,12 +222,12 @@ _PAGE = "settings/environments"
 def season_checks(challenge: Challenge) -> tuple[Check, ...]:
     """What to look at, by what the season needs: nothing for most."""
     teams = sorted({team for phase in challenge.phases for team in phase.teams})
-    found: list[Check] = [season_environment] if challenge.sealed or teams else []
+    checks: list[Check] = [season_environment] if challenge.sealed or teams else []
     if challenge.sealed:
-        found.append(seal)
+        checks.append(seal)
     if teams:
-        found.append(membership(teams))
-    return tuple(found)
+        checks.append(membership(teams))
+    return tuple(checks)
 
 
 @check(f"Environment {ENVIRONMENT}", _PAGE, f"{ENVIRONMENT} › Deployment branches: main only")
@@ -266,22 +266,22 @@ def membership(teams: list[str]) -> Check:
     @check("Token for teams", _PAGE, click)
     def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
         if TEAMS_VARIABLE in _names(asks):
-            state, said = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
+            state, message = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
         elif any("/" in team for team in teams):
-            state, said = (
+            state, message = (
                 SettingState.MISSING,
                 "Phases name teams, whose members nobody sees without a token: nobody may enter.",
             )
         else:
-            state, said = (
+            state, message = (
                 SettingState.CHOICE,
                 "Of organisations the plan sees public members only; with a token it sees all.",
             )
-        return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+        return SettingFinding(name=place.name, state=state, said=message, page=place.page, click=place.click)
 
     return look
 
 
 def _names(asks: SettingsReader) -> set[str]:
-    found = asks.setting(f"/environments/{ENVIRONMENT}/secrets?per_page=100") or {}
-    return {str(one.get("name")) for one in found.get("secrets", [])}
+    answer = asks.setting(f"/environments/{ENVIRONMENT}/secrets?per_page=100") or {}
+    return {str(secret.get("name")) for secret in answer.get("secrets", [])}

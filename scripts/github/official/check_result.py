@@ -21,7 +21,7 @@ from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem
 from scripts.github.workflow.event import SHA
 from scripts.github.workflow.season_key import season_secret
-from scripts.repository.checkout import LOCAL
+from scripts.repository.layout import LOCAL
 
 # A run may wait for machines for as long as GitHub lets it live.
 OLDEST, NEWEST = timedelta(days=36), timedelta(minutes=10)
@@ -39,19 +39,19 @@ def parse(item: WorkloadItem, content: bytes) -> Record:
     return parse_duel(content) if isinstance(item, DuelWorkItem) else parse_result(content)
 
 
-def mismatches(official: OfficialRun, work: Workload, item: WorkloadItem, found: Record, now: datetime) -> Iterator[str]:
+def mismatches(official: OfficialRun, work: Workload, item: WorkloadItem, record: Record, now: datetime) -> Iterator[str]:
     """Everything in which a file differs from what was asked; its numbers are the replay's to judge."""
     for name, value in _asked(official, work, item).items():
-        if getattr(found, name) != value:
+        if getattr(record, name) != value:
             yield f"{name} is not the one that was asked"
-    if isinstance(item, DuelWorkItem) and isinstance(found, Duel):
-        yield from _player_faults(item, found)
-    if (found.provenance.commit, found.provenance.run_url) != (work.sha, official.run_url):
+    if isinstance(item, DuelWorkItem) and isinstance(record, Duel):
+        yield from _player_faults(item, record)
+    if (record.provenance.commit, record.provenance.run_url) != (work.sha, official.run_url):
         yield "the provenance is not this run's"
-    at = datetime.strptime(found.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     if not now - OLDEST <= at <= now + NEWEST:
-        yield f"evaluated_at ({found.provenance.evaluated_at}) is not of this run"
-    if len(found.versions) > 50 or (isinstance(found, Result) and len(found.metrics) > 50):
+        yield f"evaluated_at ({record.provenance.evaluated_at}) is not of this run"
+    if len(record.versions) > 50 or (isinstance(record, Result) and len(record.metrics) > 50):
         yield "it names more versions or metrics than an evaluation has"
 
 
@@ -63,15 +63,15 @@ def _asked(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[st
     }  # fmt: skip
     if isinstance(item, DuelWorkItem):
         return both
-    own: dict[str, Any] = {"login": item.entry.login, "login_id": None, "agent": item.entry.agent}
-    own["limits"] = item.entry.submission.allowed(work.challenge.limits)
-    return {**both, **own, "submission_digest": item.wanted.submission_digest}
+    fields: dict[str, Any] = {"login": item.entry.login, "login_id": None, "agent": item.entry.agent}
+    fields["limits"] = item.entry.submission.allowed(work.challenge.limits)
+    return {**both, **fields, "submission_digest": item.wanted.submission_digest}
 
 
 def _player_faults(item: DuelWorkItem, duel: Duel) -> Iterator[str]:
     for side, (entry, player) in enumerate(zip(item.entries, duel.players, strict=True)):
-        asked = (entry.login, None, entry.agent, entry.digest)
-        if (player.login, player.login_id, player.agent, player.submission_digest) != asked:
+        expected = (entry.login, None, entry.agent, entry.digest)
+        if (player.login, player.login_id, player.agent, player.submission_digest) != expected:
             yield f"player {side + 1} is not the one that was asked"
 
 
@@ -98,24 +98,24 @@ def _commits(work: Workload, item: WorkloadItem) -> set[str]:
     return {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL} | seeds
 
 
-def retry_record(facts: Facts, work: Workload, item: WorkloadItem, found: Record) -> Record:
+def retry_record(facts: Facts, work: Workload, item: WorkloadItem, record: Record) -> Record:
     """A file that passed, with what only GitHub can tell: shards have no token and no say in it."""
     signed = {"beacon_verified": _signed(facts, work, item)}
-    if isinstance(found, Result):
+    if isinstance(record, Result):
         assert isinstance(item, WorkItem)
-        return sealed({**found.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
+        return sealed({**record.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
     assert isinstance(item, DuelWorkItem)
     players = [
         {**player, "login_id": _login_id(facts, work, entry)}
-        for player, entry in zip(found.document()["players"], item.entries, strict=True)
+        for player, entry in zip(record.document()["players"], item.entries, strict=True)
     ]
-    return sealed_duel({**found.document(), **signed, "players": players})
+    return sealed_duel({**record.document(), **signed, "players": players})
 
 
 def _login_id(facts: Facts, work: Workload, entry: Entry) -> int | None:
     """The examples are nobody's account."""
-    known = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
-    return known.login_id if known else None
+    commit = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
+    return commit.login_id if commit else None
 
 
 def _signed(facts: Facts, work: Workload, item: WorkloadItem) -> bool | None:

@@ -10,11 +10,11 @@ from typing import Any
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.eligibility import LOCAL
 from scripts.console import CommandError, say
 from scripts.git.git_repository import checked
 from scripts.github.workflow.event import SHA
 from scripts.github.workflow.outputs import escape_commands
+from scripts.repository.layout import LOCAL
 
 BATCH = 100
 # After a failure: a query of many commits can take longer than GitHub lets one take.
@@ -40,9 +40,9 @@ class CommitFacts:
     """What GitHub says of a commit."""
 
     verified: bool
-    """Whether it is signed, and GitHub says that the signature is good."""
+    """Whether GitHub says that the commit has a good signature."""
     login_id: int | None
-    """The number of who opened the pull request that it merged; None where there is not exactly one."""
+    """Account id of the author of the pull request that it merged; None unless there is exactly one."""
 
 
 Query = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -81,18 +81,18 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
             is_whole = is_alone and record.players[0].login != LOCAL
         else:
             login_id, is_whole = record.login_id, record.login != LOCAL
-        asked = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
-        if asked and is_whole and SHA.fullmatch(record.beacon):
+        is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
+        if is_known and is_whole and SHA.fullmatch(record.beacon):
             facts[record.beacon] = CommitFacts(verified=bool(record.beacon_verified), login_id=login_id)
     return facts
 
 
 def _answer(query: Query, repository: str, batch: Sequence[str]) -> dict[str, Any]:
     owner, _, name = repository.partition("/")
-    asked = "\n".join(f'    c{index}: object(oid: "{checked(sha)}") {{ ...facts }}' for index, sha in enumerate(batch))
+    fields = "\n".join(f'    c{index}: object(oid: "{checked(sha)}") {{ ...facts }}' for index, sha in enumerate(batch))
     text = (
         "query($owner: String!, $name: String!) {\n  rateLimit { remaining }\n"
-        f"  repository(owner: $owner, name: $name) {{\n    id\n{asked}\n  }}\n}}\n{_FACTS}"
+        f"  repository(owner: $owner, name: $name) {{\n    id\n{fields}\n  }}\n}}\n{_FACTS}"
     )
     return query(text, {"owner": owner, "name": name})
 

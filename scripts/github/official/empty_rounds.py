@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import RESULT, ResultStore, write_atomically
+from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.planning.missing import DuelWorkItem
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, say
@@ -24,6 +24,7 @@ from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_work
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
+from scripts.repository.layout import record_store
 
 TITLE = "Official results could not be recorded"
 REPORT = "round.json"
@@ -67,7 +68,7 @@ def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) 
         CommandError: the remote does not say what is recorded and wanted now.
     """
     work = read_work(official, assignment.sha, assignment.results_sha)
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
+    store = record_store(accepted)
     brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
     with open_branches(official.clone, work.challenge.season) as branches:
         brought |= branches.objects(branches.tips().get(RESULTS)).keys()
@@ -79,10 +80,10 @@ def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) 
 def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[WorkloadItem]:
     """Those that main asks for now: agents go, are excluded or are changed while a round runs, and tasks are too."""
     clone = official.clone
-    said = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
-    if not said:
+    line = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
+    if not line:
         return list(items)
-    sha = said.split("\t")[0]
+    sha = line.split("\t")[0]
     clone.fetch(sha)
     try:
         challenge = parse_challenge(clone.run("show", f"{sha}:challenge.yml"))

@@ -17,7 +17,7 @@ from evaluator.host.solo.verify_result import VerificationStatus, first_line, pa
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
+from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import CommandError, say
 from scripts.github.official import check_result
 from scripts.github.official.check_result import Facts, Record
@@ -30,6 +30,7 @@ from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, read_work
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
+from scripts.repository.layout import record_store
 from scripts.repository.season_file import sealed_with
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
@@ -70,19 +71,19 @@ def _lists(lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def sealed_record(
-    challenge: Challenge, secret: SeasonSecret, found: Result | Duel, trace: bytes | None
+    challenge: Challenge, secret: SeasonSecret, record: Result | Duel, trace: bytes | None
 ) -> tuple[Result | Duel, bytes | None]:
     """What passed, sealed anew: publish adds what only GitHub can tell, and its nonces are its own."""
-    return (found, trace) if isinstance(found, Duel) else sealed_with(challenge, secret, found, trace)
+    return (record, trace) if isinstance(record, Duel) else sealed_with(challenge, secret, record, trace)
 
 
 def opened_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
     """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
-    found = []
+    opened = []
     for item in handed:
         copy = ShardFile(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
-        found.append(item if item.fault or not _copied(item, copy, secret) else copy)
-    return found
+        opened.append(item if item.fault or not _copied(item, copy, secret) else copy)
+    return opened
 
 
 def _copied(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
@@ -115,17 +116,17 @@ class CheckedRecord:
     """What became of a round's shards."""
 
     accepted: tuple[Record, ...]
-    """What may be recorded; lies in the folder of accepted files."""
+    """What may be recorded; the files are in the folder of accepted files."""
     refused: tuple[str, ...]
-    """A line, harmless in a log, for everything that was handed in and is not believed."""
+    """A line, safe to log, for everything that is not accepted."""
     lost: tuple[int, ...]
-    """Shards that handed in nothing usable; the next round plays them again."""
+    """Shards without usable results; the next round plays them again."""
     manifests: int = 0
-    """Lists of hashes that there are to attest, from 0.sha256 on."""
+    """Number of hash lists to attest, from 0.sha256 on."""
     filled_in: int = 0
-    """Older records that have GitHub's word on their commits now; they lie among the accepted files."""
+    """Older records that now have GitHub's facts about their commits; they are among the accepted files."""
     late: int = 0
-    """Results for whose replay there was no time; the next round plays them again."""
+    """Results that there was no time to replay; the next round plays them again."""
 
 
 def check(
@@ -145,21 +146,26 @@ def check(
             handed = opened_copies(handed, Path(place), secret)
         passed = [_checked(official, work, item, now) for item in handed]
         facts = check_result.gathered(official, work, [item.item for item in handed])
-        passed, kept, lines = _replayed(official, work, facts, passed, now, secret)
+        passed, accepted_records, lines = _replayed(official, work, facts, passed, now, secret)
     if secret:
-        plain = kept
-        kept = [
-            _closed(official, work, facts, secret, item.handed, one, now) for item, one in zip(passed, plain, strict=True)
+        plain = accepted_records
+        accepted_records = [
+            _closed(official, work, facts, secret, item.handed, passed_record, now)
+            for item, passed_record in zip(passed, plain, strict=True)
         ]
-        unsealed = (i for i, (one, other) in enumerate(zip(plain, kept, strict=True)) if one[0].verdict != other[0].verdict)
+        unsealed = (
+            i
+            for i, (passed_record, other) in enumerate(zip(plain, accepted_records, strict=True))
+            if passed_record[0].verdict != other[0].verdict
+        )
         lines += [f"{passed[i].handed.path}: cannot be sealed" for i in unsealed]
     older = list(amended(official, work, assignment.results_sha, facts, secret))
-    manifests = _stage(kept, older, accepted)
+    manifests = _stage(accepted_records, older, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
-    told = tuple(escape_commands(line) for line in (*received.refused, *lines))
+    refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedRecord(
-        accepted=tuple(record for record, _ in kept), refused=told, lost=lost, manifests=manifests,
-        filled_in=len(older), late=len(handed) - len(kept),
+        accepted=tuple(record for record, _ in accepted_records), refused=refusals, lost=lost, manifests=manifests,
+        filled_in=len(older), late=len(handed) - len(accepted_records),
     )  # fmt: skip
 
 
@@ -175,8 +181,8 @@ def _checked(official: OfficialRun, work: Workload, handed: ShardFile, now: date
     if handed.fault:
         return _Passed(handed=handed, faults=(handed.fault,))
     try:
-        found = check_result.parse(handed.item, handed.result.read_bytes())
-        return _Passed(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, found, now)))
+        record = check_result.parse(handed.item, handed.result.read_bytes())
+        return _Passed(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, record, now)))
     except UNREADABLE as error:  # it costs that file alone
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return _Passed(handed=handed, faults=(f"{why}{first_line(error)}",))
@@ -201,7 +207,7 @@ def _replayed(
     sound = [item.handed for item in passed if not item.faults]
     jobs = [VerificationJob(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
-    kept: list[Kept] = []
+    accepted: list[Kept] = []
     lines: list[str] = []
     judged = [item for item in passed if item.faults or str(item.handed.result) in findings]
     for item in judged:
@@ -209,16 +215,16 @@ def _replayed(
         finding = findings.get(str(handed.result))
         faults = item.faults or (finding.faults if finding else ())
         if finding and finding.standing is VerificationStatus.VERIFIED:
-            found = check_result.parse(handed.item, handed.result.read_bytes())
-            traced = isinstance(found, Result) and found.trace_sha256
-            kept.append(
-                (check_result.retry_record(facts, work, handed.item, found), handed.trace.read_bytes() if traced else None)
+            record = check_result.parse(handed.item, handed.result.read_bytes())
+            traced = isinstance(record, Result) and record.trace_sha256
+            accepted.append(
+                (check_result.retry_record(facts, work, handed.item, record), handed.trace.read_bytes() if traced else None)
             )
         else:
             # In a sealed season a fault's words could name an episode, and the log is public.
             lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
-            kept.append((_refusal(official, work, facts, handed, faults[0], now), None))
-    return judged, kept, lines
+            accepted.append((_refusal(official, work, facts, handed, faults[0], now), None))
+    return judged, accepted, lines
 
 
 def _refusal(official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime) -> Record:
@@ -227,18 +233,26 @@ def _refusal(official: OfficialRun, work: Workload, facts: Facts, handed: ShardF
 
 
 def _closed(
-    official: OfficialRun, work: Workload, facts: Facts, secret: SeasonSecret, handed: ShardFile, one: Kept, now: datetime
+    official: OfficialRun,
+    work: Workload,
+    facts: Facts,
+    secret: SeasonSecret,
+    handed: ShardFile,
+    accepted: Kept,
+    now: datetime,
 ) -> Kept:
     """What passed, sealed; what cannot be sealed, as it has no score to show, is a failure of ours."""
     try:
-        return sealed_record(work.challenge, secret, *one)
+        return sealed_record(work.challenge, secret, *accepted)
     except (ValueError, CommandError):
         failed = _refusal(official, work, facts, handed, "it cannot be sealed, for it has no score", now)
         return sealed_record(work.challenge, secret, failed, None)
 
 
-def _stage(kept: Sequence[Kept], older: list[AmendedRecord], accepted: Path) -> int:
+def _stage(records: Sequence[Kept], older: list[AmendedRecord], accepted: Path) -> int:
     """Write what passed to a folder, and the lists of hashes to attest; returns how many lists."""
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
-    paths = [store.write_duel(found) if isinstance(found, Duel) else store.write(found, trace) for found, trace in kept]
+    store = record_store(accepted)
+    paths = [
+        store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records
+    ]
     return write_manifests([*paths, *stage(older, accepted)], accepted)

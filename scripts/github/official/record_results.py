@@ -19,7 +19,6 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import TRIES
 from scripts.console import OUR_FAULT, CommandError
@@ -27,6 +26,7 @@ from scripts.git.data_branches import RESULTS, BranchCommit, DataBranches, objec
 from scripts.github.official.check_result import Record
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload
+from scripts.repository.layout import LOCAL, record_store
 from scripts.runs.workflow_duels import between, outcome
 
 REPLACED = "replaced.json"
@@ -37,9 +37,8 @@ class AmendedRecord:
     """A record with what GitHub says now."""
 
     record: Result | Duel
-    """What it is to be."""
     replaced: str
-    """The object's name of the file on the results branch that it takes the place of."""
+    """Git's object name of the file on the results branch that it replaces."""
 
 
 def amended(
@@ -78,11 +77,12 @@ def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, Commit
 
 def stage(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records to the folder of accepted files, and beside them what each replaces; returns the files."""
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
+    store = record_store(accepted)
     files = [
-        store.write_duel(one.record) if isinstance(one.record, Duel) else store.write(one.record, None) for one in records
+        store.write_duel(amendment.record) if isinstance(amendment.record, Duel) else store.write(amendment.record, None)
+        for amendment in records
     ]
-    replaced = {one.record.path() + RESULT: one.replaced for one in records}
+    replaced = {amendment.record.path() + RESULT: amendment.replaced for amendment in records}
     write_atomically(accepted / REPLACED, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files
 
@@ -90,9 +90,9 @@ def stage(records: list[AmendedRecord], accepted: Path) -> list[Path]:
 def replaced(accepted: Path) -> dict[str, str]:
     """By path on the results branch: the object's name of what an accepted file takes the place of."""
     path = accepted / REPLACED
-    found = parse_strict(path.read_bytes()) if path.exists() else {}
-    assert isinstance(found, dict)
-    return found
+    object_names = parse_strict(path.read_bytes()) if path.exists() else {}
+    assert isinstance(object_names, dict)
+    return object_names
 
 
 # GitHub takes 2 GiB in one push, and what is pushed is safe: many small pushes lose less to a kill, and to others' pushes.
@@ -105,13 +105,12 @@ class PublishedRound:
     """What a publish changed."""
 
     recorded: tuple[Record, ...]
-    """New on the results branch."""
     known: int = 0
-    """Was recorded by somebody else before; that one stays."""
+    """Records that another run had recorded before; those stay."""
     filled_in: int = 0
-    """Older records that have GitHub's word on their commits now."""
+    """Older records that now have GitHub's facts about their commits."""
     given_up: tuple[Record, ...] = field(default=())
-    """Failed on our side for the last time that it is tried."""
+    """Internal errors at their last try."""
 
 
 def _wait(attempt: int) -> None:
@@ -126,7 +125,7 @@ class PushPatience:
     tries: int = 100
     """Pushes at most."""
     pause: Callable[[int], None] = _wait
-    """Waits before another; told how many there were."""
+    """Waits before the next push; takes the number of pushes so far."""
 
 
 def record(
@@ -139,7 +138,7 @@ def record(
     Raises:
         CommandError: the remote refuses for another reason than that, or others are first too often.
     """
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
+    store = record_store(accepted)
     files: list[tuple[Path, Record]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
     older = replaced(accepted)
@@ -147,8 +146,8 @@ def record(
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
             fresh += _recorded(branches, store, part, older, now, patience)
-    recorded = tuple(found for _, found, at in fresh if at not in older)
-    final = tuple(found for _, found, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
+    recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
+    final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
     known = len(files) - len(older) - len(recorded)
     return PublishedRound(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
@@ -164,14 +163,14 @@ def _parts(store: ResultStore, files: Sequence[File]) -> Iterator[list[File]]:
     """The files in pushes of bounded size, each result with its trace; at least one in each."""
     part: list[File] = []
     size = 0
-    for file, found in files:
+    for file, record in files:
         trace = store.trace_of(file)
-        own = file.stat().st_size + (trace.stat().st_size if trace.exists() else 0)
-        if part and (size + own > PART_BYTES or len(part) == PART_FILES):
+        file_size = file.stat().st_size + (trace.stat().st_size if trace.exists() else 0)
+        if part and (size + file_size > PART_BYTES or len(part) == PART_FILES):
             yield part
             part, size = [], 0
-        part.append((file, found))
-        size += own
+        part.append((file, record))
+        size += file_size
     if part:
         yield part
 
@@ -194,36 +193,36 @@ def _recorded(
     raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
 
 
-def _fresh(files: Sequence[File], there: Mapping[str, str], older: Mapping[str, str]) -> list[Fresh]:
+def _fresh(files: Sequence[File], existing: Mapping[str, str], older: Mapping[str, str]) -> list[Fresh]:
     """What is not recorded. A failure of ours never takes a result's place: it is a numbered try beside it.
 
     A record that GitHub could not be asked about is replaced only while it is still the one that was filled in.
     """
     fresh = []
-    for file, found in files:
-        path = found.path()
+    for file, record in files:
+        path = record.path()
         if path + RESULT in older:
-            if there.get(path + RESULT) == older[path + RESULT]:
-                fresh.append((file, found, path + RESULT))
+            if existing.get(path + RESULT) == older[path + RESULT]:
+                fresh.append((file, record, path + RESULT))
             continue
-        if path + RESULT in there:
+        if path + RESULT in existing:
             continue
-        if found.verdict is not Verdict.INTERNAL_ERROR:
-            fresh.append((file, found, path + RESULT))
+        if record.verdict is not Verdict.INTERNAL_ERROR:
+            fresh.append((file, record, path + RESULT))
             continue
         tries = [f"{path}.try{number}{RESULT}" for number in range(1, TRIES + 1)]
-        same = object_name(file.read_bytes())
-        free = next((at for at in tries if at not in there), None)
-        if free and not any(there.get(at) == same for at in tries):
-            fresh.append((file, found, free))
+        name = object_name(file.read_bytes())
+        free = next((at for at in tries if at not in existing), None)
+        if free and not any(existing.get(at) == name for at in tries):
+            fresh.append((file, record, free))
     return fresh
 
 
-def _message(found: Record, *, is_older: bool) -> str:
+def _message(record: Record, *, is_older: bool) -> str:
     verb = "fill in" if is_older else "record"
-    if isinstance(found, Duel):
-        return f"{verb}: {between(found)} {outcome(found)} on {found.task}"
-    return f"{verb}: {found.login}/{found.agent} {found.verdict} on {found.task}"
+    if isinstance(record, Duel):
+        return f"{verb}: {between(record)} {outcome(record)} on {record.task}"
+    return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
 
 
 def _built(
@@ -235,10 +234,10 @@ def _built(
     now: datetime,
 ) -> dict[str, str]:
     recorded, traced = [], []
-    for file, found, path in fresh:
-        message = _message(found, is_older=path in older)
+    for file, record, path in fresh:
+        message = _message(record, is_older=path in older)
         recorded.append(BranchCommit(message=message, files=((path, file.read_bytes()),)))
-        if isinstance(found, Result) and found.trace_sha256 and path not in older:
+        if isinstance(record, Result) and record.trace_sha256 and path not in older:
             at = path.removesuffix(RESULT) + TRACE
             traced.append(BranchCommit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
     built = {RESULTS: branches.build(tips.get(RESULTS), recorded, now)}

@@ -36,11 +36,10 @@ class ShardFile:
     """One result file that a shard handed in, unread."""
 
     shard: Path
-    """The shard's folder."""
     item: WorkloadItem
     """What it should be the result of."""
     path: str
-    """Where it lies, without the ending, below results/ and traces/."""
+    """Below results/ and traces/, without the ending."""
     fault: str = ""
     """Why its files cannot be read; empty if they can."""
 
@@ -69,18 +68,18 @@ class ShardFolder:
     """All that one shard handed in."""
 
     handed: tuple[ShardFile, ...]
-    """The results that it was asked for, as far as they are there."""
+    """The requested results that are there."""
     strange: tuple[str, ...] = ()
-    """A line for each kind of thing in it that no shard writes; none of it is read."""
+    """A line for each kind of unexpected content; none of it is read."""
 
 
 def shard_folders(given: Iterable[Path]) -> list[Path]:
     """The folders of single shards: those given, and those inside the ones given."""
-    found: list[Path] = []
+    folders: list[Path] = []
     for path in given:
         inner = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
-        found.extend([path] if _NAME.fullmatch(path.name) else [p for p in inner if _NAME.fullmatch(p.name)])
-    return found
+        folders.extend([path] if _NAME.fullmatch(path.name) else [p for p in inner if _NAME.fullmatch(p.name)])
+    return folders
 
 
 def without_folder(given: Iterable[Path]) -> list[str]:
@@ -115,8 +114,8 @@ def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardF
     ).claim(tuple(item.wanted.key() for item in items))
     paths = [item_path(item) for item in items]
     traced = {item_path(item) for item in items if not isinstance(item, DuelWorkItem)}
-    asked = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in traced)}
-    files, strange = _survey(folder, asked)
+    expected_files = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in traced)}
+    files, strange = _survey(folder, expected_files)
     if _claim(folder, files) != expected:
         raise ClaimError(f"{CLAIM} is not what shard {number} of this round was asked")
     handed = []
@@ -130,13 +129,13 @@ def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardF
     return ShardFolder(handed=tuple(handed), strange=strange)
 
 
-def _survey(folder: Path, asked: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """The asked files that are there, each with why it cannot be read or nothing, and lines about all else.
 
     Only folders on the way to an asked file are looked into, nothing is opened, and no link is followed: neither the depth
     nor the number of what lies there costs more than a count.
     """
-    ways = {"/".join(path.split("/")[:depth]) for path in asked for depth in range(1, path.count("/") + 1)}
+    parents = {"/".join(path.split("/")[:depth]) for path in expected_files for depth in range(1, path.count("/") + 1)}
     files: dict[str, str] = {}
     lines: list[str] = []
     count, example, waiting = 0, "", [""]
@@ -146,9 +145,9 @@ def _survey(folder: Path, asked: set[str]) -> tuple[dict[str, str], tuple[str, .
             with os.scandir(folder / place) as entries:
                 for entry in entries:
                     path = f"{place}/{entry.name}".lstrip("/")
-                    if path in asked:
+                    if path in expected_files:
                         files[path] = _fault(path, entry.stat(follow_symlinks=False))
-                    elif path in ways and entry.is_dir(follow_symlinks=False):
+                    elif path in parents and entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     else:
                         count, example = count + 1, min(example or path, path)
@@ -188,19 +187,19 @@ class Received:
     """What the shards of a round handed in, unread."""
 
     handed: list[ShardFile] = field(default_factory=list)
-    """Of all shards that are believed."""
+    """Files of all accepted shards."""
     good: set[int] = field(default_factory=set)
-    """The numbers of those shards."""
+    """Numbers of the accepted shards."""
     refused: list[str] = field(default_factory=list)
-    """A line for whatever is not looked at."""
+    """A line for everything that is not looked at."""
 
 
 def receive(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
     """Everything that the shards of a round handed in, as far as it is theirs to hand in."""
     folders = shard_folders(given)
     doubled = duplicates(folders)
-    found = Received(refused=without_folder(given))
-    found.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
+    received = Received(refused=without_folder(given))
+    received.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
     for folder in folders:
         number = number_of(folder)
         if number in doubled:
@@ -208,9 +207,9 @@ def receive(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) 
         try:
             shard = collect(folder, assignment, work)
         except ClaimError as error:
-            found.refused.append(f"shard {number}: {error}")
+            received.refused.append(f"shard {number}: {error}")
             continue
-        found.handed += shard.handed
-        found.good.add(number)
-        found.refused += [f"shard {number}: {line}" for line in shard.strange]
-    return found
+        received.handed += shard.handed
+        received.good.add(number)
+        received.refused += [f"shard {number}: {line}" for line in shard.strange]
+    return received

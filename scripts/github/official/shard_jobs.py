@@ -29,6 +29,7 @@ from scripts.git.main_entries import found_at
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_work
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
+from scripts.repository.layout import record_store
 from scripts.repository.season_file import sealed_with
 from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
@@ -43,15 +44,11 @@ class ShardClaim(Frozen):
     """shard.json: what a shard says it was asked."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
-    """Version of this form."""
     shard: int = Field(ge=0, lt=256)
-    """Its number."""
     shards: int = Field(ge=1, le=256)
-    """Of how many."""
     sha: Sha
-    """The commit of main."""
     results_sha: Sha | None
-    """The commit of the results branch; null before the first one."""
+    """None before the first results."""
     keys: tuple[Digest, ...] = Field(max_length=100_000)
     """What it was to play, in order."""
 
@@ -61,13 +58,10 @@ class ShardAssignment:
     """One shard of a round, as the matrix carries it."""
 
     sha: str
-    """The commit of main."""
     results_sha: str
-    """The commit of the results branch; empty before the first one."""
+    """Commit of the results branch; empty before the first results."""
     shards: int
-    """Shards of the round."""
     shard: int = 0
-    """This one."""
 
     def claim(self, keys: tuple[str, ...]) -> ShardClaim:
         """What the shard says of itself."""
@@ -84,27 +78,25 @@ class PlannedShards:
     """One round, as the plan job hands it on."""
 
     shards: tuple[int, ...]
-    """The matrix; empty when there is nothing to do."""
+    """Numbers of the shards; empty if there is nothing to do."""
     count: int
     """Evaluations in this round."""
     left: int
     """Evaluations for later rounds."""
     sha: str
-    """The commit of main."""
     results_sha: str
-    """The commit of the results branch; empty before the first one."""
+    """Commit of the results branch; empty before the first results."""
     labels: tuple[str, ...]
-    """Labels of the machines to run on."""
+    """Of the runners."""
     at_once: int
-    """Machines side by side."""
+    """Runners in parallel."""
     expected_minutes: float
-    """How long the round should take."""
     moment: str = ""
-    """When this was planned, and what was asked then; the other jobs are handed it."""
+    """The serialised `RunContext` for the other jobs."""
     unasked: int = 0
-    """Records that GitHub is still to be asked about; publish does."""
+    """Records whose commits GitHub was not asked about yet; publish asks."""
     held: tuple[str, ...] = ()
-    """What phases, people and quotas keep out, a line each."""
+    """A line for each evaluation that phases, people or quotas keep out."""
 
     def outputs(self) -> dict[str, Any]:
         """The job's outputs: every value is JSON, made here and nowhere else."""
@@ -166,7 +158,7 @@ def evaluate(
     out.mkdir(parents=True, exist_ok=True)
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
     write_atomically(out / CLAIM, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
-    store = ResultStore(results=out / "results", traces=out / "traces")
+    store = record_store(out)
     begun = clock()
     for number, item in enumerate(items):
         longest = longest_seconds(work.challenge.limits, is_duel=isinstance(item, DuelWorkItem))
@@ -174,9 +166,9 @@ def evaluate(
         if clock() - begun > max(STEP_SECONDS - longest, Capacity().shard_seconds):
             say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
             return number
-        said = _played(official, bench, work, item, store)
+        line = _played(official, bench, work, item, store)
         if work.challenge.sealed is None:  # else the moment of a line would tell how long it took
-            say(said)
+            say(line)
     return len(items)
 
 
@@ -208,8 +200,8 @@ def _sealed(
     try:
         return sealed_with(challenge, order.secret, result, trace)
     except CommandError as error:
-        kept = {name: value for name, value in result.document().items() if name not in ("returns", "lengths", "script")}
-        failed = {**kept, "verdict": Verdict.INTERNAL_ERROR, "message": str(error), "metrics": {}, "trace_sha256": None}
+        fields = {name: value for name, value in result.document().items() if name not in ("returns", "lengths", "script")}
+        failed = {**fields, "verdict": Verdict.INTERNAL_ERROR, "message": str(error), "metrics": {}, "trace_sha256": None}
         return sealed_with(challenge, order.secret, sealed({**failed, "seeds": order.seeds()}), None)
 
 
@@ -219,8 +211,8 @@ def _why(verdict: Verdict, message: str) -> str:
 
 
 def _order(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
-    found = found_at(official.clone, work.sha, item.entry, work.challenge.submissions)
-    order = bench.order(found, work.task(item), item.wanted.beacon)
+    submission = found_at(official.clone, work.sha, item.entry, work.challenge.submissions)
+    order = bench.order(submission, work.task(item), item.wanted.beacon)
     # Who signed the beacon and who opened the pull request is publish's to ask: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
@@ -233,5 +225,5 @@ def _duel(official: OfficialRun, bench: Evaluator, work: Workload, item: DuelWor
 
 
 def _contender(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:
-    found = found_at(official.clone, work.sha, entry, work.challenge.submissions)
-    return DuelPlayer(login=found.login, login_id=None, agent=found.agent, folder=found.folder)
+    submission = found_at(official.clone, work.sha, entry, work.challenge.submissions)
+    return DuelPlayer(login=submission.login, login_id=None, agent=submission.agent, folder=submission.folder)

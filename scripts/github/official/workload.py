@@ -20,7 +20,7 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkI
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.beacon import Name, SeedBeacon, beacon_order, origins
+from scripts.git.beacon import SeedBeacon, beacon_order, origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
@@ -29,7 +29,7 @@ from scripts.github.workflow.event import SHA
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.run_context import MembershipLookup, RunContext, members_of, merge_times, this_run
 from scripts.github.workflow.season_key import refuse_change
-from scripts.repository.checkout import LOCAL
+from scripts.repository.layout import LOCAL, FolderName
 from scripts.repository.season_file import NAME, parse_seasons
 
 Model = TypeVar("Model")
@@ -42,19 +42,17 @@ class OfficialRun:
     """What every job of an official run shares."""
 
     clone: GitRepository
-    """The checkout of main, with all its history."""
+    """Main's checkout with all its history."""
     sandbox: str
     """docker or gvisor; `process` in tests."""
     runtime_digest: str
-    """What measures; see `runtime_of`."""
     ask: Ask
     """Asks GitHub about commits; only publish does."""
     run_url: str | None
-    """The workflow run."""
     secret: str = field(default="", repr=False)
-    """In a sealed season what its episodes come from, for the jobs that play and check; unread."""
+    """The sealed season's secret, for the jobs that play and check; not validated yet."""
     moment: RunContext = field(default_factory=this_run)
-    """When this is, and who was a member of what then: the same in all jobs of a run."""
+    """The same in all jobs of a run."""
     is_member: MembershipLookup | None = None
     """Asks GitHub about organisations and teams; only the plan job does."""
 
@@ -81,23 +79,19 @@ class Workload:
     """One round."""
 
     challenge: Challenge
-    """The rules at the commit."""
     sha: str
-    """The commit of main."""
     items: tuple[WorkloadItem, ...]
     """All that is wanted and not recorded."""
-    beacons: dict[Name, SeedBeacon]
+    beacons: dict[FolderName, SeedBeacon]
     """The commit that brought each entry's version."""
     packing: Packing
-    """Which shard plays what."""
     held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
     moment: RunContext = field(default_factory=this_run, compare=False)
-    """When this was planned."""
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     """What is recorded of commits already."""
     unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Path of each record about whose commits GitHub was not asked yet, to those commits."""
+    """Commits that GitHub was not asked about yet, by the path of the record."""
 
     def shard(self, number: int) -> tuple[WorkloadItem, ...]:
         """The evaluations of one shard."""
@@ -150,7 +144,7 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
         {(entry.login, entry.agent): entry.digest for entry in wanted},
         {(one.login, one.agent): [task.id for task in challenge.tasks if one.submission.plays(task)] for one in wanted},
     )
-    found = origin.versions
+    beacons = origin.versions
     shas = {} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()}
     beacon = challenge.sealed_beacon or "none"
     where = MeasurementContext(
@@ -164,7 +158,7 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     results, duels = read_recorded(clone, results_sha, aside)
     refuse_change(challenge, results)
     moment = _asked(official, challenge, wanted)
-    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, found), members=moment.members)
+    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, beacons), members=moment.members)
     admitted = admit(challenge, wanted, results, duels, where, gate)
     items = _newcomers_first(admitted.items)
     if NAME in aside and (over := parse_seasons(aside[NAME]).over(challenge.season)):
@@ -174,16 +168,20 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
     packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
     return Workload(
-        challenge=challenge, sha=sha, items=tuple(items), beacons=found, packing=packing, held=admitted.held, moment=moment,
-        facts=known_facts((*results, *duels)), unasked=_unasked(challenge, (*results, *duels), wanted, found),
+        challenge=challenge, sha=sha, items=tuple(items), beacons=beacons, packing=packing, held=admitted.held,
+        moment=moment, facts=known_facts((*results, *duels)),
+        unasked=_unasked(challenge, (*results, *duels), wanted, beacons),
     )  # fmt: skip
 
 
 def _unasked(
-    challenge: Challenge, records: Iterable[Result | Duel], entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]
+    challenge: Challenge,
+    records: Iterable[Result | Duel],
+    entries: Iterable[Entry],
+    beacons: Mapping[FolderName, SeedBeacon],
 ) -> dict[str, tuple[str, ...]]:
     """Records of this season that GitHub was not asked about, as far as their commits can be told."""
-    known = {(entry.login, entry.agent, entry.digest): found[entry.login, entry.agent].sha for entry in entries}
+    commits = {(entry.login, entry.agent, entry.digest): beacons[entry.login, entry.agent].sha for entry in entries}
     unasked = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season
@@ -192,8 +190,8 @@ def _unasked(
         sides = record.players if isinstance(record, Duel) else (record,)
         # A public beacon is the commit; of a duel's two it is only the later one.
         is_named = isinstance(record, Result) and SHA.fullmatch(record.beacon)
-        own = [known.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
-        shas = {record.beacon} if is_named else {*own, *(sha for sha in (record.beacon,) if SHA.fullmatch(sha))}
+        sides_shas = [commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
+        shas = {record.beacon} if is_named else {*sides_shas, *(sha for sha in (record.beacon,) if SHA.fullmatch(sha))}
         if shas and None not in shas:
             unasked[record.path()] = tuple(sorted(filter(None, shas)))
     return unasked

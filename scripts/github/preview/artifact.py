@@ -54,10 +54,10 @@ def _member(archive: zipfile.ZipFile) -> bytes:
         if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW else LOG_BYTES):
             raise ArtifactError(f"{member.orig_filename} in the artifact is too large")
     with archive.open(members[names.index(PREVIEW)]) as file:
-        found = file.read(PREVIEW_BYTES + 1)  # what a member says of its size is a claim too
-    if len(found) > PREVIEW_BYTES:
+        content = file.read(PREVIEW_BYTES + 1)  # what a member says of its size is a claim too
+    if len(content) > PREVIEW_BYTES:
         raise ArtifactError(f"{PREVIEW} in the artifact is too large")
-    return found
+    return content
 
 
 def _preview(content: bytes) -> Preview:

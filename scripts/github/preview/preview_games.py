@@ -14,7 +14,8 @@ from leaderboard.preview.hypothetical_standings import RecordedResults, preview_
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import say
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, who
-from scripts.repository.checkout import LOCAL, PREVIEW_BEACON, SubmissionEntry
+from scripts.repository.checkout import PREVIEW_BEACON, SubmissionEntry
+from scripts.repository.layout import LOCAL
 from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
 
@@ -31,28 +32,26 @@ class PreviewGames:
     """A preview's games under way."""
 
     session: PreviewSession
-    """The preview."""
     bench: Evaluator
-    """What plays."""
     recorded: RecordedResults
     """The official board as it is checked out."""
     standing: dict[Name, SubmissionEntry]
-    """Who may be met: the agents of main that rank, the baselines included."""
+    """Possible opponents: the agents of main that rank, and the baselines."""
     is_up: Callable[[], bool]
-    """Whether nothing more may begin."""
+    """Whether the time is up."""
     met: set[tuple[Name, str, Name]] = field(default_factory=set)
-    """Who met whom in which game, whether or not there was room for it."""
+    """Played pairs by game, also those whose duel did not fit into the preview."""
     late: set[tuple[Name, str]] = field(default_factory=set)
-    """Whose games had no time."""
+    """Agents and games that there was no time for."""
 
     def play(self) -> None:
         """Validations come first; then everybody's first opponent in every game, then everybody's second."""
-        for folder, own, task in self._entered():
-            self._meet(folder, own, task, own)
+        for folder, submission, task in self._entered():
+            self._meet(folder, submission, task, submission)
         for _ in range(DUELS - 1):
-            for folder, own, task in self._entered():
-                if _may_enter(folder, task) and (rival := self._rival(folder, own, task)):
-                    self._meet(folder, own, task, rival)
+            for folder, submission, task in self._entered():
+                if _may_enter(folder, task) and (rival := self._rival(folder, submission, task)):
+                    self._meet(folder, submission, task, rival)
 
     def _entered(self) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
         for task in self.session.board.challenge.games:
@@ -60,14 +59,16 @@ class PreviewGames:
                 if folder.found and task in folder.tasks:
                     yield folder, folder.found, task
 
-    def _meet(self, folder: ChangedAgent, own: SubmissionEntry, task: Task, other: SubmissionEntry) -> None:
+    def _meet(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task, other: SubmissionEntry) -> None:
         if self.is_up():
-            self._skip(own, task)
+            self._skip(submission, task)
             return
-        self.met.add((_name(own), task.id, _name(other)))
-        ours = DuelPlayer(login=own.login, login_id=self.session.pull.author_id, agent=own.agent, folder=own.folder)
+        self.met.add((_name(submission), task.id, _name(other)))
+        ours = DuelPlayer(
+            login=submission.login, login_id=self.session.pull.author_id, agent=submission.agent, folder=submission.folder
+        )
         theirs = DuelPlayer(login=other.login, login_id=None, agent=other.agent, folder=other.folder)
-        sides = order_sides(ours, ours if other is own else theirs)
+        sides = order_sides(ours, ours if other is submission else theirs)
         session = self.session
         terms = WorkflowDuelOptions(
             tier=Tier.PREVIEW, beacon=PREVIEW_BEACON, commit=session.pull.head_sha, run_url=session.run_url
@@ -77,21 +78,23 @@ class PreviewGames:
         folder.duels.append(duel)
         session.write()
 
-    def _skip(self, own: SubmissionEntry, task: Task) -> None:
-        if (_name(own), task.id) not in self.late:
-            self.late.add((_name(own), task.id))
-            name = who(own.login, own.agent, task.id)
+    def _skip(self, submission: SubmissionEntry, task: Task) -> None:
+        if (_name(submission), task.id) not in self.late:
+            self.late.add((_name(submission), task.id))
+            name = who(submission.login, submission.agent, task.id)
             self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
 
-    def _rival(self, folder: ChangedAgent, own: SubmissionEntry, task: Task) -> SubmissionEntry | None:
+    def _rival(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task) -> SubmissionEntry | None:
         """The next opponent: a baseline, else who is rated nearest; None where everybody worth meeting was met."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
-        gone = {_name(own)} | {other for name, game, other in self.met if (name, game) == (_name(own), task.id)}
+        gone = {_name(submission)} | {
+            other for name, game, other in self.met if (name, game) == (_name(submission), task.id)
+        }
         if named := [found for found in self._baselines(task, board) if _name(found) not in gone]:
             return named[0]
         # The official run has folders of one login or team not meet either.
-        one_side = owner_groups((*self.recorded.entries, own.entry()), self.recorded.duels)
-        others = (row for row in board.rows if not one_side.are_one(_name(own), row.entry.name))
+        one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
+        others = (row for row in board.rows if not one_side.are_one(_name(submission), row.entry.name))
         rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
         if not rated:
             return None
@@ -103,13 +106,13 @@ class PreviewGames:
         """The baselines that play this game, in the order of challenge.yml."""
         refused = {failure.entry.name for failure in board.failures}
         challenge = self.session.board.challenge
-        found = [
-            found
+        submission = [
+            submission
             for named in challenge.baselines
-            for name, found in self.standing.items()
-            if name not in refused and found.folder.submission.plays(task) and _is_called(found, named)
+            for name, submission in self.standing.items()
+            if name not in refused and submission.folder.submission.plays(task) and _is_called(submission, named)
         ]
-        return found[:BASELINES]
+        return submission[:BASELINES]
 
     def _elo(self, folder: ChangedAgent, task: Task) -> float | None:
         """The rating that it would have by what was played so far."""
@@ -120,13 +123,13 @@ class PreviewGames:
         return game.rating.elo if game and game.rating else None
 
 
-def _name(found: SubmissionEntry) -> Name:
-    return found.login.casefold(), found.agent
+def _name(submission: SubmissionEntry) -> Name:
+    return submission.login.casefold(), submission.agent
 
 
-def _is_called(found: SubmissionEntry, named: str) -> bool:
-    own = found.agent if found.login == LOCAL else f"{found.login}/{found.agent}"
-    return own.casefold() == named.casefold()
+def _is_called(submission: SubmissionEntry, named: str) -> bool:
+    name = submission.agent if submission.login == LOCAL else f"{submission.login}/{submission.agent}"
+    return name.casefold() == named.casefold()
 
 
 def _may_enter(folder: ChangedAgent, task: Task) -> bool:

@@ -30,17 +30,14 @@ class ChangedAgent:
     """One changed folder and what came of it so far."""
 
     login: str
-    """Its owner."""
     agent: str
-    """Its name."""
     found: SubmissionEntry | None = None
-    """What is in it; None where that cannot be used."""
+    """None if the folder cannot be used."""
     tasks: tuple[Task, ...] = ()
     """Those that it enters."""
     faults: tuple[str, ...] = ()
     """Why it is not played."""
     results: list[Result] = field(default_factory=list)
-    """What was measured so far."""
     duels: list[Duel] = field(default_factory=list)
     """Its validations and its duels with others so far."""
 
@@ -77,21 +74,16 @@ class PreviewSession:
     """One preview under way; everything is written down after every evaluation."""
 
     board: Checkout
-    """Main's, as it was checked out."""
     pull: PullEvent
-    """The pull request."""
     evaluator_sha: str
     """Main's commit."""
     out: Path
-    """Where the two files go."""
+    """Folder of preview.json and preview.log."""
     run_url: str
-    """The workflow run."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
-    """The moment: what comes to main now counts in the phases that are open."""
     folders: list[ChangedAgent] = field(default_factory=list)
-    """The changed folders."""
     skipped: list[str] = field(default_factory=list)
-    """What is not played, and why."""
+    """A line for everything that is not played, with the reason."""
 
     def skip(self, line: str) -> None:
         """Note what is not played, and why."""

@@ -22,7 +22,6 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, RefusalReason, Refused, WithdrawnEntry
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from scripts.console import OK, CommandError, say
-from scripts.git.beacon import ROOT
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect
 from scripts.github.preview.artifact import LOG
@@ -31,6 +30,7 @@ from scripts.github.preview.preview_session import ChangedAgent, PreviewSession,
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
+from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import closed, entered, people_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 
@@ -147,27 +147,27 @@ def _read(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) 
         session.folders.append(folder)
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.board.challenge.submissions)
-            found = SubmissionEntry(login=login, agent=agent, path=session.board.root / path, folder=read)
-            tasks = entered(found, list(session.board.challenge.tasks))
-            if people := tuple(people_faults(session.board.challenge, found, path)):
+            submission = SubmissionEntry(login=login, agent=agent, path=session.board.root / path, folder=read)
+            tasks = entered(submission, list(session.board.challenge.tasks))
+            if people := tuple(people_faults(session.board.challenge, submission, path)):
                 raise LoadError(*people)
-            shut = {task.id: why for task, why in closed(session.board.challenge, found, session.now)}
+            shut = {task.id: why for task, why in closed(session.board.challenge, submission, session.now)}
             for task_id, why in shut.items():
                 session.skip(f"{who(login, agent, task_id)}: {why}")
             folder.tasks = tuple(task for task in tasks if task.id not in shut)
-            folder.found = found
+            folder.found = submission
         except LoadError as error:
             folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
 
 
 def _play(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> None:
     """Every agent on its tasks, task by task, so that a slow agent does not keep the others from theirs."""
-    for folder, found, task in _pairs(session):
+    for folder, submission, task in _pairs(session):
         name = who(folder.login, folder.agent, task.id)
         if until.is_up():
             session.skip(f"{name}: the preview’s time was up; the official run plays it after the merge")
             continue
-        result, _ = bench.run(_order(session, bench, found, task), quiet=True)
+        result, _ = bench.run(_order(session, bench, submission, task), quiet=True)
         say(f"{name}: {result.verdict}")
         folder.results.append(result)
         session.write()
@@ -185,9 +185,9 @@ def _games(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> Pre
     return PreviewGames(session=session, bench=bench, recorded=recorded, standing=standing, is_up=until.is_up)
 
 
-def _order(session: PreviewSession, bench: Evaluator, found: SubmissionEntry, task: Task) -> EvaluationRequest:
+def _order(session: PreviewSession, bench: Evaluator, submission: SubmissionEntry, task: Task) -> EvaluationRequest:
     return replace(
-        bench.order(found, task), tier=Tier.PREVIEW, login_id=session.pull.author_id, commit=session.pull.head_sha,
+        bench.order(submission, task), tier=Tier.PREVIEW, login_id=session.pull.author_id, commit=session.pull.head_sha,
         run_url=session.run_url,
     )  # fmt: skip
 
@@ -207,12 +207,12 @@ def _recorded(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEn
     results, _ = board.recorded
     duels, _ = board.store.read_duels()
     ranking = {
-        found.name: found
-        for found in board.read_all()[0]
-        if (found.path.is_relative_to(board.root / ROOT) or found.baseline)
-        and moderation.of(found.login, found.agent) is None
+        submission.name: submission
+        for submission in board.read_all()[0]
+        if (submission.path.is_relative_to(board.root / SUBMISSIONS) or submission.baseline)
+        and moderation.of(submission.login, submission.agent) is None
     }
-    entries = tuple(found.entry() for found in ranking.values())
+    entries = tuple(submission.entry() for submission in ranking.values())
     return RecordedResults(
         challenge=board.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     ), ranking

@@ -21,6 +21,7 @@ from scripts.github.pull_request.bot_context import BASE, BotContext
 from scripts.github.pull_request.outcome import LABELS, OFFICIAL_LABEL
 from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
+from scripts.repository.layout import SUBMISSIONS
 
 # So many of the latest touched merged pull requests are looked at, a hundred by a request; the label tells which are done.
 # Each that is told becomes one of the latest touched, so it is more than are ever told in the time between two looks.
@@ -37,24 +38,23 @@ class MergedPull:
     """What a merged pull request brought."""
 
     pull: PullRequest
-    """The pull request."""
     sha: str
-    """The commit on main."""
+    """Its commit on main."""
     agents: tuple[tuple[str, str], ...]
-    """Login and folder of what it added or changed."""
+    """Login and folder of each added or changed agent."""
     removed: tuple[str, ...]
-    """What it withdrew: login/agent."""
+    """Withdrawn agents, as `login/agent`."""
 
 
-def run(desk: BotContext) -> int:
+def run(context: BotContext) -> int:
     """Tell every merged pull request that has not been told all there is."""
-    merges = _untold(desk)
+    merges = _untold(context)
     told = looked_at = 0
     for merge in merges:
         # Those that were told all that can be said for now do not count, or two hundred of them would hide the others.
-        if told == AT_ONCE or not _has_requests(desk):
+        if told == AT_ONCE or not _has_requests(context):
             break
-        told += _tell(desk, merge)
+        told += _tell(context, merge)
         looked_at += 1
     say(f"{looked_at} merged pull requests were looked at.")
     if later := len(merges) - looked_at:
@@ -62,128 +62,130 @@ def run(desk: BotContext) -> int:
     return OK
 
 
-def waiting(desk: BotContext) -> Iterator[int]:
+def waiting(context: BotContext) -> Iterator[int]:
     """The merged pull requests that `run` would tell something, or label, now; nothing is written."""
-    for merge in _untold(desk):
-        if not _has_requests(desk):
+    for merge in _untold(context):
+        if not _has_requests(context):
             break
-        if _is_news(desk, merge):
+        if _is_news(context, merge):
             yield merge.pull.number
 
 
-def _has_requests(desk: BotContext) -> bool:
-    left = desk.github.requests_left
+def _has_requests(context: BotContext) -> bool:
+    left = context.github.requests_left
     return left is None or left >= RESERVE
 
 
-def _untold(desk: BotContext) -> list[MergedPull]:
-    pulls = [pull for pull in desk.github.merged_pulls(BASE, LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
-    return [merge for pull in pulls if (merge := merge_of(desk, pull))]
+def _untold(context: BotContext) -> list[MergedPull]:
+    pulls = [pull for pull in context.github.merged_pulls(BASE, LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
+    return [merge for pull in pulls if (merge := merge_of(context, pull))]
 
 
-def _is_news(desk: BotContext, merge: MergedPull) -> bool:
-    state, whole = _state(desk, merge)
-    body = render_comment(state, desk.context(merge.pull, desk.surroundings.run_id))
-    return whole or not _says_already(desk, desk.github.comments(merge.pull.number), body)
+def _is_news(context: BotContext, merge: MergedPull) -> bool:
+    state, is_complete = _state(context, merge)
+    body = render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id))
+    return is_complete or not _says_already(context, context.github.comments(merge.pull.number), body)
 
 
-def merge_of(desk: BotContext, pull: PullRequest) -> MergedPull | None:
+def merge_of(context: BotContext, pull: PullRequest) -> MergedPull | None:
     """What the merge commit changed under `submissions/`; None if nothing, or if it is not on main as checked out."""
     sha = pull.merge_commit_sha
-    if sha is None or desk.clone.resolve(sha) is None or sha not in desk.history:
+    if sha is None or context.clone.resolve(sha) is None or sha not in context.history:
         return None
-    before = desk.clone.resolve(f"{sha}^")
+    before = context.clone.resolve(f"{sha}^")
     if before is None:
         return None
-    owners = owners_on(desk.clone.leaves(before, "submissions"))
+    owners = owners_on(context.clone.leaves(before, SUBMISSIONS))
     try:
-        found = check_paths(tree_changes(desk.clone, before, sha, pull.author), pull.author, owners)
+        guarded = check_paths(tree_changes(context.clone, before, sha, pull.author), pull.author, owners)
     except UnreadableError as error:
         say(f"#{pull.number}: {error}")
         return None
-    standing = set(desk.clone.folders(sha))
-    names = sorted({(parts[1], parts[2]) for path in (*found.agents, *found.removed) if len(parts := path.split("/")) == 3})
+    folders_now = set(context.clone.folders(sha))
+    names = sorted(
+        {(parts[1], parts[2]) for path in (*guarded.agents, *guarded.removed) if len(parts := path.split("/")) == 3}
+    )
     if not names:
         return None
-    agents = tuple(name for name in names if name in standing)
+    agents = tuple(name for name in names if name in folders_now)
     return MergedPull(
-        pull=pull, sha=sha, agents=agents, removed=tuple("/".join(name) for name in names if name not in standing)
+        pull=pull, sha=sha, agents=agents, removed=tuple("/".join(name) for name in names if name not in folders_now)
     )
 
 
-def _tell(desk: BotContext, merge: MergedPull) -> bool:
+def _tell(context: BotContext, merge: MergedPull) -> bool:
     """Tell what is new, and label who was told all; returns whether anything was written."""
-    state, whole = _state(desk, merge)
-    body = render_comment(state, desk.context(merge.pull, desk.surroundings.run_id))
-    comments = desk.github.comments(merge.pull.number)
-    is_news = not _says_already(desk, comments, body)
+    state, is_complete = _state(context, merge)
+    body = render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id))
+    comments = context.github.comments(merge.pull.number)
+    is_news = not _says_already(context, comments, body)
     if is_news:
         # What is merged stays merged, so nothing is asked again before it is said.
-        if not posts.put_sticky(desk.github, merge.pull.number, body, desk.surroundings.bot, lambda: True, comments):
+        if not posts.put_sticky(context.github, merge.pull.number, body, context.surroundings.bot, lambda: True, comments):
             return False
-        write_summary(desk.surroundings.summary_path, body)
-    if whole:
-        desk.github.ensure_labels({OFFICIAL_LABEL: LABELS[OFFICIAL_LABEL]})
-        desk.github.add_label(merge.pull.number, OFFICIAL_LABEL)
-    say(f"#{merge.pull.number}: {'told' if whole else 'told as far as it is recorded'}.")
-    return is_news or whole
+        write_summary(context.surroundings.summary_path, body)
+    if is_complete:
+        context.github.ensure_labels({OFFICIAL_LABEL: LABELS[OFFICIAL_LABEL]})
+        context.github.add_label(merge.pull.number, OFFICIAL_LABEL)
+    say(f"#{merge.pull.number}: {'told' if is_complete else 'told as far as it is recorded'}.")
+    return is_news or is_complete
 
 
-def _says_already(desk: BotContext, comments: list[IssueComment], body: str) -> bool:
+def _says_already(context: BotContext, comments: list[IssueComment], body: str) -> bool:
     """Whether the comment says the same but for the run in its first line."""
-    own = posts.our_comments(comments, desk.surroundings.bot)
-    return len(own) == 1 and own[0].body.partition("\n")[2] == body.partition("\n")[2]
+    stickies = posts.our_comments(comments, context.surroundings.bot)
+    return len(stickies) == 1 and stickies[0].body.partition("\n")[2] == body.partition("\n")[2]
 
 
-def _state(desk: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
+def _state(context: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     """What to say, and whether it is all there will ever be to say."""
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
-    now = {(entry.login, entry.agent): entry for entry in desk.entries}
-    brought = {(e.login, e.agent): e for e in _entries_at(desk, merge.sha) if (e.login, e.agent) in merge.agents}
+    now = {(entry.login, entry.agent): entry for entry in context.entries}
+    brought = {(e.login, e.agent): e for e in _entries_at(context, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     if current:
-        state = _with_rules(desk, official_state(desk.recorded, current, merge.sha, _run_url(desk, merge)), current)
+        state = _with_rules(context, official_state(context.recorded, current, merge.sha, _run_url(context, merge)), current)
         return state, not (state.pending or state.held or state.unshown)
-    older = _superseded(desk, merge, brought)
+    older = _superseded(context, merge, brought)
     # What is hidden now is told once its board is shown.
     return older, not (isinstance(older, OfficialScore) and older.unshown)
 
 
-def _with_rules(desk: BotContext, state: OfficialScore, current: list[tuple[str, str]]) -> OfficialScore:
+def _with_rules(context: BotContext, state: OfficialScore, current: list[tuple[str, str]]) -> OfficialScore:
     """The same with what phases, people and quotas hold back, which then is not merely pending."""
-    challenge = desk.board.challenge
+    challenge = context.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return state
-    digests = {(entry.login, entry.agent): entry.digest for entry in desk.entries}
-    found = arrived(desk.clone, desk.main, digests)
-    held, told, rules = rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
+    digests = {(entry.login, entry.agent): entry.digest for entry in context.entries}
+    found = arrived(context.clone, context.main, digests)
+    held, told, rules = rules_after_merge(context.recorded, found, current, context.now, context.is_member)
     waiting = set(state.pending) & told
     pending = tuple(line for line in state.pending if line not in waiting)
     lines = tuple(line for line in held if any(line.startswith(f"{one}: ") for one in waiting))
     return replace(state, pending=pending, held=lines, rules=rules)
 
 
-def _superseded(desk: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
+def _superseded(context: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
     """A later merge brought another version or took the agent away: what is recorded of this one is all there will be."""
-    others = tuple(entry for entry in desk.entries if (entry.login, entry.agent) not in brought)
-    then = replace(desk.recorded, entries=(*others, *brought.values()))
-    state = official_state(then, list(brought), merge.sha, _run_url(desk, merge))
+    others = tuple(entry for entry in context.entries if (entry.login, entry.agent) not in brought)
+    then = replace(context.recorded, entries=(*others, *brought.values()))
+    state = official_state(then, list(brought), merge.sha, _run_url(context, merge))
     if state.unshown or any(agent.rows or agent.games for agent in state.agents):
         return replace(state, pending=())
-    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in desk.entries}]
+    newer = [name for name in merge.agents if name in {(entry.login, entry.agent) for entry in context.entries}]
     if newer:
-        return replace(official_state(desk.recorded, newer, None), pending=())
+        return replace(official_state(context.recorded, newer, None), pending=())
     return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)
 
 
-def _entries_at(desk: BotContext, sha: str) -> list[Entry]:
-    return read_entries(desk.clone, sha, desk.board.challenge)[0]
+def _entries_at(context: BotContext, sha: str) -> list[Entry]:
+    return read_entries(context.clone, sha, context.board.challenge)[0]
 
 
-def _run_url(desk: BotContext, merge: MergedPull) -> str | None:
+def _run_url(context: BotContext, merge: MergedPull) -> str | None:
     """The latest run that measured one of the agents: the present one may have measured nothing."""
-    results = [result.provenance for result in desk.results if (result.login, result.agent) in merge.agents]
-    sides = [(duel.provenance, player) for duel in desk.duels for player in duel.players]
-    own = [*results, *(provenance for provenance, player in sides if (player.login, player.agent) in merge.agents)]
-    return max((one for one in own if one.run_url), key=lambda one: one.evaluated_at, default=_NOWHERE).run_url
+    results = [result.provenance for result in context.results if (result.login, result.agent) in merge.agents]
+    sides = [(duel.provenance, player) for duel in context.duels for player in duel.players]
+    provenances = [*results, *(provenance for provenance, player in sides if (player.login, player.agent) in merge.agents)]
+    return max((one for one in provenances if one.run_url), key=lambda one: one.evaluated_at, default=_NOWHERE).run_url

@@ -18,33 +18,35 @@ _ENTRY = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
 _KEPT, _MAIN = "refs/pullrank/queue/", "refs/pullrank/main"
 
 
-def run(desk: BotContext) -> int:
+def run(context: BotContext) -> int:
     """Set the status on the queue's commit; no status where it is no longer in the queue.
 
     Raises:
         CommandError: the event is none of main's queue, or git or GitHub refused.
     """
-    group = merge_group(desk.surroundings)
+    group = merge_group(context.surroundings)
     if group.base_ref != f"refs/heads/{BASE}" or _number(group.head_ref.removeprefix(PREFIX)) is None:
         raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is no commit of {BASE}'s merge queue")
-    numbers = _merged(desk, group)
+    numbers = _merged(context, group)
     if not numbers:
         say("The queue has moved on; nothing was written.")
         return OK
-    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _fault(desk, number))]
+    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _fault(context, number))]
     passed = ", ".join(f"#{number}" for number in numbers) + (" has passed" if len(numbers) == 1 else " have passed")
     state, words = (StatusState.FAILURE, faults[0]) if faults else (StatusState.SUCCESS, passed)
-    desk.github.set_status(group.head_sha, state, words, desk.surroundings.run_url)
+    context.github.set_status(group.head_sha, state, words, context.surroundings.run_url)
     for line in faults or [passed]:
         say(f"{line}.")
     return OK
 
 
-def _merged(desk: BotContext, group: MergeGroup) -> list[int]:
+def _merged(context: BotContext, group: MergeGroup) -> list[int]:
     """The pull requests that the commit would merge, the first one first; none where it is not in the queue."""
     fetched = (f"+refs/heads/{BASE}:{_MAIN}", f"+{PREFIX}*:{_KEPT}*")
-    desk.clone.run("fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched)
-    listed = desk.clone.run("for-each-ref", "--format=%(objectname) %(refname)", _KEPT).decode(errors="replace")
+    context.clone.run(
+        "fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched
+    )
+    listed = context.clone.run("for-each-ref", "--format=%(objectname) %(refname)", _KEPT).decode(errors="replace")
     entries: dict[str, int] = {}
     for line in listed.splitlines():
         sha, _, ref = line.partition(" ")
@@ -52,8 +54,8 @@ def _merged(desk: BotContext, group: MergeGroup) -> list[int]:
             entries[sha] = number
     if group.head_sha not in entries:
         return []
-    own = desk.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN}", "--")
-    return [entries[sha] for sha in own.decode().split() if sha in entries]
+    commits = context.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN}", "--")
+    return [entries[sha] for sha in commits.decode().split() if sha in entries]
 
 
 def _number(entry: str) -> int | None:
@@ -62,12 +64,12 @@ def _number(entry: str) -> int | None:
     return int(parts[1]) if parts else None
 
 
-def _fault(desk: BotContext, number: int) -> str:
+def _fault(context: BotContext, number: int) -> str:
     """Why a pull request has not passed; empty where it has."""
-    pull = desk.github.pull(number)
+    pull = context.github.pull(number)
     if pull.state != "open" or pull.base_ref != BASE:
         return f"it is not an open pull request into {BASE}"
-    status = status_of(desk, pull.head_sha)
+    status = status_of(context, pull.head_sha)
     if status is None:
         return "nothing was said of its newest commit"
     return "" if status.state == StatusState.SUCCESS else status.state

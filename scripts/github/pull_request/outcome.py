@@ -48,13 +48,11 @@ class Outcome:
     """What a pull request is told about one commit."""
 
     state: CommentState
-    """The comment."""
     status: StatusState
-    """The commit's status."""
     words: str
-    """The status in a few words."""
+    """The description of the commit status."""
     label: str | None = None
-    """The one label of ours that it gets."""
+    """The only label of ours that the pull request keeps."""
     ours: bool = False
     """Whether it failed on our side, so that another try is due."""
 
@@ -65,20 +63,20 @@ def running(run: WorkflowRun) -> Outcome:
     return Outcome(state=state, status=StatusState.PENDING, words="the preview is being played")
 
 
-def refused(pull: PullRequest, found: GuardedPaths, run_url: str | None = None) -> Outcome:
+def refused(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None) -> Outcome:
     """The commit changes what it must not: no score of its run is believed."""
-    state = Refused(head_sha=pull.head_sha, outside=found.outside, faults=found.faults, run_url=run_url)
-    if found.outside:
+    state = Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=run_url)
+    if guarded.outside:
         words = "no score: it changes files outside the author's folder, so a maintainer has to look"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=REVIEW_LABEL)
     words = "no score: the folder breaks a rule; the comment says which"
     return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
 
 
-def without_agent(pull: PullRequest, found: GuardedPaths) -> Outcome:
+def without_agent(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
     """The commit brings no agent: it withdraws some, or it touches nothing of ours."""
-    if found.removed:
-        agents = tuple(path.removeprefix("submissions/") for path in found.removed)
+    if guarded.removed:
+        agents = tuple(path.removeprefix("submissions/") for path in guarded.removed)
         state = WithdrawnEntry(agents=agents, merged=False, head_sha=pull.head_sha)
         return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
     nothing = NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
@@ -119,12 +117,12 @@ def previewed(state: Previewed) -> Outcome:
         return Outcome(
             state=state, status=StatusState.ERROR, words="a part failed on our side; it is tried again", ours=True
         )
-    whole = len(verdicts) + len(games)
+    total = len(verdicts) + len(games)
     failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
-    if failed or any(_faulty(agent) for agent in state.agents) or not whole:
-        words = f"{failed} of {whole} evaluations failed; the comment says why" if failed else "no score: mend the faults"
+    if failed or any(_faulty(agent) for agent in state.agents) or not total:
+        words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
-    words = f"preview: {whole} of {whole} evaluations scored; unofficial until merged"
+    words = f"preview: {total} of {total} evaluations scored; unofficial until merged"
     return Outcome(state=state, status=StatusState.SUCCESS, words=words, label=OK_LABEL)
 
 

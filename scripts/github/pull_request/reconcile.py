@@ -28,27 +28,27 @@ INTRODUCTION = (
 )
 
 
-def run(desk: BotContext) -> int:
+def run(context: BotContext) -> int:
     """Settle every open pull request, then report or withdraw what keeps failing.
 
     What can be told by a look at the commit, such as that it is refused, is told before any preview is scored.
     """
     trouble: list[str] = []
-    opened = open_issues(desk.github, desk.surroundings.bot)
-    known = [issue for issue in opened if issue.title == TITLE]
+    opened = open_issues(context.github, context.surroundings.bot)
+    issues = [issue for issue in opened if issue.title == TITLE]
     waiting: list[tuple[PreviewCase, GuardedPaths]] = []
-    address = known[0].html_url if known else None
-    for pull in desk.github.open_pulls(base=BASE):
+    address = issues[0].html_url if issues else None
+    for pull in context.github.open_pulls(base=BASE):
         with _alone(pull, trouble):
-            trouble += _look(desk, pull, address, waiting)
-    for case, found in waiting:
+            trouble += _look(context, pull, address, waiting)
+    for case, guarded_paths in waiting:
         with _alone(case.pull, trouble):
-            trouble += _conclude(desk, case, scored(desk, case, found), address)
-    ended = _ended(desk)
-    trouble += _given_up(desk) + _failing(ended)
+            trouble += _conclude(context, case, scored(context, case, guarded_paths), address)
+    ended = _ended(context)
+    trouble += _given_up(context) + _failing(ended)
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
-    keep_issue(desk.github, opened, TITLE, body if trouble else "")
-    close_once_mended(desk.github, opened, ended)
+    keep_issue(context.github, opened, TITLE, body if trouble else "")
+    close_once_mended(context.github, opened, ended)
     say(f"{len(trouble)} things keep failing on our side.")
     return OK
 
@@ -70,72 +70,72 @@ def _alone(pull: PullRequest, trouble: list[str]) -> Iterator[None]:
 
 
 def _look(
-    desk: BotContext, pull: PullRequest, issue_url: str | None, waiting: list[tuple[PreviewCase, GuardedPaths]]
+    context: BotContext, pull: PullRequest, issue_url: str | None, waiting: list[tuple[PreviewCase, GuardedPaths]]
 ) -> list[str]:
     """Bring one pull request to a terminal, explained comment, or put it among those whose preview is to be scored.
 
     Returns a line if it keeps failing on our side.
     """
-    said = status_of(desk, pull.head_sha)
-    if said is not None and said.state in FINAL:
+    status = status_of(context, pull.head_sha)
+    if status is not None and status.state in FINAL:
         return []
-    speaking = latest_run(desk, pull)
-    if speaking is None:
-        if outcome := _without_run(desk, pull):
-            deliver(desk, pull, _spoken(desk, pull), outcome)
+    run = latest_run(context, pull)
+    if run is None:
+        if outcome := _without_run(context, pull):
+            deliver(context, pull, _spoken(context, pull), outcome)
         return []
-    if speaking.conclusion is None:
+    if run.conclusion is None:
         return []
-    case = PreviewCase(run=speaking, pull=pull, trusted=False)
-    judged = judge(desk, case)
+    case = PreviewCase(run=run, pull=pull, trusted=False)
+    judged = judge(context, case)
     if isinstance(judged, Outcome):
-        return _conclude(desk, case, judged, issue_url)
+        return _conclude(context, case, judged, issue_url)
     waiting.append((case, judged))
     return []
 
 
-def _conclude(desk: BotContext, case: PreviewCase, outcome: Outcome, issue_url: str | None) -> list[str]:
+def _conclude(context: BotContext, case: PreviewCase, outcome: Outcome, issue_url: str | None) -> list[str]:
     """Tell what was decided, and try again what failed on our side; a line if that keeps failing."""
     if not outcome.ours:
-        return _deliver(desk, case.pull, case.run, outcome)
+        return _deliver(context, case.pull, case.run, outcome)
     if isinstance(outcome.state, Broken):
         outcome = replace(outcome, state=replace(outcome.state, issue_url=issue_url))
-    return _again(desk, case.pull, case.run, outcome)
+    return _again(context, case.pull, case.run, outcome)
 
 
-def _deliver(desk: BotContext, pull: PullRequest, speaking: WorkflowRun, outcome: Outcome) -> list[str]:
-    deliver(desk, pull, max(speaking.id, _spoken(desk, pull)), outcome)
+def _deliver(context: BotContext, pull: PullRequest, run: WorkflowRun, outcome: Outcome) -> list[str]:
+    deliver(context, pull, max(run.id, _spoken(context, pull)), outcome)
     return []
 
 
-def _spoken(desk: BotContext, pull: PullRequest) -> int:
+def _spoken(context: BotContext, pull: PullRequest) -> int:
     """The run that the comment speaks for: what is said without a run takes its place, and any later run takes ours."""
-    return posts.newest_comment(posts.our_comments(desk.github.comments(pull.number), desk.surroundings.bot))
+    return posts.newest_comment(posts.our_comments(context.github.comments(pull.number), context.surroundings.bot))
 
 
-def _without_run(desk: BotContext, pull: PullRequest) -> Outcome | None:
+def _without_run(context: BotContext, pull: PullRequest) -> Outcome | None:
     """Why GitHub started no run; None while it has not made up its mind."""
-    now = desk.github.pull(pull.number)
+    now = context.github.pull(pull.number)
     if now.head_sha != pull.head_sha or now.state != "open" or now.mergeable is None:
         return None
     if now.mergeable is False:
         return no_run(pull, RefusalReason.CONFLICT)
-    found = guarded(desk, pull)
-    if found.faults:  # No run would change that, and it is not looked at again.
-        return refused(pull, found)
-    if not found.agents:
-        return without_agent(pull, found)
+    guarded_paths = guarded(context, pull)
+    if guarded_paths.faults:  # No run would change that, and it is not looked at again.
+        return refused(pull, guarded_paths)
+    if not guarded_paths.agents:
+        return without_agent(pull, guarded_paths)
     return no_run(pull, RefusalReason.NO_RUN)
 
 
-def _again(desk: BotContext, pull: PullRequest, speaking: WorkflowRun, outcome: Outcome) -> list[str]:
+def _again(context: BotContext, pull: PullRequest, run: WorkflowRun, outcome: Outcome) -> list[str]:
     """Try once more what failed on our side, or say that somebody has to look."""
-    tried = outcome.state.tried if isinstance(outcome.state, Broken) else desk.github.attempts(speaking.id)
-    _deliver(desk, pull, speaking, outcome)
+    tried = outcome.state.tried if isinstance(outcome.state, Broken) else context.github.attempts(run.id)
+    _deliver(context, pull, run, outcome)
     if tried >= TRIES:
-        return [f"the preview of #{pull.number} failed {tried} times: {speaking.html_url}"]
+        return [f"the preview of #{pull.number} failed {tried} times: {run.html_url}"]
     try:
-        desk.github.rerun(speaking.id)
+        context.github.rerun(run.id)
     except GitHubError as error:
         if error.status not in (403, 404, 409):  # It runs already, or is too old to be run again.
             raise
@@ -143,32 +143,32 @@ def _again(desk: BotContext, pull: PullRequest, speaking: WorkflowRun, outcome: 
     return []
 
 
-def _given_up(desk: BotContext) -> list[str]:
+def _given_up(context: BotContext) -> list[str]:
     """Official evaluations of the present versions that failed on our side as often as we try."""
-    at = version_folders(desk.entries)
-    marks = given_up(desk.results, at)
-    current = {(*entry.name, entry.digest) for entry in desk.entries}
-    measured = {mark_of(result, at) for result in desk.results if result.verdict is not Verdict.INTERNAL_ERROR}
+    at = version_folders(context.entries)
+    marks = given_up(context.results, at)
+    current = {(*entry.name, entry.digest) for entry in context.entries}
+    measured = {mark_of(result, at) for result in context.results if result.verdict is not Verdict.INTERNAL_ERROR}
     lost = {
         f"{result.login}/{result.agent} on {result.task} has no official result"
-        for result in desk.results
+        for result in context.results
         if result.verdict is Verdict.INTERNAL_ERROR
         and mark_of(result, at) in marks
         and (*at.of(result), result.submission_digest) in current
         and mark_of(result, at) not in measured
     }
-    return sorted(lost | _lost_duels(desk))
+    return sorted(lost | _lost_duels(context))
 
 
-def _lost_duels(desk: BotContext) -> set[str]:
+def _lost_duels(context: BotContext) -> set[str]:
     """The same of duels between versions that stand now."""
-    at = version_folders(desk.entries)
-    marks = given_up_duels(desk.duels, at)
-    current = {(*entry.name, entry.digest) for entry in desk.entries}
-    measured = {duel.path() for duel in desk.duels if duel.verdict is Verdict.OK}
+    at = version_folders(context.entries)
+    marks = given_up_duels(context.duels, at)
+    current = {(*entry.name, entry.digest) for entry in context.entries}
+    measured = {duel.path() for duel in context.duels if duel.verdict is Verdict.OK}
     return {
         f"{between(duel)} on {duel.task} has no official result"
-        for duel in desk.duels
+        for duel in context.duels
         if duel.verdict is Verdict.INTERNAL_ERROR
         and (at.of(duel.players[0]), at.of(duel.players[1]), duel.key) in marks
         and all((*at.of(player), player.submission_digest) in current for player in duel.players)
@@ -176,9 +176,9 @@ def _lost_duels(desk: BotContext) -> set[str]:
     }
 
 
-def _ended(desk: BotContext) -> list[WorkflowRun]:
+def _ended(context: BotContext) -> list[WorkflowRun]:
     """The last official runs that came to an end, the latest first."""
-    runs = desk.github.runs_of_workflow(OFFICIAL, BASE, 2 * TRIES)
+    runs = context.github.runs_of_workflow(OFFICIAL, BASE, 2 * TRIES)
     return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
 
 

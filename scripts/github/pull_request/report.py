@@ -67,7 +67,7 @@ Version = tuple[str, str, str]
 """Login and folder as they are spelled, and digest."""
 
 
-def duel_fault(desk: BotContext, preview: Preview, author_id: int) -> str | None:
+def duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
     """Why a preview's duels cannot be believed, in a line of ours; None where they can.
 
     A pull request's agents may meet themselves, and what stands on main. Every move is played again on the game alone, so
@@ -76,28 +76,28 @@ def duel_fault(desk: BotContext, preview: Preview, author_id: int) -> str | None
     duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
     if not duels:
         return None
-    standing = _standing(desk, preview)
+    standing = _standing(context, preview)
     for agent, duel in duels:
-        own = (agent.login, agent.agent, agent.submission_digest or "")
-        task = desk.board.challenge.task(duel.task)
+        changed = (agent.login, agent.agent, agent.submission_digest or "")
+        task = context.board.challenge.task(duel.task)
         if task is None or task.game is None:
             return "the preview run played a game that the board does not have"
         for player in duel.players:
             version = (player.login, player.agent, player.submission_digest)
-            if version != own and version not in standing:
+            if version != changed and version not in standing:
                 return "the preview run played against an agent that does not stand on main"
-            if player.login_id not in (None, author_id) or (version != own and player.login_id is not None):
+            if player.login_id not in (None, author_id) or (version != changed and player.login_id is not None):
                 return "the preview run names an account that is not the author's"
-        if fault := _fault(desk.board.challenge, task, duel):
+        if fault := _fault(context.board.challenge, task, duel):
             return fault
     return None
 
 
-def _standing(desk: BotContext, preview: Preview) -> set[Version]:
+def _standing(context: BotContext, preview: Preview) -> set[Version]:
     """Who stands on main now, or stood there when the preview began."""
-    entries = list(desk.entries)
-    if preview.evaluator_sha in desk.history and preview.evaluator_sha != desk.main:
-        entries += read_entries(desk.clone, preview.evaluator_sha, desk.board.challenge)[0]
+    entries = list(context.entries)
+    if preview.evaluator_sha in context.history and preview.evaluator_sha != context.main:
+        entries += read_entries(context.clone, preview.evaluator_sha, context.board.challenge)[0]
     return {(entry.login, entry.agent, entry.digest) for entry in entries}
 
 
@@ -130,98 +130,97 @@ class PreviewCase:
     """A run and the pull request that it speaks for."""
 
     run: WorkflowRun
-    """The preview's run."""
     pull: PullRequest
-    """The pull request, at the commit that was played."""
+    """At the commit that was played."""
     trusted: bool
     """Whether the run is of main's own workflow, which no pull request can change."""
 
 
-def run(desk: BotContext) -> int:
+def run(context: BotContext) -> int:
     """Tell the pull request of the run that triggered this one; nobody, if it speaks for none."""
-    case = _dispatched(desk) if desk.surroundings.event_name == DISPATCH else _triggered(desk)
+    case = _dispatched(context) if context.surroundings.event_name == DISPATCH else _triggered(context)
     if isinstance(case, str):
         say(f"Nobody is told: {case}.")
         return OK
-    deliver(desk, case.pull, case.run.id, decide(desk, case))
+    deliver(context, case.pull, case.run.id, decide(context, case))
     return OK
 
 
-def _triggered(desk: BotContext) -> PreviewCase | str:
+def _triggered(context: BotContext) -> PreviewCase | str:
     """The case of a `workflow_run` event: by fields that GitHub's servers wrote."""
-    found = desk.github.run(workflow_run_id(desk.surroundings))
-    candidates = desk.github.open_pulls(head=f"{found.head_owner}:{found.head_branch}") if found.head_owner else []
-    pull = find_pull(found, candidates, desk.surroundings.repository_id, BASE)
-    return pull if isinstance(pull, str) else PreviewCase(run=found, pull=pull, trusted=False)
+    run = context.github.run(workflow_run_id(context.surroundings))
+    candidates = context.github.open_pulls(head=f"{run.head_owner}:{run.head_branch}") if run.head_owner else []
+    pull = find_pull(run, candidates, context.surroundings.repository_id, BASE)
+    return pull if isinstance(pull, str) else PreviewCase(run=run, pull=pull, trusted=False)
 
 
-def _dispatched(desk: BotContext) -> PreviewCase | str:
+def _dispatched(context: BotContext) -> PreviewCase | str:
     """The case of a verified run: whoever may dispatch main's workflow named the pull request and the commit."""
-    pull = asked_pull(desk.surroundings, desk.github, BASE)
+    pull = asked_pull(context.surroundings, context.github, BASE)
     return (
         pull
         if isinstance(pull, str)
-        else PreviewCase(run=desk.github.run(desk.surroundings.run_id), pull=pull, trusted=True)
+        else PreviewCase(run=context.github.run(context.surroundings.run_id), pull=pull, trusted=True)
     )
 
 
-def latest_run(desk: BotContext, pull: PullRequest) -> WorkflowRun | None:
+def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
     """The latest preview run on the pull request's newest commit."""
-    ours = desk.surroundings.repository_id
+    ours = context.surroundings.repository_id
     fitting = [
-        run for run in desk.github.runs_of(pull.head_sha) if isinstance(find_pull(run, [pull], ours, BASE), PullRequest)
+        run for run in context.github.runs_of(pull.head_sha) if isinstance(find_pull(run, [pull], ours, BASE), PullRequest)
     ]
     return max(fitting, key=lambda run: run.id, default=None)
 
 
-def decide(desk: BotContext, case: PreviewCase) -> Outcome:
+def decide(context: BotContext, case: PreviewCase) -> Outcome:
     """What the pull request is told of a run on its newest commit."""
-    judged = judge(desk, case)
-    return judged if isinstance(judged, Outcome) else scored(desk, case, judged)
+    judged = judge(context, case)
+    return judged if isinstance(judged, Outcome) else scored(context, case, judged)
 
 
-def judge(desk: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
+def judge(context: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
     """What can be told without the preview's results, which is cheap; else what the commit may count as."""
     if case.run.conclusion is None and not case.trusted:
         return running(case.run)
     if case.run.conclusion == "action_required":
         return no_run(case.pull, RefusalReason.WAITING, case.run.html_url)
-    found = guarded(desk, case.pull)
-    if not found.is_clean:
-        return refused(case.pull, found, case.run.html_url)
-    if not found.agents:
-        return without_agent(case.pull, found)
+    guarded_paths = guarded(context, case.pull)
+    if not guarded_paths.is_clean:
+        return refused(case.pull, guarded_paths, case.run.html_url)
+    if not guarded_paths.agents:
+        return without_agent(case.pull, guarded_paths)
     if case.run.conclusion != "success" and not case.trusted:
-        return _broken(desk, case, f"the preview run ended as '{case.run.conclusion}'")
-    return found
+        return _broken(context, case, f"the preview run ended as '{case.run.conclusion}'")
+    return guarded_paths
 
 
-def scored(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
+def scored(context: BotContext, case: PreviewCase, guarded_paths: GuardedPaths) -> Outcome:
     """What the preview's results say of a commit that may be believed."""
-    content = desk.github.artifact(case.run.id, ARTIFACT, ZIP_BYTES)
+    content = context.github.artifact(case.run.id, ARTIFACT, ZIP_BYTES)
     if content is None:
-        return _broken(desk, case, "the preview run left no artifact")
+        return _broken(context, case, "the preview run left no artifact")
     try:
         preview = read_artifact(content)
     except ArtifactError as error:
-        return _broken(desk, case, str(error))
+        return _broken(context, case, str(error))
     if preview.head_sha != case.pull.head_sha:
-        return _broken(desk, case, "the preview run played another commit")
-    if {f"submissions/{agent.login}/{agent.agent}" for agent in preview.agents} - set(found.agents):
-        return _broken(desk, case, "the preview run played an agent that this pull request does not change")
-    known = {task.id for task in desk.board.challenge.solo_tasks}
-    if any(result.task not in known for agent in preview.agents for result in agent.results):
-        return _broken(desk, case, "the preview run played a task that the board does not have")
-    if fault := duel_fault(desk, preview, case.pull.author_id):
-        return _broken(desk, case, fault)
-    removed = tuple(path.removeprefix("submissions/") for path in found.removed)
-    state = preview_state(preview, desk.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
+        return _broken(context, case, "the preview run played another commit")
+    if {f"submissions/{agent.login}/{agent.agent}" for agent in preview.agents} - set(guarded_paths.agents):
+        return _broken(context, case, "the preview run played an agent that this pull request does not change")
+    task_ids = {task.id for task in context.board.challenge.solo_tasks}
+    if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
+        return _broken(context, case, "the preview run played a task that the board does not have")
+    if fault := duel_fault(context, preview, case.pull.author_id):
+        return _broken(context, case, fault)
+    removed = tuple(path.removeprefix("submissions/") for path in guarded_paths.removed)
+    state = preview_state(preview, context.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
     logins = [agent.login for agent in preview.agents]
-    return previewed(replace(state, rules=rules_before_merge(desk.recorded, logins, desk.now, desk.is_member)))
+    return previewed(replace(state, rules=rules_before_merge(context.recorded, logins, context.now, context.is_member)))
 
 
-def _broken(desk: BotContext, case: PreviewCase, reason: str) -> Outcome:
-    return broken(case.run, reason, desk.github.attempts(case.run.id))
+def _broken(context: BotContext, case: PreviewCase, reason: str) -> Outcome:
+    return broken(case.run, reason, context.github.attempts(case.run.id))
 
 
 def _log(content: bytes) -> str:

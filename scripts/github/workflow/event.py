@@ -22,21 +22,17 @@ class PullEvent:
     """The pull request of a `pull_request` event."""
 
     number: int
-    """Its number."""
     author: str
-    """Login of who opened it."""
     author_id: int
-    """GitHub's number for him: logins can be registered again."""
+    """GitHub's account id: a login can be given up and registered by somebody else."""
     head_sha: str
-    """The commit to be judged."""
     head_ref: str
-    """The branch's name, as the author chose it: never a part of a command."""
+    """The branch's name, chosen by the author: never part of a command."""
     head_repository_id: int | None
-    """The fork; None once it is deleted."""
+    """None once the fork is deleted."""
     base_sha: str
-    """The commit of the board's branch that GitHub compared with."""
+    """The commit of the base branch that GitHub compared with."""
     base_ref: str
-    """The board's branch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,19 +42,15 @@ class CommentEvent:
     action: str
     """created, edited or deleted."""
     comment_id: int
-    """Its number."""
     body: str
-    """What was written: data, whatever it says."""
+    """Untrusted text."""
     author: str
-    """Login of who wrote it."""
     author_id: int
-    """His number."""
     author_type: str
     """User, Bot or Organization."""
     number: int
     """Of the issue or pull request."""
     on_pull: bool
-    """Whether it is a pull request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +58,10 @@ class MergeGroup:
     """The commit of a `merge_group` event, which a merge queue would make the tip of a branch."""
 
     head_sha: str
-    """The commit."""
+    """The commit that the queue would make the tip of the base branch."""
     head_ref: str
-    """The queue's own branch that stands there."""
+    """The queue's own branch at that commit."""
     base_ref: str
-    """The branch that it is to go to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,37 +69,31 @@ class WorkflowEnvironment:
     """Where and why a workflow step runs."""
 
     event_name: str
-    """What triggered the run."""
     event: Mapping[str, Any]
     """The payload; read it through the functions below."""
     repository: str
-    """`owner/name` of the board."""
+    """`owner/name`."""
     repository_id: int
-    """Its number."""
     sha: str
-    """The commit that triggered: of the default branch in every privileged workflow."""
+    """The commit that triggered the run: on the default branch in every privileged workflow."""
     run_id: int
-    """This run; later runs have greater numbers."""
+    """Later runs have greater ids."""
     run_attempt: int
-    """1, and one more for each time the run was started again."""
+    """1, and one more for each rerun."""
     api_url: str
-    """Where GitHub's API answers; GitHub Enterprise and the tests have their own."""
     graphql_url: str
-    """Where GraphQL answers; empty where the variable is not set: then beside the API."""
+    """Empty if the variable is not set: the address is then derived from `api_url`."""
     server_url: str
-    """Where its pages are."""
     token: str = field(repr=False)
-    """What the API is asked with; empty in the untrusted tier."""
+    """Empty in the untrusted tier."""
     summary_path: Path | None
-    """Where the step's summary goes."""
     output_path: Path | None
-    """Where the step's outputs go."""
     workspace: Path
-    """The checkout of the board."""
+    """The board's checkout."""
     bot: str = BOT
-    """Whose comments are ours."""
+    """Login of the account whose comments are ours."""
     pace: float = 1.0
-    """Seconds between two writes, as GitHub's secondary limits want it; GitHub Enterprise without limits takes 0."""
+    """Seconds between two writes, because of GitHub's secondary rate limits."""
 
     @property
     def run_url(self) -> str:

@@ -46,9 +46,9 @@ def write_summary(path: Path | None, markdown: str) -> None:
         return
     before = path.stat().st_size if path.exists() else 0
     room = SUMMARY_BYTES - before - len(CUT.encode()) - 1
-    whole = markdown.encode("utf-8", "replace")
+    encoded = markdown.encode("utf-8", "replace")
     if room <= 0:
         return
-    text = markdown if len(whole) <= room else whole[:room].decode("utf-8", "ignore") + CUT
+    text = markdown if len(encoded) <= room else encoded[:room].decode("utf-8", "ignore") + CUT
     with path.open("a", encoding="utf-8", errors="replace") as file:
         file.write(text if text.endswith("\n") else text + "\n")

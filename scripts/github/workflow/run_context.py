@@ -9,7 +9,8 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import Entry
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.beacon import Name, SeedBeacon
+from scripts.git.beacon import SeedBeacon
+from scripts.repository.layout import FolderName
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
@@ -20,9 +21,8 @@ class RunContext:
     """When, and who was a member of what then."""
 
     now: datetime
-    """The moment."""
     members: Mapping[str, frozenset[str]] | None = None
-    """Of each organisation or team that the phases name: its members among the owners; None while nobody asked."""
+    """Members among the owners, by organisation or team; None if nobody asked yet."""
 
     def serialised(self) -> str:
         """As one job hands it to the next."""
@@ -44,9 +44,9 @@ def parse_run_context(text: str) -> RunContext:
     if not text:
         return this_run()
     try:
-        found = parse_strict(text.encode())
-        now = datetime.fromisoformat(found["now"])
-        members = {str(team): frozenset(map(str, logins)) for team, logins in found["members"].items()}
+        document = parse_strict(text.encode())
+        now = datetime.fromisoformat(document["now"])
+        members = {str(team): frozenset(map(str, logins)) for team, logins in document["members"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CommandError(OUR_FAULT, f"--moment is not what the plan job hands on ({error})") from error
     if now.tzinfo is None:
@@ -54,20 +54,21 @@ def parse_run_context(text: str) -> RunContext:
     return RunContext(now=now, members=members)
 
 
-def members_of(challenge: Challenge, logins: Iterable[str], asked: MembershipLookup) -> dict[str, frozenset[str]]:
+def members_of(challenge: Challenge, logins: Iterable[str], is_member: MembershipLookup) -> dict[str, frozenset[str]]:
     """Who of some logins is in the organisations and teams that phases name; those on an allow list need not be."""
     owners = {login.casefold() for login in logins}
-    found: dict[str, frozenset[str]] = {}
+    members: dict[str, frozenset[str]] = {}
     for phase in challenge.phases:
         listed = {login.casefold() for login in phase.allow}
         for team in phase.teams:
-            known = found.get(team, frozenset())
-            found[team] = known | {login for login in sorted(owners - listed - known) if asked(login, team)}
-    return found
+            known_members = members.get(team, frozenset())
+            asked = sorted(owners - listed - known_members)
+            members[team] = known_members | {login for login in asked if is_member(login, team)}
+    return members
 
 
-def merge_times(entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]) -> dict[Name, datetime]:
+def merge_times(entries: Iterable[Entry], found: Mapping[FolderName, SeedBeacon]) -> dict[FolderName, datetime]:
     """When each version came to main, by login without capitals and folder."""
     beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found.items()}
-    known = ((entry.name, beacons.get(entry.name)) for entry in entries)
-    return {name: datetime.fromisoformat(beacon.committed_at).astimezone(UTC) for name, beacon in known if beacon}
+    merged = ((entry.name, beacons.get(entry.name)) for entry in entries)
+    return {name: datetime.fromisoformat(beacon.committed_at).astimezone(UTC) for name, beacon in merged if beacon}

@@ -4,8 +4,8 @@ Nobody can foresee its id, and no other folder of the same login draws another o
 later has a later beacon: else one could merge many versions, try their seeds for it at home, and name it in the best.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import NoReturn
 
 from scripts.console import OUR_FAULT, CommandError
@@ -23,8 +23,6 @@ class SeedBeacon:
     sha: str
     committed_at: str
     """As the commit says."""
-    verified: bool | None = None
-    """Whether GitHub signed it; None if nobody asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +43,10 @@ def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, dig
     """
     _refuse_shallow(repository)
     oldest = next(FolderHistory(repository, main_sha).holding(login, digest), None)
-    return _beacon(oldest) if oldest else _missing(folder_of((login, agent)), digest)
+    return _beacon(oldest) if oldest else _refuse_missing(folder_of((login, agent)), digest)
 
 
-def origins(
+def version_origins(
     repository: GitRepository, main_sha: str, digests: Mapping[FolderName, str], tasks: Mapping[FolderName, Collection[str]]
 ) -> VersionOrigins:
     """The beacons of the versions that stand on main now, with one walk through history.
@@ -67,7 +65,7 @@ def origins(
     # What a folder holds now has its digest, so hardly a file needs to be read.
     oldest = history.first(digests.keys())
     versions = {
-        name: _beacon(oldest[name]) if name in oldest else _missing(folder_of(name), digest)
+        name: _beacon(oldest[name]) if name in oldest else _refuse_missing(folder_of(name), digest)
         for name, digest in digests.items()
     }
     return VersionOrigins(
@@ -82,7 +80,7 @@ def _refuse_shallow(repository: GitRepository) -> None:
         )
 
 
-def _missing(folder: str, digest: str) -> NoReturn:
+def _refuse_missing(folder: str, digest: str) -> NoReturn:
     raise CommandError(OUR_FAULT, f"{folder}: no commit of main holds version {digest[:12]}")
 
 
@@ -102,11 +100,6 @@ def arrived(repository: GitRepository, main_sha: str, digests: Mapping[FolderNam
     for name in digests.keys() - oldest.keys():
         oldest[name] = next(history.holding(name[0], digests[name]), None)
     return {name: _beacon(state) for name in digests if (state := oldest[name])}
-
-
-def verify(found: Iterable[SeedBeacon], verified: Callable[[str], bool]) -> dict[str, SeedBeacon]:
-    """Ask once for each commit whether GitHub signed it; by the commit's id."""
-    return {item.sha: replace(item, verified=verified(item.sha)) for item in {item.sha: item for item in found}.values()}
 
 
 def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:

@@ -18,8 +18,8 @@ from scripts.console import say
 from scripts.git.git_repository import GitError, GitRepository, checked
 
 RESULTS = "results"
-SHOWN = 20
-BOT = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
+DAMAGED_SHOWN = 20
+BOT_IDENTITY = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
 # What somebody else's push in the meantime looks like; everything else (a rule, a right, a network) is told, not retried.
 _RACED = re.compile(
     r"^!\t[^\t]*\t\[(?:rejected\] \((?:fetch first|non-fast-forward|stale info)"
@@ -66,7 +66,7 @@ class DataBranches:
 
     def build(self, tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> str:
         """Commits on top of a tip, or the first of an orphan branch; returns the last one. Nothing is checked out."""
-        stream = _stream(tip, commits, now)
+        stream = _fast_import_stream(tip, commits, now)
         return self.repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
 
     def push(self, built: dict[str, str]) -> bool:
@@ -90,13 +90,13 @@ def object_name(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
+def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
     """What fast-import reads; it answers with the last commit's id."""
     name = "refs/pullrank/built"
     yield f"reset {name}\n\n".encode()
     for index, commit in enumerate(commits):
         message = commit.message.encode()
-        yield f"commit {name}\nmark :1\ncommitter {BOT} {int(now.timestamp())} +0000\n".encode()
+        yield f"commit {name}\nmark :1\ncommitter {BOT_IDENTITY} {int(now.timestamp())} +0000\n".encode()
         yield f"data {len(message)}\n".encode() + message + b"\n"
         if index == 0 and tip is not None:
             yield f"from {checked(tip)}\n".encode()
@@ -109,10 +109,10 @@ def _stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> 
 def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
     """The data branches of a clone's origin; what is made here is gone afterwards, whatever happens."""
     with tempfile.TemporaryDirectory(prefix="pullrank-branches-") as place:
-        yield DataBranches(repository=_beside(clone, Path(place)), traces=traces_branch(season))
+        yield DataBranches(repository=_open_beside(clone, Path(place)), traces=traces_branch(season))
 
 
-def _beside(clone: GitRepository, place: Path) -> GitRepository:
+def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
     """A bare repository with the same origin and the same way in."""
     address = clone.run("remote", "get-url", "origin").decode().strip()
     repository = GitRepository(place, clone.credentials)
@@ -134,10 +134,10 @@ def newest_results(clone: GitRepository) -> str:
     return tip_of(clone, RESULTS)
 
 
-def _files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
+def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
     """Every file of a commit of the results branch, some hundred at a time."""
     with tempfile.TemporaryDirectory(prefix="pullrank-results-") as place:
-        repository = _beside(clone, Path(place))
+        repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
         lines = repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode("utf-8", "replace").split("\0")
         entries = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
@@ -146,11 +146,6 @@ def _files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -
             part = results[begin : begin + 500]
             for (path, _), content in zip(part, repository.read([oid for _, oid in part]), strict=True):
                 take(path, content)
-
-
-def read_results(clone: GitRepository, sha: str) -> list[Result]:
-    """The results of single agents on a commit, as `read_recorded` has them."""
-    return read_recorded(clone, sha)[0]
 
 
 def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
@@ -180,11 +175,11 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
             results.append(record.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
 
     if sha:
-        _files(clone, sha, take)
-    for line in damaged[:SHOWN]:
+        _read_files(clone, sha, take)
+    for line in damaged[:DAMAGED_SHOWN]:
         say(line)
-    if len(damaged) > SHOWN:
-        say(f"and {len(damaged) - SHOWN} more files of the results branch that are no results")
+    if len(damaged) > DAMAGED_SHOWN:
+        say(f"and {len(damaged) - DAMAGED_SHOWN} more files of the results branch that are no results")
     return results, duels
 
 
@@ -203,7 +198,7 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
             records.append((path, record, content))
 
     if sha:
-        _files(clone, sha, take)
+        _read_files(clone, sha, take)
     return records
 
 
@@ -238,5 +233,5 @@ def export_results(clone: GitRepository, sha: str, target: Path) -> int:
 
     target.mkdir(parents=True, exist_ok=True)
     if sha:
-        _files(clone, sha, take)
+        _read_files(clone, sha, take)
     return written

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
-from scripts.git.git_repository import REGULAR, GitRepository, checked
+from scripts.git.git_repository import FILE_MODES, GitRepository, checked
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, FolderName
 from scripts.repository.layout import folder_of as folder_of
 
 # So many versions are read at a time, with all their files.
-BATCH = 50
-_GONE = "000000"
+VERSIONS_AT_ONCE = 50
+_GONE_MODE = "000000"
 
-File = tuple[str, str, str]
+FolderFile = tuple[str, str, str]
 """Mode, path inside the folder, and object."""
 
 
-def name_of(parts: Sequence[str]) -> FolderName | None:
+def folder_name(parts: Sequence[str]) -> FolderName | None:
     """Whose agent a file belongs to, by the parts of its path; None where it is nobody's."""
     if parts[0] == EXAMPLE_AGENTS:
         return (LOCAL, parts[1]) if len(parts) > 2 else None
@@ -64,13 +64,13 @@ class FolderHistory:
         self._repository = repository
         self._states: dict[str, list[FolderState]] = {}
         self._now: dict[FolderName, FolderContent | None] = {}
-        self._files: dict[FolderContent, tuple[File, ...]] = {}
+        self._files: dict[FolderContent, tuple[FolderFile, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
         self._manifests: dict[str, Submission | None] = {}
         self._identities: dict[str, str] = {}
-        folders: dict[FolderName, dict[str, File]] = {}
-        for sha, committed_at, changes in _commits(repository, main_sha):
-            for name in _applied(folders, changes):
+        folders: dict[FolderName, dict[str, FolderFile]] = {}
+        for sha, committed_at, changes in _read_commits(repository, main_sha):
+            for name in _apply_changes(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
                 if content is not None:
                     state = FolderState(name, sha, committed_at, content)
@@ -140,9 +140,9 @@ class FolderHistory:
         self._read_digests({state.content for state in states})
         return (state for state in states if self._digests[state.content] == digest)
 
-    def _content(self, files: Collection[File]) -> FolderContent | None:
+    def _content(self, files: Collection[FolderFile]) -> FolderContent | None:
         """What files amount to; None where they are no version."""
-        if any(mode not in REGULAR for mode, _, _ in files):
+        if any(mode not in FILE_MODES for mode, _, _ in files):
             return None
         kept = tuple(sorted(file for file in files if "/__pycache__/" not in f"/{file[1]}"))
         manifest = next((oid for _, path, oid in kept if path == MANIFEST_NAME), None)
@@ -166,15 +166,15 @@ class FolderHistory:
 
     def _read_digests(self, contents: Iterable[FolderContent]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))
-        for begin in range(0, len(new), BATCH):
-            part = new[begin : begin + BATCH]
+        for begin in range(0, len(new), VERSIONS_AT_ONCE):
+            part = new[begin : begin + VERSIONS_AT_ONCE]
             oids = sorted({oid for content in part for _, _, oid in self._files[content]})
             blobs = dict(zip(oids, self._repository.read(oids), strict=True))
             for content in part:
                 self._digests[content] = _digest(blobs[content.manifest], self._files[content], blobs)
 
 
-def _digest(manifest: bytes, files: Iterable[File], blobs: dict[str, bytes]) -> str | None:
+def _digest(manifest: bytes, files: Iterable[FolderFile], blobs: dict[str, bytes]) -> str | None:
     """The digest of files, without the caps of today, which old versions need not keep."""
     try:
         submission = parse_submission(manifest)
@@ -191,11 +191,11 @@ def _shown(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-Change = tuple[str, str, str]
+FileChange = tuple[str, str, str]
 """New mode, new object, and path."""
 
 
-def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, str, list[Change]]]:
+def _read_commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, str, list[FileChange]]]:
     """Each commit that changed agents' folders, the oldest first: its id, its time, and what it changed.
 
     A path never passes for a commit, whatever an entrant called his files: one follows each line that begins with a colon.
@@ -203,7 +203,7 @@ def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, st
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI")
     raw = repository.run("log", *form, checked(main_sha), "--", SUBMISSIONS, EXAMPLE_AGENTS)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
-    sha, committed_at, changes = "", "", list[Change]()
+    sha, committed_at, changes = "", "", list[FileChange]()
     for token in tokens:
         text = token.lstrip("\n")
         if text.startswith(":"):
@@ -218,16 +218,16 @@ def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, st
         yield sha, committed_at, changes
 
 
-def _applied(folders: dict[FolderName, dict[str, File]], changes: Iterable[Change]) -> set[FolderName]:
+def _apply_changes(folders: dict[FolderName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[FolderName]:
     """Bring folders to the state after a commit; returns those that it changed."""
     touched: set[FolderName] = set()
     for mode, oid, path in changes:
-        name = name_of(path.split("/"))
+        name = folder_name(path.split("/"))
         if name is None:
             continue
         touched.add(name)
         inside = path[len(folder_of(name)) + 1 :]
-        if mode == _GONE:
+        if mode == _GONE_MODE:
             folders.setdefault(name, {}).pop(inside, None)
         else:
             folders.setdefault(name, {})[inside] = (mode, inside, oid)

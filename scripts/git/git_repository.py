@@ -16,9 +16,9 @@ from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, CommandError
 from scripts.repository.layout import SUBMISSIONS
 
-_CHUNK = 1 << 16
+_READ_BYTES = 1 << 16
 # Of what is printed as an error nobody reads more than that.
-_ERROR_BYTES = 1 << 16
+_STDERR_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def run_bounded(
         timer.daemon = True
         timer.start()
         try:
-            output, is_too_long = _read(process, at_most)
+            output, is_too_long = _read_output(process, at_most)
             if is_too_long:
                 _stop(process)
             code = process.wait()
@@ -84,15 +84,15 @@ def run_bounded(
             assert process.stdout is not None
             process.stdout.close()
         errors.seek(0)
-        printed = errors.read(_ERROR_BYTES)
+        printed = errors.read(_STDERR_BYTES)
     return FinishedProcess(code=code, output=output, errors=printed, is_late=late.is_set(), is_too_long=is_too_long)
 
 
-def _read(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
+def _read_output(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
     """The output, and whether there was more than the limit."""
     assert process.stdout is not None
     parts, size = [], 0
-    while part := process.stdout.read1(_CHUNK):  # type: ignore[attr-defined]  # a pipe is buffered
+    while part := process.stdout.read1(_READ_BYTES):  # type: ignore[attr-defined]  # a pipe is buffered
         parts.append(part)
         size += len(part)
         if size > at_most:
@@ -107,12 +107,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-REGULAR = ("100644", "100755")
+FILE_MODES = ("100644", "100755")
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What main and the branches of the bot's own may take; of what a stranger made much less is read, see `trees`.
 OUTPUT_BYTES = 1 << 30
-SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
-OTHERWISE = 600.0
+VERB_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
+DEFAULT_SECONDS = 600.0
 
 # Neither hooks nor monitors nor helpers run, whatever the repository's own configuration says.
 _SETTINGS = (
@@ -122,11 +122,11 @@ _SETTINGS = (
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "safe.directory=*",
     "protocol.allow=never", "protocol.https.allow=always", "protocol.http.allow=always", "protocol.file.allow=always",
 )  # fmt: skip
-_KEPT = (
+_INHERITED_VARIABLES = (
     "PATH", "TMPDIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
     "GIT_SSL_CAINFO",
 )  # fmt: skip
-_FIXED = {
+_SET_VARIABLES = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_TERMINAL_PROMPT": "0",
@@ -218,14 +218,14 @@ class GitRepository:
             GitError: it ended with another code than 0.
         """
         command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
-        inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
         secret = self.credentials.environment() if self.credentials else {}
         verb = arguments[0]
-        seconds = SECONDS.get(verb, OTHERWISE) if seconds is None else seconds
+        seconds = VERB_SECONDS.get(verb, DEFAULT_SECONDS) if seconds is None else seconds
         done = run_bounded(
             command,
             folder=self.path,
-            environment={**inherited, **_FIXED, **secret, "HOME": str(self.path)},
+            environment={**inherited, **_SET_VARIABLES, **secret, "HOME": str(self.path)},
             input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
@@ -236,7 +236,7 @@ class GitRepository:
             raise GitLimitError(verb, f"error: it printed more than {at_most} bytes")
         if done.code != 0:
             stderr = done.errors.decode(errors="replace")
-            raise GitError(verb, stderr or _signal(done.code), done.output.decode(errors="replace"))
+            raise GitError(verb, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
         return done.output
 
     def resolve(self, name: str) -> str | None:
@@ -274,7 +274,7 @@ class GitRepository:
         """
         form = ("-r", "-l", "-z", "--full-tree")
         raw = self.run("ls-tree", *form, checked(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
-        return tuple(_leaf(line) for line in raw.split(b"\0") if line)
+        return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
     def read(self, oids: Sequence[str]) -> list[bytes]:
         """The bytes of blobs, in order, by one process."""
@@ -292,7 +292,9 @@ class GitRepository:
 
     def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
         """The plain files under a folder, paths from there, as the folder's digest takes them."""
-        files = [leaf for leaf in self.leaves(commit, folder) if leaf.mode in REGULAR and b"/__pycache__/" not in leaf.path]
+        files = [
+            leaf for leaf in self.leaves(commit, folder) if leaf.mode in FILE_MODES and b"/__pycache__/" not in leaf.path
+        ]
         start = len(folder.rstrip("/")) + 1
         return tuple(
             SubmissionFile(
@@ -311,12 +313,12 @@ class GitRepository:
         return self.run("rev-list", "--first-parent", checked(commit)).decode().split()
 
 
-def _leaf(line: bytes) -> TreeLeaf:
+def _parse_leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
     mode, _, oid, size = meta.decode("ascii").split()
     return TreeLeaf(mode=mode, oid=oid, size=int(size) if size.isdigit() else 0, path=path)
 
 
-def _signal(code: int) -> str:
+def _signal_message(code: int) -> str:
     """What to say of a git that said nothing itself."""
     return f"error: it was ended by signal {-code}" if code < 0 else ""

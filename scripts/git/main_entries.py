@@ -9,7 +9,7 @@ from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import Entry
 from leaderboard.core.versions import twin_fault, without_twins
-from scripts.git.git_repository import REGULAR, GitRepository, TreeLeaf
+from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.repository.checkout import SubmissionEntry
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, FolderName, folder_of
 
@@ -28,7 +28,7 @@ def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[
     names = sorted(folders)
     for begin in range(0, len(names), 200):
         part = {name: folders[name] for name in names[begin : begin + 200]}
-        _take(clone, part, challenge, entries, faults)
+        _add_entries(clone, part, challenge, entries, faults)
     entries, twins = without_twins(entries)
     faults += [f"{folder_of((entry.login, entry.agent))}: {_twin_fault(other)}" for entry, other in twins]
     return entries, faults
@@ -51,7 +51,7 @@ def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[Fol
     return folders
 
 
-def _take(
+def _add_entries(
     clone: GitRepository,
     folders: dict[FolderName, list[TreeLeaf]],
     challenge: Challenge,
@@ -60,7 +60,7 @@ def _take(
 ) -> None:
     good: dict[FolderName, list[TreeLeaf]] = {}
     for name, leaves in folders.items():
-        if fault := _refused(name, leaves, challenge.submissions):
+        if fault := _folder_fault(name, leaves, challenge.submissions):
             faults.append(f"{folder_of(name)}: {fault}")
         else:
             good[name] = [leaf for leaf in leaves if b"/__pycache__/" not in leaf.path]
@@ -76,28 +76,28 @@ def _take(
         entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest, baseline=named))
 
 
-def _refused(name: FolderName, leaves: list[TreeLeaf], limits: SubmissionLimits) -> str | None:
+def _folder_fault(name: FolderName, leaves: list[TreeLeaf], limits: SubmissionLimits) -> str | None:
     if not LOGIN.fullmatch(name[0]) or not AGENT.fullmatch(name[1]):
         return "is not named <login>/<agent>"
-    if any(leaf.mode not in REGULAR for leaf in leaves):
+    if any(leaf.mode not in FILE_MODES for leaf in leaves):
         return "holds something else than plain files"
     if len(leaves) > limits.files or sum(leaf.size for leaf in leaves) > limits.kib * 1024:
         return "is larger than the challenge allows"
     try:
         for leaf in leaves:
-            check_name(_inside(name, leaf))
+            check_name(_path_inside(name, leaf))
     except LoadError as error:
         return str(error)
     return None
 
 
-def _inside(name: FolderName, leaf: TreeLeaf) -> str:
+def _path_inside(name: FolderName, leaf: TreeLeaf) -> str:
     """A file's path from its agent's folder."""
     return leaf.path.decode("utf-8", "replace")[len(folder_of(name)) + 1 :]
 
 
 def _blob(name: FolderName, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
-    return SubmissionFile(path=_inside(name, leaf), executable=leaf.mode == "100755", content=content)
+    return SubmissionFile(path=_path_inside(name, leaf), executable=leaf.mode == "100755", content=content)
 
 
 def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionFolder:
@@ -105,7 +105,7 @@ def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionL
     return assemble(clone.blobs(sha, folder_of((entry.login, entry.agent))), limits)
 
 
-def found_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionEntry:
+def submission_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionEntry:
     """An entry as the evaluator takes it."""
     path = clone.path / Path(folder_of((entry.login, entry.agent)))
     folder = read_agent(clone, sha, entry, limits)

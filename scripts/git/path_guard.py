@@ -12,15 +12,18 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from leaderboard.core.versions import twin_fault
-from scripts.git.git_repository import REGULAR, GitRepository, TreeLeaf
-from scripts.git.tree_diff import TreeChange, UnreadableError, leaves, merge_bases, tree_changes
+from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
+from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 
-SHOWN = 50
+FAULTS_SHOWN = 50
 # So many agents of one author may change at once: each costs a look at all its files.
-CHANGED = 200
+AGENTS_CHANGED = 200
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
-_KINDS = {"120000": "is a symbolic link; put the file itself there", "160000": "is another repository; put its files there"}
+_MODE_FAULTS = {
+    "120000": "is a symbolic link; put the file itself there",
+    "160000": "is another repository; put its files there",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,7 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
         parts = path.split("/")
         if len(parts) < 2 or parts[0] != SUBMISSIONS or parts[1].casefold() != folder.casefold():
             outside.append(_printable(path))
-        elif fault := _fault(change, parts, folder):
+        elif fault := _path_fault(change, parts, folder):
             faults.append(f"{_printable(path)}: {fault}")
         else:
             (deleted_agents if change.status == "D" else changed_agents).add("/".join(parts[:3]))
@@ -77,7 +80,7 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
     )
 
 
-def _fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
+def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
     """What is wrong with a changed path of the author's; taking something away is never wrong."""
     if folder.casefold() == LOCAL:
         return f"the login {LOCAL} stands for the example agents; submit under another account"
@@ -87,8 +90,8 @@ def _fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
         return "an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'; rename it"
     if change.status == "D":
         return None
-    if change.new_mode not in REGULAR:
-        return _KINDS.get(change.new_mode, f"has git's mode {change.new_mode}; commit a plain file")
+    if change.new_mode not in FILE_MODES:
+        return _MODE_FAULTS.get(change.new_mode, f"has git's mode {change.new_mode}; commit a plain file")
     if len(parts) > 3 and is_named_like_a_file(parts[2]):
         return ENDING_RULE
     if len(parts) < 4:
@@ -112,8 +115,8 @@ def _printable(path: str) -> str:
 
 
 def _shortened(lines: list[str]) -> tuple[str, ...]:
-    more = len(lines) - SHOWN
-    return tuple(lines) if more <= 0 else (*lines[:SHOWN], f"and {more} more")
+    more = len(lines) - FAULTS_SHOWN
+    return tuple(lines) if more <= 0 else (*lines[:FAULTS_SHOWN], f"and {more} more")
 
 
 def owners_on(leaves: Iterable[TreeLeaf]) -> dict[str, str]:
@@ -122,7 +125,9 @@ def owners_on(leaves: Iterable[TreeLeaf]) -> dict[str, str]:
     return {name.casefold(): name for name in sorted(names)}
 
 
-def inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
+def inspect_pull(
+    repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits
+) -> GuardedPaths:
     """Everything the guard asks, of two commits that lie in the repository: main's and the pull request's.
 
     Raises:
@@ -141,22 +146,22 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     owners = owners_on(on_main)
     guarded = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
     changed = {*guarded.agents, *guarded.removed}
-    in_head = _in_head(repository, head, changed)
+    in_head = _head_folders(repository, head, changed)
     standing = sorted(changed & in_head.keys())
     faults = list(guarded.faults)
     if author.known_ids and author.id not in author.known_ids and author.login.casefold() in owners:
         faults.append(
             f"{SUBMISSIONS}/{author.login}: belongs to another account that had this login before; ask a maintainer"
         )
-    if len(standing) > CHANGED:
-        faults.append(f"the pull request changes more than {CHANGED} agents; make several of it")
+    if len(standing) > AGENTS_CHANGED:
+        faults.append(f"the pull request changes more than {AGENTS_CHANGED} agents; make several of it")
     if not faults and not guarded.outside:
         faults += [f"{path}: {line}" for path in standing for line in _folder_faults(in_head[path], limits)]
     if not faults and not guarded.outside:
-        faults += [line for path in standing for line in _pointers(repository, path, in_head[path])]
+        faults += [line for path in standing for line in _pointer_faults(repository, path, in_head[path])]
     if not faults and not guarded.outside:
         unchanged = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
-        faults += _copies(repository, (base, unchanged), (head, {path: in_head[path] for path in standing}), limits)
+        faults += _copy_faults(repository, (base, unchanged), (head, {path: in_head[path] for path in standing}), limits)
     return GuardedPaths(
         agents=tuple(standing),
         removed=tuple(sorted(changed - in_head.keys())),
@@ -165,10 +170,10 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     )
 
 
-def _in_head(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:
+def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:
     """The agents' folders that stand in the head, of the owners of those that changed."""
     owners = sorted({"/".join(path.split("/")[:2]) for path in changed})
-    return _by_folder(leaf for owner in owners for leaf in leaves(repository, head, owner))
+    return _by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
 
 
 def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:
@@ -189,7 +194,7 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
     return ()
 
 
-def _pointers(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:
+def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:
     """A line for each file that is a pointer of Git LFS; only files as small as one are read."""
     small = [leaf for leaf in files if leaf.size < POINTER_BYTES]
     for leaf, content in zip(small, repository.read([leaf.oid for leaf in small]), strict=True):
@@ -202,7 +207,7 @@ Folders = tuple[str, Mapping[str, Sequence[TreeLeaf]]]
 """A commit, and folders that stand there with their files."""
 
 
-def _copies(repository: GitRepository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
+def _copy_faults(repository: GitRepository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
     """A line for every changed folder whose digest will stand elsewhere too: under another login, or in another folder.
 
     `main`: the folders that stay as they are; `head`: those that change. Equal digests have equal files but for the

@@ -19,13 +19,13 @@ LIST_SECONDS = 60.0
 # The same of all lists of one comparison together.
 ALL_BYTES = 4 * LIST_BYTES
 # So many folders outside the author's are opened to name the files in them that changed; others are named as a whole.
-OPENED = 32
+FOLDERS_OPENED = 32
 MERGE_BASES = 16
 # How long fetching one head may take; an honest one takes seconds.
 FETCH_SECONDS = 180.0
-DEEP = 64
+FOLDER_DEPTH = 64
 TREE = "040000"
-_NOTHING = ("000000", "")
+_ABSENT = ("000000", "")
 _ILL_NAMED = (b"", b".", b"..")
 
 Listing = dict[bytes, tuple[str, str]]
@@ -63,7 +63,7 @@ def tree_changes(repository: GitRepository, base: str, head: str, login: str) ->
         UnreadableError: the head is made so that it cannot be read within the limits.
         GitError: one of the commits is not there.
     """
-    reader = _Reader(repository=repository, owner=login.casefold())
+    reader = _TreeComparison(repository=repository, owner=login.casefold())
     changed: dict[bytes, TreeChange] = {}
     for since in merge_bases(repository, base, head):
         for change in reader.compare(since, checked(head), b""):
@@ -109,7 +109,7 @@ def fetch_head(repository: GitRepository, head: str) -> None:
             raise UnreadableError(f"the commit cannot be fetched ({again}); begin a new branch on main") from error
 
 
-def leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf, ...]:
+def list_leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf, ...]:
     """Every path under a folder of a commit that a stranger made.
 
     Raises:
@@ -122,7 +122,7 @@ def leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf,
 
 
 @dataclass(kw_only=True)
-class _Reader:
+class _TreeComparison:
     """Compares trees and remembers what it listed."""
 
     repository: GitRepository
@@ -139,20 +139,20 @@ class _Reader:
         """The differences of two trees; `prefix`: where they lie, with a slash at its end."""
         before, after = self._list(old, prefix, unfolded=unfolded), self._list(new, prefix, unfolded=unfolded)
         for name in sorted({*before, *after}):
-            was, now = before.get(name, _NOTHING), after.get(name, _NOTHING)
+            was, now = before.get(name, _ABSENT), after.get(name, _ABSENT)
             if was != now:
                 yield from self._entry(prefix + name, was, now)
 
     def _entry(self, path: bytes, was: tuple[str, str], now: tuple[str, str]) -> Iterator[TreeChange]:
         """One name that stands for something else now, or for nothing."""
         if TREE not in (was[0], now[0]):
-            yield _change(path, was[0], now[0])
+            yield _tree_change(path, was[0], now[0])
             return
         # What is no tree on one side is a file that comes or goes beside the tree's own paths.
-        if was[0] not in (TREE, _NOTHING[0]):
-            yield _change(path, was[0], _NOTHING[0])
-        if now[0] not in (TREE, _NOTHING[0]):
-            yield _change(path, _NOTHING[0], now[0])
+        if was[0] not in (TREE, _ABSENT[0]):
+            yield _tree_change(path, was[0], _ABSENT[0])
+        if now[0] not in (TREE, _ABSENT[0]):
+            yield _tree_change(path, _ABSENT[0], now[0])
         old, new = (oid if mode == TREE else None for mode, oid in (was, now))
         folder = path + b"/"
         if self._is_owners(path):
@@ -165,7 +165,7 @@ class _Reader:
     def _outside(self, old: str | None, new: str | None, folder: bytes) -> Iterator[TreeChange]:
         """Somebody else's folder: named by the files in it as long as that is cheap."""
         self.opened += 1
-        if self.opened <= OPENED:
+        if self.opened <= FOLDERS_OPENED:
             try:
                 self._list(old, folder), self._list(new, folder)
             except UnreadableError:
@@ -173,7 +173,7 @@ class _Reader:
             else:
                 yield from self.compare(old, new, folder)
                 return
-        yield _change(folder, TREE if old else _NOTHING[0], TREE if new else _NOTHING[0])
+        yield _tree_change(folder, TREE if old else _ABSENT[0], TREE if new else _ABSENT[0])
 
     def _is_owners(self, path: bytes) -> bool:
         parts = path.decode("utf-8", "backslashreplace").split("/")
@@ -189,13 +189,13 @@ class _Reader:
             try:
                 raw = self.repository.run(*form, at_most=left, seconds=LIST_SECONDS)
             except GitError as error:
-                raise _unreadable(_shown(prefix), error) from error
+                raise _unreadable(_printable(prefix), error) from error
             self.size += len(raw)
-            self.listed[tree, unfolded] = _listing(raw, prefix, unfolded=unfolded)
+            self.listed[tree, unfolded] = _parse_listing(raw, prefix, unfolded=unfolded)
         return self.listed[tree, unfolded]
 
 
-def _listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
+def _parse_listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
     """Git's list of a tree, in which each name stands once."""
     listing: Listing = {}
     for line in raw.split(b"\0"):
@@ -204,7 +204,9 @@ def _listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
         meta, name = line.split(b"\t", 1)
         mode, _, oid = meta.decode("ascii").split()
         if name in listing or (not unfolded and (b"/" in name or name in _ILL_NAMED)):
-            raise UnreadableError(f"{_shown(prefix)}: the tree is malformed (the name {_shown(name)}); commit it with git")
+            raise UnreadableError(
+                f"{_printable(prefix)}: the tree is malformed (the name {_printable(name)}); commit it with git"
+            )
         listing[name] = (mode, oid)
     if unfolded:
         _refuse_files_that_are_folders(listing, prefix)
@@ -213,19 +215,19 @@ def _listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
 
 def _refuse_files_that_are_folders(listing: Listing, prefix: bytes) -> None:
     for path in listing:
-        if path.count(b"/") > DEEP:
-            raise UnreadableError(f"{_shown(prefix)}: holds folders more than {DEEP} deep; leave them out")
+        if path.count(b"/") > FOLDER_DEPTH:
+            raise UnreadableError(f"{_printable(prefix)}: holds folders more than {FOLDER_DEPTH} deep; leave them out")
         folder = path.rpartition(b"/")[0]
         while folder:
             if folder in listing:
-                raise UnreadableError(f"{_shown(prefix + folder)}: is a file and a folder at once; commit it with git")
+                raise UnreadableError(f"{_printable(prefix + folder)}: is a file and a folder at once; commit it with git")
             folder = folder.rpartition(b"/")[0]
 
 
-def _change(path: bytes, old: str, new: str) -> TreeChange:
-    if old == _NOTHING[0]:
+def _tree_change(path: bytes, old: str, new: str) -> TreeChange:
+    if old == _ABSENT[0]:
         status = "A"
-    elif new == _NOTHING[0]:
+    elif new == _ABSENT[0]:
         status = "D"
     else:
         # A mode begins with the kind: a file, a link, another repository.
@@ -239,7 +241,7 @@ def _unreadable(where: str, error: GitError) -> UnreadableError:
     return UnreadableError(f"{where}: git cannot read it ({error}); begin a new branch on main")
 
 
-def _shown(path: bytes) -> str:
+def _printable(path: bytes) -> str:
     text = path.decode("utf-8", "backslashreplace").rstrip("/") or "the commit"
     printable = text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
     return printable if len(printable) <= 100 else printable[:99] + "…"

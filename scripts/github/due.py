@@ -19,23 +19,25 @@ from scripts.github.pull_request.reconcile import OFFICIAL
 from scripts.static_site.deployed_commit import built_now, read_note
 
 # Runs that are looked at, and so the longest wait: 2 to the power of this less 2, in hours.
-LOOKED_AT = 2 * TRIES
+RUNS_LOOKED_AT = 2 * TRIES
 # A schedule strikes some minutes early or late.
-SLACK = timedelta(minutes=30)
+SCHEDULE_SLACK = timedelta(minutes=30)
 
 
 def run(context: BotContext, work: OfficialRun, address: str) -> int:
     """Begin an official run if it has something to do, and none is under way that would do it."""
-    runs = context.github.runs_of_workflow(OFFICIAL, BASE, LOOKED_AT)
+    runs = context.github.runs_of_workflow(OFFICIAL, BASE, RUNS_LOOKED_AT)
     if any(run_.conclusion is None for run_ in runs):
         say("An official run is under way; the next hour looks again.")
         return OK
-    reasons = [line for line in (_plays(work), is_site_due(context, address), is_announcement_due(context)) if line]
+    reasons = [
+        line for line in (_evaluation_reason(work), is_site_due(context, address), is_announcement_due(context)) if line
+    ]
     for line in reasons:
         say(f"Due: {line}.")
     if not reasons:
         say("Nothing is due.")
-    elif wait := patience(runs, context.now):
+    elif wait := failure_pause(runs, context.now):
         say(f"The last official runs failed; another one begins in {wait}, or with the next push.")
     else:
         context.github.dispatch(OFFICIAL, BASE, {})
@@ -54,20 +56,20 @@ def is_site_due(context: BotContext, address: str) -> str:
         names = [name for name in type(now).model_fields if getattr(now, name) != getattr(note, name)]
         return f"the deployed site is of another state ({', '.join(names)})" if names else ""
 
-    return _certainly(asked)
+    return _reason_or_doubt(asked)
 
 
 def is_announcement_due(context: BotContext) -> str:
     """Why announcements are to be made; empty where every merged pull request was told all there is to tell."""
 
     def asked() -> str:
-        number = next(announce.waiting(context), None)
+        number = next(announce.pulls_with_news(context), None)
         return "" if number is None else f"#{number}, which was merged, is to be told something"
 
-    return _certainly(asked)
+    return _reason_or_doubt(asked)
 
 
-def _plays(work: OfficialRun) -> str:
+def _evaluation_reason(work: OfficialRun) -> str:
     """Why something is to be evaluated or recorded.
 
     Who is in a team only the official run's own token can see, so that everybody is taken for a member here.
@@ -79,10 +81,10 @@ def _plays(work: OfficialRun) -> str:
             return f"{planned.count} evaluations are wanted and not recorded"
         return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""
 
-    return _certainly(asked)
+    return _reason_or_doubt(asked)
 
 
-def _certainly(find_reason: Callable[[], str]) -> str:
+def _reason_or_doubt(find_reason: Callable[[], str]) -> str:
     """An answer; where there is none that is a reason to look closer."""
     try:
         return find_reason()
@@ -93,7 +95,7 @@ def _certainly(find_reason: Callable[[], str]) -> str:
         return f"it cannot be told whether something is ({type(error).__name__}, a defect of the bot; report it)"
 
 
-def patience(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
+def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
     """How long what keeps failing waits: an hour at first, after `TRIES` failures twice as long each time.
 
     Args:
@@ -105,5 +107,5 @@ def patience(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
     if failures < TRIES:
         return timedelta()
     since = now - datetime.fromisoformat(ended[0].created_at).astimezone(UTC)
-    left = timedelta(hours=2 ** (failures - 2)) - SLACK - since
+    left = timedelta(hours=2 ** (failures - 2)) - SCHEDULE_SLACK - since
     return max(left, timedelta())

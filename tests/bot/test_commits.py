@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.solo.verify_result import parse_result
-from scripts.git.data_branches import RESULTS, newest_results, parse_record, read_results
+from scripts.git.data_branches import RESULTS, newest_results, parse_record, read_recorded
 from scripts.github.api.client import GitHub
-from scripts.github.official import commit_facts, publish, shard_jobs
-from scripts.github.official.commit_facts import RESERVE, CommitFacts
+from scripts.github.official import commit_facts, publish, record_results, shard_jobs
+from scripts.github.official.commit_facts import POINTS_RESERVED, CommitFacts
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, Workload, read_work
+from scripts.github.official.workload import OfficialRun, Workload, read_workload
 from tests.bot.games import FIRST, LAST, entered, game_board
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, open_run, plan_round
@@ -134,12 +134,12 @@ def test_a_hundred_commits_are_one_request(ask: Asking, standin: GitHubStandIn) 
 def test_near_the_limit_no_more_is_asked(
     ask: Asking, standin: GitHubStandIn, slept: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standin.world.left["graphql"] = RESERVE + 1
+    standin.world.left["graphql"] = POINTS_RESERVED + 1
     found = ask([sha(number) for number in range(NEW)])
 
     assert set(found) == {sha(number) for number in range(200)}
     assert slept == []
-    assert f"GitHub was not asked about 400 commits ({RESERVE - 1} points are left" in capsys.readouterr().err
+    assert f"GitHub was not asked about 400 commits ({POINTS_RESERVED - 1} points are left" in capsys.readouterr().err
 
 
 def test_a_limit_that_is_used_up_is_no_failure(
@@ -225,7 +225,7 @@ def copied(clone: Clone, place: Path) -> Clone:
 def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignment, Workload]:
     """Every shard hands in a file for each of its agents; that none of them is a result costs a try of each."""
     planned = shard_jobs.plan(run)
-    work = read_work(run, planned.sha, planned.results_sha)
+    work = read_workload(run, planned.sha, planned.results_sha)
     for number in planned.shards:
         given = ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
         items = work.shard(number)
@@ -240,7 +240,7 @@ def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignm
     return ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards)), work
 
 
-@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (RESERVE + 2, 300)])
+@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (POINTS_RESERVED + 2, 300)])
 def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
     crowd: Clone, ask: Asking, standin: GitHubStandIn, slept: list[float], tmp_path: Path, left: int, answered: int
 ) -> None:
@@ -253,8 +253,8 @@ def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
         merge(standin, item.wanted.beacon, 10 + number, login)
     standin.world.left["graphql"] = left
     checked = publish.check(run, assignment, [tmp_path / "in"], tmp_path / "accepted", datetime.now(UTC))
-    published = publish.record(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
-    recorded = read_results(clone.repository, newest_results(clone.repository))
+    published = record_results.record(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
+    recorded = read_recorded(clone.repository, newest_results(clone.repository))[0]
     ids = {person.login: person.id for person in standin.world.people.values()}
 
     assert len({item.wanted.beacon for item in work.items}) == NEW

@@ -9,7 +9,7 @@ from scripts.commands import bot
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.pull_request import announce, reconcile
-from scripts.github.pull_request.bot_context import guarded
+from scripts.github.pull_request.bot_context import guard_pull
 from scripts.repository.checkout import Checkout
 from tests.bot.games import CHALLENGE, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import git
@@ -104,7 +104,7 @@ def test_an_account_whose_login_played_under_another_number_is_refused(scene: Sc
     pull = next(pull for pull in scene.github.open_pulls() if pull.number == 8)
     assert isinstance(pull, PullRequest)
 
-    assert "belongs to another account" in " ".join(guarded(context, pull).faults)
+    assert "belongs to another account" in " ".join(guard_pull(context, pull).faults)
 
 
 def test_the_next_round_is_asked_of_mains_own_workflow(

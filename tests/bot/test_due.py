@@ -11,7 +11,7 @@ from scripts.console import CommandError
 from scripts.github import due
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import PlannedShards
-from scripts.github.official.workload import OfficialRun, runtime_of
+from scripts.github.official.workload import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce
 from scripts.static_site.deployed_commit import BRANCH, FILE, BuiltSite, built_now, parse_built, read_note, write_note
 from tests.bot.repos import Clone, git
@@ -55,7 +55,11 @@ def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
     scene.standin.calls.clear()
     context = replace(scene.context(), now=now)
     work = OfficialRun(
-        clone=context.clone, sandbox="process", runtime_digest=runtime_of("process", ""), ask=lambda shas: {}, run_url=None
+        clone=context.clone,
+        sandbox="process",
+        runtime_digest=planned_runtime_digest("process", ""),
+        ask=lambda shas: {},
+        run_url=None,
     )
     assert due.run(context, work, address) == 0
     assert scene.standin.writes() in ([], [DISPATCH])
@@ -198,7 +202,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> Any:
         raise error
 
-    for place, name in ((shard_jobs, "plan"), (due, "read_note"), (announce, "waiting")):
+    for place, name in ((shard_jobs, "plan"), (due, "read_note"), (announce, "pulls_with_news")):
         with monkeypatch.context() as here:
             here.setattr(place, name, fail)
             assert look(quiet), name

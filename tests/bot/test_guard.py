@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.config.challenge import SubmissionLimits
-from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect
+from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
 from scripts.git.tree_diff import TreeChange
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
@@ -19,7 +19,7 @@ def board(tmp_path: Path) -> Clone:
 
 
 def judge(board: Clone, head: str, author: PullAuthor = ALICE, base: str | None = None) -> GuardedPaths:
-    return inspect(board.repository, base or git(board.path, "rev-parse", "origin/main"), head, author, LIMITS)
+    return inspect_pull(board.repository, base or git(board.path, "rev-parse", "origin/main"), head, author, LIMITS)
 
 
 def test_a_new_agent_in_its_authors_folder_is_clean(board: Clone) -> None:

@@ -18,7 +18,7 @@ from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import RESULTS, newest_results, read_recorded
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.workload import Workload, read_work
+from scripts.github.official.workload import Workload, read_workload
 from tests.bot import rounds
 from tests.bot.games import CHALLENGE, CHEATS, FIRST, MIDDLE, TIC, Change, entered, example, forge_duel, game_board
 from tests.bot.repos import Clone, git, origin_branch
@@ -106,7 +106,7 @@ def test_the_seeds_come_from_whoever_came_later(board: Clone, tmp_path: Path) ->
     newest, alice, first = git(board.path, "rev-list", "--first-parent", "HEAD").splitlines()
     works = []
     for number in range(2):
-        works.append(read_work(open_run(board), board.head, newest_results(board.repository)))
+        works.append(read_workload(open_run(board), board.head, newest_results(board.repository)))
         whole_round(board, tmp_path / str(number))
     beacons = {
         "--".join(f"{e.login}+{e.agent}" for e in item.entries): item.wanted.beacon  # type: ignore[union-attr]
@@ -122,18 +122,18 @@ def test_the_seeds_come_from_whoever_came_later(board: Clone, tmp_path: Path) ->
 
 def test_only_named_examples_are_part_of_the_board(board: Clone, tmp_path: Path) -> None:
     board.commit({"submissions/local/x/agent.py": FIRST, "submissions/local/x/submission.yml": b"name: X\nalgorithm: x\n"})
-    assert asked(read_work(open_run(board), board.head, "")) == VALIDATED
+    assert asked(read_workload(open_run(board), board.head, "")) == VALIDATED
 
     named = CHALLENGE.replace(b"[first, last]", b"[other, alice/a]")
     board.commit({"challenge.yml": named})
-    work = read_work(open_run(board), board.head, "")
+    work = read_workload(open_run(board), board.head, "")
     assert asked(work) == {"local+other--local+other", "alice+a--alice+a", "eve+a--eve+a"}
     assert {e.agent for item in work.items for e in item.entries if e.baseline} == {"other", "a"}  # type: ignore[union-attr]
 
 
 def test_a_changed_example_is_another_player_with_a_beacon_of_its_own(board: Clone) -> None:
     changed = board.commit(example("first", FIRST + b"# 2\n"))
-    work = read_work(open_run(board), board.head, "")
+    work = read_workload(open_run(board), board.head, "")
 
     assert work.beacons["local", "first"].sha == changed
     assert work.beacons["local", "last"].sha != changed

@@ -4,7 +4,7 @@ import pytest
 
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.pull_request import report
-from scripts.github.pull_request.bot_context import guarded
+from scripts.github.pull_request.bot_context import guard_pull
 from tests.bot.repos import agent_files
 from tests.bot.scenes import POLE, Scene, completed, previewed
 from tests.leaderboard import make
@@ -27,7 +27,7 @@ def registered_anew(scene: Scene, old: str) -> None:
 
 
 def judge(scene: Scene, number: int) -> GuardedPaths:
-    return guarded(scene.context(), scene.github.pull(number))
+    return guard_pull(scene.context(), scene.github.pull(number))
 
 
 @pytest.mark.parametrize("old", ["ghost", "alice-as-she-is-now"])

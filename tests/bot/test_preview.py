@@ -19,7 +19,7 @@ from leaderboard.comments.log_excerpt import CAP, log_tails
 from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
 from scripts.github.preview import preview_session, run_preview
-from scripts.github.preview.artifact import LOG, PREVIEW, PREVIEW_BYTES
+from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.repository.checkout import open_checkout
 from scripts.runs.evaluate_missing import Evaluator
@@ -69,7 +69,7 @@ class PreviewBoard:
         return self.written()
 
     def written(self) -> Preview:
-        return Preview.model_validate(json.loads((self.out / PREVIEW).read_bytes()))
+        return Preview.model_validate(json.loads((self.out / PREVIEW_FILE).read_bytes()))
 
     def said(self) -> str:
         body = self.summary.read_text(encoding="utf-8")
@@ -121,7 +121,7 @@ def test_a_crash_is_told_with_its_log_and_no_command_reaches_the_runner(
     assert {r.verdict for r in agent.results} == {Verdict.CRASHED}
     assert {r.log_tail for r in agent.results} == {""}
     assert all(r.self_hash() == r.self_sha256 for r in agent.results)
-    log = (preview_board.out / LOG).read_text(encoding="utf-8")
+    log = (preview_board.out / LOG_FILE).read_text(encoding="utf-8")
     assert all(line.startswith("| ") for line in log.splitlines())
     assert "##[" not in log
     assert "@torvalds closes #1" in log_tails(log)["alice/a on CartPole-v1"]
@@ -289,7 +289,7 @@ def test_a_head_without_mains_history_is_an_outcome(preview_board: PreviewBoard)
 def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypatch: pytest.MonkeyPatch) -> None:
     preview_board.change(agent_files("alice"))
     preview_board.run()
-    monkeypatch.setattr(preview_session, "PREVIEW_BYTES", (preview_board.out / PREVIEW).stat().st_size - 300)
+    monkeypatch.setattr(preview_session, "PREVIEW_BYTES", (preview_board.out / PREVIEW_FILE).stat().st_size - 300)
 
     found = preview_board.run()
 
@@ -318,8 +318,8 @@ def test_both_files_keep_their_caps(preview_board: PreviewBoard) -> None:
 
     preview_board.run()
 
-    assert (preview_board.out / PREVIEW).stat().st_size <= PREVIEW_BYTES
-    assert (preview_board.out / LOG).stat().st_size <= CAP
+    assert (preview_board.out / PREVIEW_FILE).stat().st_size <= PREVIEW_BYTES
+    assert (preview_board.out / LOG_FILE).stat().st_size <= CAP
 
 
 def record_for_bob(preview_board: PreviewBoard) -> None:
@@ -379,5 +379,5 @@ def test_in_the_container(preview_board: PreviewBoard, docker: object) -> None:
 
     assert [(a.agent, {r.verdict for r in a.results}) for a in found.agents] == [("bad", {"crashed"}), ("good", {"ok"})]
     assert {r.sandbox for a in found.agents for r in a.results} == {"docker"}
-    assert "@torvalds" in (preview_board.out / LOG).read_text(encoding="utf-8")
+    assert "@torvalds" in (preview_board.out / LOG_FILE).read_text(encoding="utf-8")
     assert time.monotonic() - begun < 600

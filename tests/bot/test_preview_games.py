@@ -14,7 +14,7 @@ from leaderboard.comments.log_excerpt import log_tails
 from leaderboard.core.store import ResultStore
 from scripts.github.api.client import GitHub
 from scripts.github.preview import preview_session
-from scripts.github.preview.artifact import LOG, ArtifactError, read_artifact
+from scripts.github.preview.artifact import LOG_FILE, ArtifactError, read_artifact
 from scripts.github.pull_request import report
 from scripts.repository.checkout import open_checkout
 from tests.bot.games import CHEATS, FIRST, LAST, MIDDLE, entered, game_board
@@ -107,12 +107,12 @@ def test_a_player_that_breaks_a_rule_is_refused_with_the_position_and_meets_nobo
     assert met(agent) == ["alice/a"]
     assert "SECRET" not in printed.out + printed.err
     assert not any(player.log_tail for duel in agent.duels for player in duel.players)
-    assert "SECRET" in log_tails((preview_board.out / LOG).read_text())["alice/a on tictactoe"]
+    assert "SECRET" in log_tails((preview_board.out / LOG_FILE).read_text())["alice/a on tictactoe"]
     assert "❌ Refused on" in body.splitlines()[1]
     assert "the illegal move" in body
     assert "The position in which that happened" in body
     assert "X" in body.partition("The position in which")[2].partition("What to do")[0]
-    assert "##[" not in (preview_board.out / LOG).read_text()
+    assert "##[" not in (preview_board.out / LOG_FILE).read_text()
 
 
 def test_what_an_opponent_prints_is_in_none_of_the_files(
@@ -147,11 +147,11 @@ def test_what_there_is_no_room_for_is_told_with_its_outcome(
     preview_board: GamePreviewBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     preview_board.change(entered("alice", MINE))
-    whole = len(preview_session.serialised(preview_board.run()))
+    whole = len(preview_session.serialised_preview(preview_board.run()))
     monkeypatch.setattr(preview_session, "PREVIEW_BYTES", whole - 600)
     found = preview_board.run()
 
-    assert len(preview_session.serialised(found)) <= whole - 600
+    assert len(preview_session.serialised_preview(found)) <= whole - 600
     assert any(line.startswith("alice/a v local/last on tictactoe: +") for line in found.skipped)
     assert met(found.agents[0]) == ["alice/a", "local/first"]
 

@@ -19,9 +19,9 @@ from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
-from scripts.git.data_branches import RESULTS, export_results, newest_results, read_results, traces_branch
-from scripts.github.official import publish
-from scripts.github.official.shard_artifacts import RESULT_BYTES, TRACE_BYTES
+from scripts.git.data_branches import RESULTS, export_results, newest_results, read_recorded, traces_branch
+from scripts.github.official import publish, record_results
+from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES, MAX_TRACE_BYTES
 from scripts.repository.checkout import Checkout
 from scripts.verification import verify_records
 from scripts.verification.verify_records import VerificationJob, verify_jobs
@@ -54,7 +54,7 @@ def begun(played: Round, tmp_path: Path) -> Round:
     return Round(clone, open_run(clone), played.planned, tmp_path / "in")
 
 
-def kept(checked: publish.CheckedRecord) -> list[str]:
+def kept(checked: publish.CheckedRound) -> list[str]:
     """What was accepted as measured."""
     return sorted(f"{r.login} {r.task}" for r in checked.accepted if r.verdict is not Verdict.INTERNAL_ERROR)
 
@@ -124,7 +124,7 @@ def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: P
     store = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
 
     assert written == 4
-    assert len(store.read()[0]) == len(read_results(begun.clone.repository, tip)) == 4
+    assert len(store.read()[0]) == len(read_recorded(begun.clone.repository, tip)[0]) == 4
     assert not begun.clone.repository.is_shallow()
 
 
@@ -260,7 +260,7 @@ def test_a_shard_beyond_the_round_and_strange_folders_are_refused(begun: Round) 
         lambda f: ((f / "shard.json").unlink(), (f / "shard.json").symlink_to("/etc/passwd")),
         lambda f: ((f / "shard.json").unlink(), (f / "shard.json").mkdir()),
         lambda f: ((f / "shard.json").unlink(), os.mkfifo(f / "shard.json")),
-        lambda f: os.truncate(f / "shard.json", RESULT_BYTES + 1),
+        lambda f: os.truncate(f / "shard.json", MAX_RESULT_BYTES + 1),
         lambda f: (f / "shard.json").unlink(),
         lambda f: (f / "shard.json").write_bytes(b"{}"),
         lambda f: (f / "shard.json").write_bytes(b"[" * 100_000),
@@ -352,7 +352,7 @@ def spoiled_time(folder: Path, at: str) -> None:
         lambda f: replaced(of_one_item(f, "results"), os.mkfifo),
         lambda f: replaced(of_one_item(f, "results"), lambda path: path.symlink_to("/etc/passwd")),
         lambda f: replaced(of_one_item(f, "results"), lambda path: path.symlink_to(path)),
-        lambda f: os.truncate(of_one_item(f, "results"), RESULT_BYTES + 1),
+        lambda f: os.truncate(of_one_item(f, "results"), MAX_RESULT_BYTES + 1),
         lambda f: of_one_item(f, "results").write_bytes(b"\x80"),
         lambda f: of_one_item(f, "results").write_bytes(b'{"a":' * 100_000),
         lambda f: of_one_item(f, "results").write_bytes(b"9" * 1_000_000),
@@ -366,7 +366,7 @@ def spoiled_time(folder: Path, at: str) -> None:
         lambda f: of_one_item(f, "traces").unlink(),
         lambda f: replaced(of_one_item(f, "traces"), Path.mkdir),
         lambda f: replaced(of_one_item(f, "traces"), os.mkfifo),
-        lambda f: os.truncate(of_one_item(f, "traces"), TRACE_BYTES + 1),
+        lambda f: os.truncate(of_one_item(f, "traces"), MAX_TRACE_BYTES + 1),
         lambda f: of_one_item(f, "traces").write_bytes(b"[" * 100_000),
         lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"shape": [1 << 20] * 8}]}),
         lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"shape": [-1]}]}),
@@ -509,7 +509,7 @@ def test_a_protected_branch_is_told_at_once_in_one_line(begun: Round) -> None:
     begun.check()
 
     with pytest.raises(CommandError, match=r"^git push failed: .*GH006") as caught:
-        publish.record(begun.run, "1", begun.place / "accepted", datetime.now(UTC), ALONE)
+        record_results.record(begun.run, "1", begun.place / "accepted", datetime.now(UTC), ALONE)
     assert "\n" not in str(caught.value)
 
 

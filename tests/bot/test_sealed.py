@@ -33,7 +33,7 @@ from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import RESULTS, export_results, newest_results
 from scripts.github.official import publish, shard_jobs
-from scripts.github.official.workload import read_work
+from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
 from scripts.github.workflow.season_key import PACE_SECONDS, waiting
 from scripts.repository.checkout import Checkout
@@ -94,7 +94,7 @@ SCRIPT_FILES: dict[str, bytes | None] = {
 }
 
 
-def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> shard_jobs.Official:
+def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> OfficialRun:
     return dataclasses.replace(open_run(clone), secret=secret)
 
 
@@ -215,7 +215,7 @@ def shard_results(played: Round) -> list[Path]:
 
 
 def test_what_is_recorded_is_not_wanted_again_and_a_version_more_changes_no_episode(played: Round) -> None:
-    work = read_work(open_run(played.clone), played.clone.head, newest_results(played.clone.repository))
+    work = read_workload(open_run(played.clone), played.clone.head, newest_results(played.clone.repository))
 
     assert work.items == ()
 
@@ -245,7 +245,7 @@ def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: 
     clone.commit({"challenge.yml": other})
 
     with pytest.raises(CommandError, match=r"season 1 has results of other episodes: .*give the season another name"):
-        read_work(open_run(clone), clone.head, newest_results(clone.repository))
+        read_workload(open_run(clone), clone.head, newest_results(clone.repository))
 
 
 def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -397,9 +397,9 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
     clone = Clone(tmp_path / "board" / "clone")
     git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
     clone.commit(agent_files("dora"))
-    before = read_work(open_run(clone), clone.head, newest_results(clone.repository))
+    before = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
     publish_news(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
-    after = read_work(open_run(clone), clone.head, newest_results(clone.repository))
+    after = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
 
     assert (len(before.items), len(after.items)) == (1, 0)
     assert "was revealed" in capsys.readouterr().err

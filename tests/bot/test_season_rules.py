@@ -8,14 +8,14 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from scripts.console import CommandError
-from scripts.github.official.workload import read_work
+from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.season_rules import rules_before_merge
 from scripts.github.workflow.run_context import RunContext, parse_run_context
 from tests.bot.repos import CHALLENGE, Clone, agent_files, make_board
 from tests.bot.rounds import open_run
 from tests.bot.scenes import LAKE, POLE, Scene
-from tests.bot.test_preview import Desk
+from tests.bot.test_preview import PreviewBoard
 from tests.leaderboard import make
 
 OVER = b"""phases:
@@ -49,7 +49,7 @@ def board(tmp_path: Path) -> Clone:
 
 def planned(board: Clone, more: bytes, **fields: object) -> tuple[set[str], list[str]]:
     put(board, more)
-    work = read_work(replace(open_run(board), **fields), board.head, "")
+    work = read_workload(replace(open_run(board), **fields), board.head, "")
     return {item.task_id for item in work.items}, [held.reason for held in work.held]
 
 
@@ -93,7 +93,7 @@ def test_people_are_left_out_of_the_plan_until_they_keep_the_rules(board: Clone)
 
 
 def test_a_preview_says_what_is_too_late_and_plays_the_rest(tmp_path: Path) -> None:
-    context = Desk(tmp_path)
+    context = PreviewBoard(tmp_path)
     (context.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + OVER)
     context.change(agent_files("alice"))
 
@@ -104,7 +104,7 @@ def test_a_preview_says_what_is_too_late_and_plays_the_rest(tmp_path: Path) -> N
 
 
 def test_a_preview_tells_the_people_s_faults_with_their_line_and_plays_nothing(tmp_path: Path) -> None:
-    context = Desk(tmp_path)
+    context = PreviewBoard(tmp_path)
     (context.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + TERMS)
     context.change(agent_files("alice"))
 

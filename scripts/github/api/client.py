@@ -19,12 +19,20 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.github.api import responses
 from scripts.github.api.download import download
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
-from scripts.github.api.responses import OUTSIDE, CommitStatus, GitHubAccount, GitHubIssue, IssueComment, bounded, segment
+from scripts.github.api.responses import (
+    OUTSIDE_REPOSITORY,
+    CommitStatus,
+    GitHubAccount,
+    GitHubIssue,
+    IssueComment,
+    bounded_body,
+    url_segment,
+)
 
 DESCRIPTION_CHARACTERS = 140
-TRIES = 8
+REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
-PAGE = PAGES = 100
+PAGE_ENTRIES = PAGES_READ = 100
 
 
 class GitHubError(CommandError):
@@ -54,10 +62,10 @@ class _RetryPolicy(GithubRetry):
             self.pause(seconds)
 
 
-def _patience(sleep: Callable[[float], None]) -> _RetryPolicy:
+def _retry_policy(sleep: Callable[[float], None]) -> _RetryPolicy:
     """Tries again after 403 and 429 that ask for it, 5xx and dropped connections; never more than TRIES times in all."""
     return _RetryPolicy(
-        sleep, total=TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
+        sleep, total=REQUEST_TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
         allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
     )  # fmt: skip
 
@@ -77,11 +85,11 @@ class GitHub:
     ) -> None:
         """Nothing is sent yet. `pace`: seconds between two writes, as GitHub's secondary limits want it."""
         self._sleep = sleep
-        self._retry = _patience(sleep)
+        self._retry = _retry_policy(sleep)
         self._api_url = api_url
         self._base = f"/repos/{repository}"
         self._requester = Github(
-            base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE, lazy=True,
+            base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE_ENTRIES, lazy=True,
             seconds_between_requests=pace / 4, seconds_between_writes=pace,
         ).requester  # fmt: skip
         self._graphql_url = graphql_url or self._requester.graphql_url
@@ -97,26 +105,26 @@ class GitHub:
 
     def pull(self, number: int) -> PullRequest:
         """The pull request as it is now."""
-        return responses.pull(self._ask("GET", f"/pulls/{number}"))
+        return responses.parse_pull(self._ask("GET", f"/pulls/{number}"))
 
     def open_pulls(self, head: str | None = None, base: str | None = None) -> list[PullRequest]:
         """Open pull requests, of a branch `owner:branch` or against a branch."""
-        return [responses.pull(answer) for answer in self._all("/pulls", state="open", head=head, base=base)]
+        return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head, base=base)]
 
     def merged_pulls(self, base: str, at_most: int) -> list[PullRequest]:
         """Merged pull requests, the latest touched first."""
         answers = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
-        return [pull for pull in map(responses.pull, answers) if pull.merged]
+        return [pull for pull in map(responses.parse_pull, answers) if pull.merged]
 
     def newest_pulls(self, at_most: int) -> list[PullRequest]:
         """The pull requests opened last, open, merged or closed; the newest first."""
         answers = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
-        return [responses.pull(answer) for answer in answers]
+        return [responses.parse_pull(answer) for answer in answers]
 
     def open_pull(self, head: str, base: str, title: str, body: str) -> PullRequest:
         """Open a pull request of a branch, of `owner:branch` where it lies in a fork."""
-        sent = {"head": head, "base": base, "title": title, "body": bounded(body), "maintainer_can_modify": False}
-        return responses.pull(self._ask("POST", "/pulls", sent))
+        sent = {"head": head, "base": base, "title": title, "body": bounded_body(body), "maintainer_can_modify": False}
+        return responses.parse_pull(self._ask("POST", "/pulls", sent))
 
     def merge_pull(self, number: int, head_sha: str, method: str) -> str:
         """Merge a pull request as it stands at a commit, by `merge` or `squash`; returns main's new commit.
@@ -133,20 +141,20 @@ class GitHub:
 
     def pulls_of_commit(self, sha: str) -> list[PullRequest]:
         """The pull requests that brought a commit."""
-        return [responses.pull(answer) for answer in self._all(f"/commits/{sha}/pulls")]
+        return [responses.parse_pull(answer) for answer in self._all(f"/commits/{sha}/pulls")]
 
     def run(self, run_id: int) -> WorkflowRun:
         """A workflow run as it is now."""
-        return responses.run(self._ask("GET", f"/actions/runs/{run_id}"))
+        return responses.parse_run(self._ask("GET", f"/actions/runs/{run_id}"))
 
     def runs_of(self, head_sha: str) -> list[WorkflowRun]:
         """The workflow runs on a commit, the latest first."""
-        return [responses.run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
+        return [responses.parse_run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
 
     def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[WorkflowRun]:
         """The latest runs of a workflow file on a branch, the latest first."""
-        path = f"/actions/workflows/{segment(workflow)}/runs"
-        return [responses.run(answer) for answer in self._all(path, at_most=at_most, branch=branch)]
+        path = f"/actions/workflows/{url_segment(workflow)}/runs"
+        return [responses.parse_run(answer) for answer in self._all(path, at_most=at_most, branch=branch)]
 
     def attempts(self, run_id: int) -> int:
         """How often a run was started."""
@@ -158,7 +166,7 @@ class GitHub:
 
     def dispatch(self, workflow: str, ref: str, inputs: dict[str, str]) -> None:
         """Start a workflow file of a branch."""
-        self._ask("POST", f"/actions/workflows/{segment(workflow)}/dispatches", {"ref": ref, "inputs": inputs})
+        self._ask("POST", f"/actions/workflows/{url_segment(workflow)}/dispatches", {"ref": ref, "inputs": inputs})
 
     def artifact(self, run_id: int, name: str, cap: int) -> bytes | None:
         """The zip of a run's artifact; None where there is none, it has expired, or it is larger than `cap` bytes."""
@@ -177,15 +185,15 @@ class GitHub:
 
     def comments(self, number: int) -> list[IssueComment]:
         """All comments on an issue or pull request, the earliest first."""
-        return [responses.comment(answer) for answer in self._all(f"/issues/{number}/comments")]
+        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments")]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""
-        return responses.comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded(body)}))
+        return responses.parse_comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded_body(body)}))
 
     def edit_comment(self, comment_id: int, body: str) -> None:
         """Write a comment anew."""
-        self._ask("PATCH", f"/issues/comments/{comment_id}", {"body": bounded(body)})
+        self._ask("PATCH", f"/issues/comments/{comment_id}", {"body": bounded_body(body)})
 
     def delete_comment(self, comment_id: int) -> None:
         """Remove a comment; that it is gone already is no error."""
@@ -215,7 +223,7 @@ class GitHub:
 
     def remove_label(self, number: int, name: str) -> None:
         """Take a label off; that it is gone already is no error."""
-        self._ask("DELETE", f"/issues/{number}/labels/{segment(name)}", missing=True)
+        self._ask("DELETE", f"/issues/{number}/labels/{url_segment(name)}", missing=True)
 
     def set_status(self, sha: str, state: str, description: str, target_url: str) -> None:
         """Say on a commit what became of it."""
@@ -224,24 +232,28 @@ class GitHub:
 
     def statuses(self, sha: str) -> list[CommitStatus]:
         """What was said of a commit, the latest first."""
-        return [responses.status(answer) for answer in self._all(f"/commits/{sha}/statuses")]
+        return [responses.parse_status(answer) for answer in self._all(f"/commits/{sha}/statuses")]
 
     # People and trust
 
     def account(self) -> GitHubAccount:
         """Whose token this is; a workflow's own token is nobody's."""
-        return responses.account(self._ask("GET", "/user"))
+        return responses.parse_account(self._ask("GET", "/user"))
 
     def permission(self, login: str) -> str:
         """admin, write, read or none."""
-        answer = self._ask("GET", f"/collaborators/{segment(login)}/permission", missing=True)
+        answer = self._ask("GET", f"/collaborators/{url_segment(login)}/permission", missing=True)
         return str(answer["permission"]) if answer else "none"
 
     def is_member(self, login: str, team: str) -> bool:
         """Whether a login is in `organisation/team`, or publicly in an organisation; no, where that cannot be seen."""
         organisation, _, slug = team.partition("/")
-        path = f"/orgs/{segment(organisation)}"
-        member_path = f"/teams/{segment(slug)}/memberships/{segment(login)}" if slug else f"/public_members/{segment(login)}"
+        path = f"/orgs/{url_segment(organisation)}"
+        member_path = (
+            f"/teams/{url_segment(slug)}/memberships/{url_segment(login)}"
+            if slug
+            else f"/public_members/{url_segment(login)}"
+        )
         try:
             _, answer = self._send("GET", path + member_path, {})
         except GitHubError as error:
@@ -255,15 +267,17 @@ class GitHub:
     def issues_by_label(self, label: str) -> list[GitHubIssue]:
         """The open issues with a label, the earliest first."""
         answers = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
-        return [responses.issue(answer) for answer in answers if "pull_request" not in answer]
+        return [responses.parse_issue(answer) for answer in answers if "pull_request" not in answer]
 
     def create_issue(self, title: str, body: str, labels: list[str]) -> GitHubIssue:
         """Open an issue."""
-        return responses.issue(self._ask("POST", "/issues", {"title": title, "body": bounded(body), "labels": labels}))
+        return responses.parse_issue(
+            self._ask("POST", "/issues", {"title": title, "body": bounded_body(body), "labels": labels})
+        )
 
     def edit_issue(self, number: int, body: str) -> None:
         """Write an issue's text anew."""
-        self._ask("PATCH", f"/issues/{number}", {"body": bounded(body)})
+        self._ask("PATCH", f"/issues/{number}", {"body": bounded_body(body)})
 
     def close_issue(self, number: int) -> None:
         """Close an issue as done."""
@@ -301,17 +315,17 @@ class GitHub:
     def _ask(self, verb: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
         """The answer to one request; None where there is nothing and that was to be expected."""
         try:
-            return self._send(verb, path if path.startswith(OUTSIDE) else self._base + path, {}, body)[1]
+            return self._send(verb, path if path.startswith(OUTSIDE_REPOSITORY) else self._base + path, {}, body)[1]
         except GitHubError as error:
             if missing and error.status == 404:
                 return None
             raise
 
-    def _all(self, path: str, *, at_most: int = PAGE * PAGES, **parameters: str | None) -> Iterator[Any]:
+    def _all(self, path: str, *, at_most: int = PAGE_ENTRIES * PAGES_READ, **parameters: str | None) -> Iterator[Any]:
         """Every entry of a list, page by page, as the links between the pages say."""
         url: str | None = self._base + path
         query: dict[str, Any] = {name: value for name, value in parameters.items() if value} | {
-            "per_page": min(PAGE, at_most)
+            "per_page": min(PAGE_ENTRIES, at_most)
         }
         count = 0
         while url is not None and count < at_most:
@@ -323,14 +337,16 @@ class GitHub:
             url, query = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
 
     def _send(self, verb: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
-        for left in reversed(range(TRIES)):
+        for left in reversed(range(REQUEST_TRIES)):
             try:
                 return self._requester.requestJsonAndCheck(verb, url, parameters=parameters, input=body)
             except GithubException as error:
-                raise GitHubError(error.status, f"GitHub answered {error.status} to {verb} {url}: {_said(error)}") from error
+                raise GitHubError(
+                    error.status, f"GitHub answered {error.status} to {verb} {url}: {_error_message(error)}"
+                ) from error
             except requests.exceptions.ChunkedEncodingError as error:  # Within the body urllib3 does not repeat.
                 if not left:
-                    raise GitHubError(0, f"GitHub's answer to {verb} {url} was cut off {TRIES} times") from error
+                    raise GitHubError(0, f"GitHub's answer to {verb} {url} was cut off {REQUEST_TRIES} times") from error
                 self._sleep(1.0)
             except requests.RequestException as error:
                 raise GitHubError(
@@ -339,6 +355,6 @@ class GitHub:
         raise AssertionError
 
 
-def _said(error: GithubException) -> str:
+def _error_message(error: GithubException) -> str:
     data = error.data if isinstance(error.data, dict) else {}
     return " ".join(str(data.get("message") or "no reason given").split())[:200]

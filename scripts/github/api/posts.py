@@ -8,7 +8,7 @@ from typing import Protocol
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import GitHubIssue, IssueComment
 
-_MARKER = re.compile(r"<!-- pullrank:comment run=(\d{1,20}) -->")
+_STICKY_MARKER = re.compile(r"<!-- pullrank:comment run=(\d{1,20}) -->")
 
 
 class CommentApi(Protocol):
@@ -41,13 +41,13 @@ def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComme
     """The bot's own sticky comments, the earliest first: a marker under another name, or inside a text, is nothing."""
     stickies = []
     for comment in comments:
-        marker = _MARKER.match(comment.body)
+        marker = _STICKY_MARKER.match(comment.body)
         if marker and comment.author == bot and comment.author_type == "Bot":
             stickies.append(StickyComment(comment_id=comment.id, run_id=int(marker[1]), body=comment.body))
     return sorted(stickies, key=lambda sticky: sticky.comment_id)
 
 
-def newest_comment(stickies: Iterable[StickyComment]) -> int:
+def newest_run(stickies: Iterable[StickyComment]) -> int:
     """The latest run that a comment speaks for; 0 without one."""
     return max((sticky.run_id for sticky in stickies), default=0)
 
@@ -70,10 +70,10 @@ def put_sticky(
         still: asked right before writing; what has meanwhile become untrue is not written.
         comments: the pull request's, where they were read this moment.
     """
-    marker = _MARKER.match(body)
+    marker = _STICKY_MARKER.match(body)
     assert marker, "a sticky comment begins with its marker"
     stickies = our_comments(github.comments(number) if comments is None else comments, bot)
-    if newest_comment(stickies) > int(marker[1]) or not still():
+    if newest_run(stickies) > int(marker[1]) or not still():
         return False
     if stickies:
         if stickies[0].body != body:
@@ -98,21 +98,21 @@ def repair_sticky(github: CommentApi, stickies: list[StickyComment]) -> None:
         github.delete_comment(doubled.comment_id)
 
 
-LABEL = "pullrank-failure"
-LABEL_LOOKS = ("d1242f", "Something of the board itself fails and somebody has to look")
+FAILURE_LABEL = "pullrank-failure"
+FAILURE_LABEL_STYLE = ("d1242f", "Something of the board itself fails and somebody has to look")
 
 
-def open_issues(github: GitHub, bot: str) -> list[GitHubIssue]:
+def open_failure_issues(github: GitHub, bot: str) -> list[GitHubIssue]:
     """The bot's own open issues about failures, the earliest first; others may use the label, and are left alone."""
-    return [issue for issue in github.issues_by_label(LABEL) if issue.author == bot]
+    return [issue for issue in github.issues_by_label(FAILURE_LABEL) if issue.author == bot]
 
 
-def keep_issue(github: GitHub, opened: Sequence[GitHubIssue], title: str, body: str) -> None:
+def update_issue(github: GitHub, opened: Sequence[GitHubIssue], title: str, body: str) -> None:
     """Have one open issue of a title say `body`, and none if that is empty; `opened` are the bot's."""
     matching = [issue for issue in opened if issue.title == title]
     if body and not matching:
-        github.ensure_labels({LABEL: LABEL_LOOKS})
-        github.create_issue(title, body, [LABEL])
+        github.ensure_labels({FAILURE_LABEL: FAILURE_LABEL_STYLE})
+        github.create_issue(title, body, [FAILURE_LABEL])
     elif body and matching[0].body != body:
         github.edit_issue(matching[0].number, body)
     for issue in matching[1:] if body else matching:

@@ -8,15 +8,15 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 BODY_CHARACTERS = 65_536
-OUTSIDE = ("/orgs/", "/users/", "/user")  # What is not below the repository.
+OUTSIDE_REPOSITORY = ("/orgs/", "/users/", "/user")  # What is not below the repository.
 
 
-def segment(text: str) -> str:
+def url_segment(text: str) -> str:
     """A part of an address."""
     return quote(text, safe="")
 
 
-def bounded(text: str) -> str:
+def bounded_body(text: str) -> str:
     """A comment's or an issue's text.
 
     Raises:
@@ -75,12 +75,12 @@ class CommitStatus:
     creator: str
 
 
-def account(answer: Any) -> GitHubAccount:
+def parse_account(answer: Any) -> GitHubAccount:
     """An account."""
     return GitHubAccount(login=str(answer["login"]), id=int(answer["id"]))
 
 
-def pull(answer: Any) -> PullRequest:
+def parse_pull(answer: Any) -> PullRequest:
     """A pull request, from a list or alone."""
     head, user = answer["head"], answer["user"] or {}
     return PullRequest(
@@ -102,7 +102,7 @@ def pull(answer: Any) -> PullRequest:
     )
 
 
-def run(answer: Any) -> WorkflowRun:
+def parse_run(answer: Any) -> WorkflowRun:
     """A workflow run, from a list or alone."""
     head = answer["head_repository"]
     return WorkflowRun(
@@ -120,7 +120,7 @@ def run(answer: Any) -> WorkflowRun:
     )
 
 
-def comment(answer: Any) -> IssueComment:
+def parse_comment(answer: Any) -> IssueComment:
     """A comment."""
     user = answer["user"] or {}
     return IssueComment(
@@ -132,7 +132,7 @@ def comment(answer: Any) -> IssueComment:
     )
 
 
-def issue(answer: Any) -> GitHubIssue:
+def parse_issue(answer: Any) -> GitHubIssue:
     """An issue."""
     user = answer["user"] or {}
     return GitHubIssue(
@@ -144,7 +144,7 @@ def issue(answer: Any) -> GitHubIssue:
     )
 
 
-def status(answer: Any) -> CommitStatus:
+def parse_status(answer: Any) -> CommitStatus:
     """A commit status."""
     creator = answer["creator"] or {}
     return CommitStatus(

@@ -60,7 +60,7 @@ class SettingFinding:
 
 
 @dataclass(frozen=True)
-class RepositoryInfo:
+class SettingLocation:
     """Where a setting is set."""
 
     name: str
@@ -68,8 +68,8 @@ class RepositoryInfo:
     click: str
 
 
-def judged(
-    place: RepositoryInfo, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
+def setting_finding(
+    place: SettingLocation, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
 ) -> SettingFinding:
     """A setting that is right or wrong. `words`: what to say when it is right, and when not."""
     state, message, remaining = (SettingState.GOOD, words[0], ()) if good else (SettingState.MISSING, words[1], changes)
@@ -80,17 +80,19 @@ Check = Callable[[SettingsReader], SettingFinding]
 """Looks at one setting."""
 
 
-def check(name: str, page: str, click: str) -> Callable[[Callable[[SettingsReader, RepositoryInfo], SettingFinding]], Check]:
+def check(
+    name: str, page: str, click: str
+) -> Callable[[Callable[[SettingsReader, SettingLocation], SettingFinding]], Check]:
     """Make a check of a function: a question that GitHub refuses is a finding of its own, not the end of the others."""
 
-    def made(function: Callable[[SettingsReader, RepositoryInfo], SettingFinding]) -> Check:
-        place = RepositoryInfo(name, page, click)
+    def made(function: Callable[[SettingsReader, SettingLocation], SettingFinding]) -> Check:
+        place = SettingLocation(name, page, click)
 
         def looked(asks: SettingsReader) -> SettingFinding:
             try:
                 return function(asks, place)
             except CommandError as error:
-                return _refused(place, error)
+                return _unknown_finding(place, error)
 
         return looked
 
@@ -98,12 +100,12 @@ def check(name: str, page: str, click: str) -> Callable[[Callable[[SettingsReade
 
 
 # Without an answer, or with a token that is none, every other question would end the same way.
-_HOPELESS = (0, 401)
+_FATAL_STATUSES = (0, 401)
 
 
-def _refused(place: RepositoryInfo, error: CommandError) -> SettingFinding:
+def _unknown_finding(place: SettingLocation, error: CommandError) -> SettingFinding:
     status = getattr(error, "status", 0)
-    if status in _HOPELESS:
+    if status in _FATAL_STATUSES:
         raise error
     why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
     message = f"Could not be looked at ({why}): {error}"
@@ -138,17 +140,17 @@ def apply_repairs(asks: SettingsReader, checks: Iterable[Check]) -> list[Repair]
     for one in checks:
         finding = one(asks)
         if finding.state is SettingState.MISSING and finding.changes:
-            repairs.append(Repair(name=finding.name, refusal=_change(asks, finding)))
+            repairs.append(Repair(name=finding.name, refusal=_apply_changes(asks, finding)))
     return repairs
 
 
-def _change(asks: SettingsReader, finding: SettingFinding) -> str:
+def _apply_changes(asks: SettingsReader, finding: SettingFinding) -> str:
     """What GitHub said against it; later changes of one finding build on the earlier ones."""
     for change in finding.changes:
         try:
             asks.change_setting(change.verb, change.path, dict(change.body))
         except CommandError as error:
-            if getattr(error, "status", 0) in _HOPELESS:
+            if getattr(error, "status", 0) in _FATAL_STATUSES:
                 raise
             return str(error)
     return ""

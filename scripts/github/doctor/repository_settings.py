@@ -3,16 +3,16 @@
 import fnmatch
 from typing import Any
 
-from scripts.github.api.responses import segment
+from scripts.github.api.responses import url_segment
 from scripts.github.doctor.checks import (
     Check,
-    RepositoryInfo,
     SettingChange,
     SettingFinding,
+    SettingLocation,
     SettingsReader,
     SettingState,
     check,
-    judged,
+    setting_finding,
 )
 
 # The workflow files, and what they are triggered by; a test compares both with the files.
@@ -24,16 +24,16 @@ USED = (
     "actions/upload-artifact", "actions/upload-pages-artifact",
 )  # fmt: skip
 _PERMISSIONS = "/actions/permissions"
-_SELECTED = "/actions/permissions/selected-actions"
-_FORKS = "/actions/permissions/fork-pr-workflows-private-repos"
+_SELECTED_ACTIONS = "/actions/permissions/selected-actions"
+_FORK_WORKFLOWS = "/actions/permissions/fork-pr-workflows-private-repos"
 
 
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
-def actions(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether Actions is on."""
     permissions = asks.setting(_PERMISSIONS) or {}
-    body = {**_kept(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
-    return judged(
+    body = {**_picked(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
+    return setting_finding(
         place,
         good=permissions.get("enabled") is True,
         words=("Actions is on.", "Actions is off: no workflow runs."),
@@ -42,17 +42,17 @@ def actions(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
-def allowed(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_allowed_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether an allow-list leaves out an action that the workflows use."""
     permissions = asks.setting(_PERMISSIONS) or {}
     policy = permissions.get("allowed_actions", "all")
-    listed: dict[str, Any] = (asks.setting(_SELECTED) or {}) if policy == "selected" else {}
+    listed: dict[str, Any] = (asks.setting(_SELECTED_ACTIONS) or {}) if policy == "selected" else {}
     left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
-    selected = {**_kept(permissions, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
+    selected = {**_picked(permissions, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
     select = SettingChange(verb="PUT", path=_PERMISSIONS, body=selected)
-    widened = {**_kept(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
-    add = SettingChange(verb="PUT", path=_SELECTED, body=widened)
-    return judged(
+    widened = {**_picked(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
+    add = SettingChange(verb="PUT", path=_SELECTED_ACTIONS, body=widened)
+    return setting_finding(
         place,
         good=not left_out,
         words=(
@@ -63,7 +63,7 @@ def allowed(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     )
 
 
-def _kept(answer: dict[str, Any], *names: str) -> dict[str, Any]:
+def _picked(answer: dict[str, Any], *names: str) -> dict[str, Any]:
     """What of an answer is sent back as it is; an answer holds more than a request may."""
     return {name: answer[name] for name in names if name in answer}
 
@@ -81,7 +81,7 @@ def _left_out(listed: dict[str, Any]) -> list[str]:
     return left
 
 
-_STATES = {
+_INACTIVE_REASONS = {
     "disabled_inactivity": "GitHub switched it off after 60 days without a commit",
     "disabled_fork": "GitHub switched it off because this is a fork",
     "disabled_manually": "somebody switched it off",
@@ -90,7 +90,7 @@ _STATES = {
 
 
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
-def workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether each workflow is active; schedules of a public repository go off after 60 quiet days."""
     existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
     wrong, changes = [], []
@@ -99,10 +99,10 @@ def workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
         state = "deleted" if workflow is None else str(workflow["state"])
         if state == "active":
             continue
-        wrong.append(f"{name} ({_STATES.get(state, state)})")
+        wrong.append(f"{name} ({_INACTIVE_REASONS.get(state, state)})")
         if workflow is not None and state in ("disabled_inactivity", "disabled_fork"):
             changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{workflow['id']}/enable", body={}))
-    return judged(
+    return setting_finding(
         place,
         good=not wrong,
         words=("Every workflow is active.", f"Not active: {', '.join(wrong)}."),
@@ -114,11 +114,11 @@ def inactive(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
     """Those of the named workflows that GitHub does not run, each with the reason."""
     states = {str(workflow["path"]): str(workflow["state"]) for workflow in asks.settings("/actions/workflows")}
     checked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
-    return [f"{name} ({_STATES.get(state, state)})" for name, state in checked.items() if state != "active"]
+    return [f"{name} ({_INACTIVE_REASONS.get(state, state)})" for name, state in checked.items() if state != "active"]
 
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(EVENTS)}")
-def policies(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """What no described request tells: a rule of the repository or its organisation may forbid an event."""
     message = (
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
@@ -128,17 +128,17 @@ def policies(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
-def fork_workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """In a private repository: whether pull requests from forks are previewed, and with as little as can be."""
     if not (asks.setting("") or {}).get("private"):
         message = "A public repository previews pull requests from forks; whose wait for a click is said below."
         return SettingFinding(name=place.name, state=SettingState.GOOD, said=message, page=place.page, click=place.click)
-    settings = asks.setting(_FORKS) or {}
+    settings = asks.setting(_FORK_WORKFLOWS) or {}
     little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
     wanted = {"run_workflows_from_fork_pull_requests": True, **little}
     is_little = not any(settings.get(key) for key in little)
     off = "Pull requests from forks are not previewed: a private repository does not run their workflows unless told to."
-    return judged(
+    return setting_finding(
         place,
         good=is_little and settings.get("run_workflows_from_fork_pull_requests") is True,
         words=(
@@ -149,20 +149,22 @@ def fork_workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFindin
         ),
         changes=(
             SettingChange(
-                verb="PUT", path=_FORKS, body={**_kept(settings, "require_approval_for_fork_pr_workflows"), **wanted}
+                verb="PUT",
+                path=_FORK_WORKFLOWS,
+                body={**_picked(settings, "require_approval_for_fork_pr_workflows"), **wanted},
             ),
         ),
     )
 
 
 @check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
-def image(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether previews, which hold no token, can have the image; the API cannot change its visibility."""
     repository = asks.setting("") or {}
     owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
     kind = "orgs" if owner.get("type") == "Organization" else "users"
     name = f"{repository.get('name', '')}/evaluator".lower()
-    path = f"container/{segment(name)}"
+    path = f"container/{url_segment(name)}"
     package = asks.setting(f"/{kind}/{login}/packages/{path}")
     page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
     if package is None:
@@ -182,7 +184,7 @@ def image(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     return SettingFinding(name=place.name, state=state, said=message, page=page, click=place.click)
 
 
-ACTIONS_CHECKS = (actions, allowed, workflows, policies, fork_workflows, image)
+ACTIONS_CHECKS = (actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)
 
 
 BOARD = "main"
@@ -195,12 +197,12 @@ def identity(named: str) -> Check:
     click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
 
     @check("Repository", "edit/main/challenge.yml", click)
-    def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
         actual = str((asks.setting("") or {}).get("full_name", ""))
         message = (
             f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
         )
-        return judged(
+        return setting_finding(
             place,
             good=bool(named) and named.casefold() == actual.casefold(),
             words=("challenge.yml names this repository.", f"{message} Write 'repository: https://github.com/{actual}'."),
@@ -211,13 +213,15 @@ def identity(named: str) -> Check:
 
 
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
-def access(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def access(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the token is an administrator's, without which half of the answers are not given."""
     repository = asks.setting("")
     if not repository:
-        return judged(place, good=False, words=("", "There is no such repository, or the token may not see it."), changes=())
+        return setting_finding(
+            place, good=False, words=("", "There is no such repository, or the token may not see it."), changes=()
+        )
     closed = "archived" if repository.get("archived") else "disabled" if repository.get("disabled") else ""
-    return judged(
+    return setting_finding(
         place,
         good=not closed and (repository.get("permissions") or {}).get("admin") is True,
         words=(
@@ -231,10 +235,10 @@ def access(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Default branch", "settings", f"General › Default branch: {BOARD}; rename the other one")
-def default_branch(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
     actual = str((asks.setting("") or {}).get("default_branch", ""))
-    return judged(
+    return setting_finding(
         place,
         good=actual == BOARD,
         words=(f"It is {BOARD}.", f"It is {actual}: schedules and comments run that branch's workflows, which do nothing."),
@@ -243,7 +247,7 @@ def default_branch(asks: SettingsReader, place: RepositoryInfo) -> SettingFindin
 
 
 @check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
-def plan(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_plan(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Who sees the board, and what its owner's plan does not have for a repository that is not public."""
     repository = asks.setting("") or {}
     name = _plan_name(asks, repository.get("owner") or {})
@@ -283,4 +287,4 @@ def lacking(name: str, repository: dict[str, Any]) -> list[str]:
     return lines
 
 
-REPOSITORY_CHECKS = (access, default_branch, plan)
+REPOSITORY_CHECKS = (access, default_branch, check_plan)

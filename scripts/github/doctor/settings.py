@@ -6,13 +6,13 @@ from evaluator.host.seeds.season_secret import VARIABLE
 from evaluator.model.config.challenge import Challenge
 from scripts.github.doctor.checks import (
     Check,
-    RepositoryInfo,
     SettingChange,
     SettingFinding,
+    SettingLocation,
     SettingsReader,
     SettingState,
     check,
-    judged,
+    setting_finding,
 )
 from scripts.github.doctor.repository_settings import ACTIONS_CHECKS, REPOSITORY_CHECKS
 
@@ -22,11 +22,11 @@ PLACEHOLDER = "@pullrank/maintainers"
 
 
 @check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
-def pages(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_pages(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the site is deployed by the workflow."""
     setting = asks.setting("/pages")
     good = bool(setting) and setting.get("build_type") == "workflow"
-    return judged(
+    return setting_finding(
         place,
         good=good,
         words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
@@ -39,12 +39,12 @@ def pages(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     "settings/actions",
     "Workflow permissions › Read repository contents; Actions may not approve pull requests",
 )
-def token(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_token(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """What a workflow that asks for nothing is allowed."""
     path = "/actions/permissions/workflow"
     setting = asks.setting(path) or {}
     wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
-    return judged(
+    return setting_finding(
         place,
         good=all(setting.get(key) == value for key, value in wanted.items()),
         words=(
@@ -66,7 +66,7 @@ _APPROVALS = {
 
 
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
-def approval(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whose pull requests wait for a click before anything runs."""
     setting = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
     policy = setting.get("approval_policy", "")
@@ -81,12 +81,12 @@ def approval(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
-def pinning(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_pinning(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether an action may be used by a tag that its owner can move."""
     setting = asks.setting("/actions/permissions") or {}
     kept = {key: setting[key] for key in ("allowed_actions",) if key in setting}
     body = {"enabled": True, **kept, "sha_pinning_required": True}
-    return judged(
+    return setting_finding(
         place,
         good=setting.get("sha_pinning_required") is True,
         words=("Only actions named by their full commit run.", "A workflow could use an action whose tag was moved."),
@@ -95,12 +95,12 @@ def pinning(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
-def merging(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_merging(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether every merge makes a commit that GitHub signs, which is where seeds come from."""
     repository = asks.setting("") or {}
     other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
     body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
-    return judged(
+    return setting_finding(
         place,
         good=not repository.get("allow_rebase_merge"),
         words=(
@@ -116,7 +116,7 @@ def merging(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     "settings/rules",
     "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
 )
-def main_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_main_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether main changes by pull requests only."""
     parameters = {
         "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
@@ -127,9 +127,11 @@ def main_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     rules.append({"type": "pull_request", "parameters": parameters})
     bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
     body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
-    return judged(
+    return setting_finding(
         place,
-        good=_ruled(asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
+        good=_is_ruled(
+            asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}
+        ),
         words=(
             "main changes by pull requests only.",
             "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
@@ -139,19 +141,19 @@ def main_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
-def data_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether what is recorded can be rewritten."""
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
-    return judged(
+    return setting_finding(
         place,
-        good=_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        good=_is_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
         words=("What is recorded can only grow.", "One forced push can rewrite or lose every result."),
         changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
     )
 
 
-def main_only(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
+def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
     """Whether only main may use an environment, and what makes it so; no change where a person has decided otherwise."""
     path = f"/environments/{name}"
     policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
@@ -167,10 +169,10 @@ def main_only(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChang
 
 
 @check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
-def environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main may deploy the site."""
-    good, changes = main_only(asks, "github-pages")
-    return judged(
+    good, changes = main_only_policy(asks, "github-pages")
+    return setting_finding(
         place,
         good=good,
         words=("Only main can deploy the site.", "A workflow on another branch could deploy the site."),
@@ -179,10 +181,10 @@ def environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
-def reporting(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_reporting(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether a hole can be reported in private."""
     path = "/private-vulnerability-reporting"
-    return judged(
+    return setting_finding(
         place,
         good=(asks.setting(path) or {}).get("enabled") is True,
         words=("Holes can be reported in private.", "Who finds a hole can only tell it in public."),
@@ -192,7 +194,8 @@ def reporting(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 CHECKS: tuple[Check, ...] = (
     *REPOSITORY_CHECKS, *ACTIONS_CHECKS,
-    pages, token, approval, pinning, merging, main_rules, data_rules, environment, reporting,
+    check_pages, check_token, check_approval, check_pinning, check_merging,
+    check_main_rules, check_data_rules, check_pages_environment, check_reporting,
 )  # fmt: skip
 
 
@@ -201,7 +204,7 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
     return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
 
 
-def _ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
+def _is_ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
     """Whether active rulesets over one of the refs hold all the wanted rules together."""
     rules: set[str] = set()
     for summary in asks.settings("/rulesets"):
@@ -214,27 +217,27 @@ def _ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
     return wanted <= rules
 
 
-ENVIRONMENT = "season"
+SEASON_ENVIRONMENT = "season"
 TEAMS_VARIABLE = "PULLRANK_TEAMS_TOKEN"
-_PAGE = "settings/environments"
+_ENVIRONMENTS_PAGE = "settings/environments"
 
 
 def season_checks(challenge: Challenge) -> tuple[Check, ...]:
     """What to look at, by what the season needs: nothing for most."""
     teams = sorted({team for phase in challenge.phases for team in phase.teams})
-    checks: list[Check] = [season_environment] if challenge.sealed or teams else []
+    checks: list[Check] = [check_season_environment] if challenge.sealed or teams else []
     if challenge.sealed:
-        checks.append(seal)
+        checks.append(check_seal)
     if teams:
-        checks.append(membership(teams))
+        checks.append(membership_check(teams))
     return tuple(checks)
 
 
-@check(f"Environment {ENVIRONMENT}", _PAGE, f"{ENVIRONMENT} › Deployment branches: main only")
-def season_environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+@check(f"Environment {SEASON_ENVIRONMENT}", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Deployment branches: main only")
+def check_season_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main could read what the environment holds."""
-    good, changes = main_only(asks, ENVIRONMENT)
-    return judged(
+    good, changes = main_only_policy(asks, SEASON_ENVIRONMENT)
+    return setting_finding(
         place,
         good=good,
         words=(
@@ -245,12 +248,12 @@ def season_environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFi
     )
 
 
-@check("Secret of the sealed season", _PAGE, f"{ENVIRONMENT} › Environment secrets › {VARIABLE}")
-def seal(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+@check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {VARIABLE}")
+def check_seal(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the sealed season's secret is where the official run looks for it. GitHub tells the name, never the value."""
-    return judged(
+    return setting_finding(
         place,
-        good=VARIABLE in _names(asks),
+        good=VARIABLE in _secret_names(asks),
         words=(
             "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
             f"Without {VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
@@ -259,13 +262,15 @@ def seal(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     )
 
 
-def membership(teams: list[str]) -> Check:
+def membership_check(teams: list[str]) -> Check:
     """Whether the plan can see who is in the organisations and teams that phases name."""
-    click = f"{ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
+    click = (
+        f"{SEASON_ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
+    )
 
-    @check("Token for teams", _PAGE, click)
-    def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-        if TEAMS_VARIABLE in _names(asks):
+    @check("Token for teams", _ENVIRONMENTS_PAGE, click)
+    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+        if TEAMS_VARIABLE in _secret_names(asks):
             state, message = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
         elif any("/" in team for team in teams):
             state, message = (
@@ -282,6 +287,6 @@ def membership(teams: list[str]) -> Check:
     return look
 
 
-def _names(asks: SettingsReader) -> set[str]:
-    answer = asks.setting(f"/environments/{ENVIRONMENT}/secrets?per_page=100") or {}
+def _secret_names(asks: SettingsReader) -> set[str]:
+    answer = asks.setting(f"/environments/{SEASON_ENVIRONMENT}/secrets?per_page=100") or {}
     return {str(secret.get("name")) for secret in answer.get("secrets", [])}

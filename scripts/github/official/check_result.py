@@ -19,18 +19,18 @@ from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem
-from scripts.github.workflow.event import SHA
+from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.layout import LOCAL
 
 # A run may wait for machines for as long as GitHub lets it live.
-OLDEST, NEWEST = timedelta(days=36), timedelta(minutes=10)
+OLDEST_AGE, CLOCK_SLACK = timedelta(days=36), timedelta(minutes=10)
 
-Record = Result | Duel
+ResultOrDuel = Result | Duel
 """What a file on the results branch holds."""
 
 
-def parse(item: WorkloadItem, content: bytes) -> Record:
+def parse_for_item(item: WorkloadItem, content: bytes) -> ResultOrDuel:
     """What was handed in for one wish.
 
     Raises:
@@ -39,9 +39,11 @@ def parse(item: WorkloadItem, content: bytes) -> Record:
     return parse_duel(content) if isinstance(item, DuelWorkItem) else parse_result(content)
 
 
-def mismatches(official: OfficialRun, work: Workload, item: WorkloadItem, record: Record, now: datetime) -> Iterator[str]:
+def mismatches(
+    official: OfficialRun, work: Workload, item: WorkloadItem, record: ResultOrDuel, now: datetime
+) -> Iterator[str]:
     """Everything in which a file differs from what was asked; its numbers are the replay's to judge."""
-    for name, value in _asked(official, work, item).items():
+    for name, value in _expected_fields(official, work, item).items():
         if getattr(record, name) != value:
             yield f"{name} is not the one that was asked"
     if isinstance(item, DuelWorkItem) and isinstance(record, Duel):
@@ -49,13 +51,13 @@ def mismatches(official: OfficialRun, work: Workload, item: WorkloadItem, record
     if (record.provenance.commit, record.provenance.run_url) != (work.sha, official.run_url):
         yield "the provenance is not this run's"
     at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    if not now - OLDEST <= at <= now + NEWEST:
+    if not now - OLDEST_AGE <= at <= now + CLOCK_SLACK:
         yield f"evaluated_at ({record.provenance.evaluated_at}) is not of this run"
     if len(record.versions) > 50 or (isinstance(record, Result) and len(record.metrics) > 50):
         yield "it names more versions or metrics than an evaluation has"
 
 
-def _asked(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[str, Any]:
+def _expected_fields(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[str, Any]:
     both = {
         "key": item.wanted.key(), "tier": Tier.OFFICIAL, "task": item.task_id, "task_digest": item.wanted.task_digest,
         "season": item.wanted.season, "beacon": item.wanted.beacon, "beacon_verified": False, "sandbox": official.sandbox,
@@ -79,26 +81,26 @@ Facts = Mapping[str, CommitFacts]
 """What GitHub says of commits, as far as it could be asked."""
 
 
-def gathered(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
+def gather_facts(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
     """What GitHub says of the commits that some wishes and the records without its word come from.
 
     Each is asked about once ever, all of them together; what somebody waits for comes before what is only filled in.
     """
-    new = dict.fromkeys(sha for item in items for sha in sorted(_commits(work, item)))
+    new = dict.fromkeys(sha for item in items for sha in sorted(_item_commits(work, item)))
     late = dict.fromkeys(sha for shas in work.unasked.values() for sha in shas)
     wanted = [sha for sha in {**new, **late} if sha not in work.facts]
     return {**work.facts, **(official.ask(wanted) if wanted else {})}
 
 
-def _commits(work: Workload, item: WorkloadItem) -> set[str]:
+def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
     """Examples are the host's: in a duel their commit matters only where the seeds come from it."""
-    seeds = {item.wanted.beacon} if SHA.fullmatch(item.wanted.beacon) else set()
+    seeds = {item.wanted.beacon} if COMMIT_SHA.fullmatch(item.wanted.beacon) else set()
     if isinstance(item, WorkItem):
         return {work.beacon(item.entry).sha} | seeds
     return {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL} | seeds
 
 
-def retry_record(facts: Facts, work: Workload, item: WorkloadItem, record: Record) -> Record:
+def record_with_facts(facts: Facts, work: Workload, item: WorkloadItem, record: ResultOrDuel) -> ResultOrDuel:
     """A file that passed, with what only GitHub can tell: shards have no token and no say in it."""
     signed = {"beacon_verified": _signed(facts, work, item)}
     if isinstance(record, Result):
@@ -120,13 +122,15 @@ def _login_id(facts: Facts, work: Workload, entry: Entry) -> int | None:
 
 def _signed(facts: Facts, work: Workload, item: WorkloadItem) -> bool | None:
     """Whether all commits are signed; None while GitHub was not asked about one of them."""
-    commits = _commits(work, item)
+    commits = _item_commits(work, item)
     return all(facts[sha].verified for sha in commits) if all(sha in facts for sha in commits) else None
 
 
-def failure(official: OfficialRun, work: Workload, facts: Facts, item: WorkloadItem, message: str, now: datetime) -> Record:
+def failed_record(
+    official: OfficialRun, work: Workload, facts: Facts, item: WorkloadItem, message: str, now: datetime
+) -> ResultOrDuel:
     """The record of a try that came to nothing through no fault of an agent."""
-    asked = {name: value for name, value in _asked(official, work, item).items() if name != "tier"}
+    asked = {name: value for name, value in _expected_fields(official, work, item).items() if name != "tier"}
     failed: dict[str, Any] = {
         **asked,
         "schema": (duels if isinstance(item, DuelWorkItem) else results).SCHEMA,

@@ -16,38 +16,38 @@ from scripts.git.data_branches import RESULTS, open_branches
 from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import WorkflowRun
-from scripts.github.api.posts import keep_issue, open_issues
+from scripts.github.api.posts import open_failure_issues, update_issue
 from scripts.github.api.responses import GitHubIssue
-from scripts.github.official.publish import CheckedRecord
+from scripts.github.official.publish import CheckedRound
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, WorkloadItem, read_work
+from scripts.github.official.workload import OfficialRun, WorkloadItem, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import record_store
 
-TITLE = "Official results could not be recorded"
-REPORT = "round.json"
+PUBLISH_ISSUE_TITLE = "Official results could not be recorded"
+REPORT_FILE = "round.json"
 # A log and an issue show so many lines; the rest is counted.
-LINES = 20
-_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
+LINES_SHOWN = 20
+_PUBLISH_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
 
 
-def keep_report(accepted: Path, shards: int, checked: CheckedRecord) -> None:
+def keep_report(accepted: Path, shards: int, checked: CheckedRound) -> None:
     """Write beside what passed what did not, for the step that records."""
-    report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES], "all": len(checked.refused)}
-    write_atomically(accepted / REPORT, json.dumps(report).encode())
+    report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES_SHOWN], "all": len(checked.refused)}
+    write_atomically(accepted / REPORT_FILE, json.dumps(report).encode())
 
 
-def losses(accepted: Path) -> list[str]:
+def loss_lines(accepted: Path) -> list[str]:
     """What the checks of a round say was lost, in lines of Markdown; what a shard wrote stands in code only."""
     try:
-        report = json.loads((accepted / REPORT).read_bytes())
+        report = json.loads((accepted / REPORT_FILE).read_bytes())
     except FileNotFoundError:
         return []
     lines = []
     if report["lost"]:
-        numbers = ", ".join(map(str, report["lost"][:LINES])) + (", …" if len(report["lost"]) > LINES else "")
+        numbers = ", ".join(map(str, report["lost"][:LINES_SHOWN])) + (", …" if len(report["lost"]) > LINES_SHOWN else "")
         lines.append(f"{len(report['lost'])} of {report['shards']} shards handed in nothing usable: {numbers}")
     lines += [f"refused: {code(line)}" for line in report["refused"]]
     if report["all"] > len(report["refused"]):
@@ -58,7 +58,7 @@ def losses(accepted: Path) -> list[str]:
 def summary(accepted: Path, recorded: int, known: int) -> str:
     """What a publish did, for the run's page."""
     lines = [f"{recorded} results were recorded, {known} were known already.", ""]
-    return "\n".join([*lines, *(f"- {line}" for line in losses(accepted))]) + "\n"
+    return "\n".join([*lines, *(f"- {line}" for line in loss_lines(accepted))]) + "\n"
 
 
 def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
@@ -67,7 +67,7 @@ def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) 
     Raises:
         CommandError: the remote does not say what is recorded and wanted now.
     """
-    work = read_work(official, assignment.sha, assignment.results_sha)
+    work = read_workload(official, assignment.sha, assignment.results_sha)
     store = record_store(accepted)
     brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
     with open_branches(official.clone, work.challenge.season) as branches:
@@ -100,11 +100,11 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
         item
         for item in items
         if tasks.get(item.task_id) == item.wanted.task_digest
-        and all((entry.name, entry.digest) in standing for entry in _entries(item))
+        and all((entry.name, entry.digest) in standing for entry in _item_entries(item))
     ]
 
 
-def _entries(item: WorkloadItem) -> tuple[Entry, ...]:
+def _item_entries(item: WorkloadItem) -> tuple[Entry, ...]:
     return item.entries if isinstance(item, DuelWorkItem) else (item.entry,)
 
 
@@ -115,7 +115,7 @@ def telling(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -
         yield
     except Exception as error:
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
-        _tell(github, surroundings, [code(escape_commands(why)), *losses(accepted)])
+        _update_publish_issue(github, surroundings, [code(escape_commands(why)), *loss_lines(accepted)])
         raise
 
 
@@ -130,7 +130,7 @@ def refuse_silence(items: Sequence[WorkloadItem]) -> None:
         raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
 
 
-def _tell(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str]) -> None:
+def _update_publish_issue(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str]) -> None:
     body = (
         f"<!-- pullrank:publish run={surroundings.run_id} -->\n"
         f"What the official run was asked for could not be recorded: {surroundings.run_url}\n\n"
@@ -139,14 +139,14 @@ def _tell(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str
         "it names the last run that failed so, and is closed once a run succeeds.\n"
     )
     try:
-        keep_issue(github, open_issues(github, surroundings.bot), TITLE, body)
+        update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, body)
     except CommandError as error:  # what is to be told is worse, and must not be hidden by that
         say(f"The issue could not be written: {error}")
 
 
 def close_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
     """Results were recorded, or none are missing: there is nothing to tell any more."""
-    keep_issue(github, open_issues(github, surroundings.bot), TITLE, "")
+    update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, "")
 
 
 def close_once_mended(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:
@@ -156,6 +156,12 @@ def close_once_mended(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequ
     and may be the one that the issue names.
     """
     for issue in opened:
-        named = _MARKER.match(issue.body)
-        if issue.title == TITLE and named and ended and ended[0].conclusion == "success" and ended[0].id > int(named[1]):
+        named = _PUBLISH_MARKER.match(issue.body)
+        if (
+            issue.title == PUBLISH_ISSUE_TITLE
+            and named
+            and ended
+            and ended[0].conclusion == "success"
+            and ended[0].id > int(named[1])
+        ):
             github.close_issue(issue.number)

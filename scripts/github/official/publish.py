@@ -20,14 +20,12 @@ from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import CommandError, say
 from scripts.github.official import check_result
-from scripts.github.official.check_result import Facts, Record
-from scripts.github.official.record_results import AmendedRecord, amended, stage
-from scripts.github.official.record_results import PublishedRound as PublishedRound
-from scripts.github.official.record_results import PushPatience as PushPatience
+from scripts.github.official.check_result import Facts, ResultOrDuel
+from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.record_results import record as record
-from scripts.github.official.shard_artifacts import UNREADABLE, ShardFile, receive
+from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, Workload, read_work
+from scripts.github.official.workload import OfficialRun, Workload, read_workload
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.layout import record_store
@@ -38,7 +36,7 @@ FOLDER = "manifests"
 # What actions/attest takes at once: so many subjects, in a file of so many bytes.
 SUBJECTS, SUBJECT_BYTES = 1024, 512 * 1024
 # GitHub ends a matrix at 256 jobs, each of which attests one list: together a quarter of a million results.
-MOST = 256
+ATTESTED_LISTS = 256
 
 
 def write_manifests(paths: Iterable[Path], place: Path) -> int:
@@ -47,17 +45,17 @@ def write_manifests(paths: Iterable[Path], place: Path) -> int:
     Traces need not be in them, as each result names the hash of its own.
     """
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place)}\n".encode() for path in paths]
-    lists = list(_lists(sorted(lines)))
+    lists = list(_manifest_lists(sorted(lines)))
     (place / FOLDER).mkdir(parents=True, exist_ok=True)
-    for number, content in enumerate(lists[:MOST]):
+    for number, content in enumerate(lists[:ATTESTED_LISTS]):
         write_atomically(place / FOLDER / f"{number}.sha256", content)
-    if len(lists) > MOST:
-        left = sum(content.count(b"\n") for content in lists[MOST:])
-        say(f"{left} results are not attested: one run can attest {MOST} lists of {SUBJECTS}.")
-    return min(len(lists), MOST)
+    if len(lists) > ATTESTED_LISTS:
+        left = sum(content.count(b"\n") for content in lists[ATTESTED_LISTS:])
+        say(f"{left} results are not attested: one run can attest {ATTESTED_LISTS} lists of {SUBJECTS}.")
+    return min(len(lists), ATTESTED_LISTS)
 
 
-def _lists(lines: Sequence[bytes]) -> Iterator[bytes]:
+def _manifest_lists(lines: Sequence[bytes]) -> Iterator[bytes]:
     part: list[bytes] = []
     size = 0
     for line in lines:
@@ -77,16 +75,16 @@ def sealed_record(
     return (record, trace) if isinstance(record, Duel) else sealed_with(challenge, secret, record, trace)
 
 
-def opened_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
+def decrypted_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
     """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
     opened = []
     for item in handed:
         copy = ShardFile(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
-        opened.append(item if item.fault or not _copied(item, copy, secret) else copy)
+        opened.append(item if item.fault or not _decrypt_copy(item, copy, secret) else copy)
     return opened
 
 
-def _copied(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
+def _decrypt_copy(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
     """Whether the files could be read: else what was handed in is refused where it lies."""
     try:
         content = item.result.read_bytes()
@@ -99,7 +97,7 @@ def _copied(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
         if trace is not None and closed.sealed is not None:
             trace = decrypt_trace(trace, closed, secret)
         content = plain
-    except UNREADABLE:  # a sealed file in the place of an open one is refused by what reads it
+    except READ_ERRORS:  # a sealed file in the place of an open one is refused by what reads it
         pass
     write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
     if trace is not None:
@@ -112,10 +110,10 @@ REPLAY_SECONDS = 4 * 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedRecord:
+class CheckedRound:
     """What became of a round's shards."""
 
-    accepted: tuple[Record, ...]
+    accepted: tuple[ResultOrDuel, ...]
     """What may be recorded; the files are in the folder of accepted files."""
     refused: tuple[str, ...]
     """A line, safe to log, for everything that is not accepted."""
@@ -131,26 +129,26 @@ class CheckedRecord:
 
 def check(
     official: OfficialRun, assignment: ShardAssignment, given: Sequence[Path], accepted: Path, now: datetime
-) -> CheckedRecord:
+) -> CheckedRound:
     """Check every shard's files and copy what passes to the folder `accepted`, with a list of hashes to attest.
 
     Raises:
         CommandError: the round itself cannot be told.
     """
-    work = read_work(official, assignment.sha, assignment.results_sha)
-    received = receive(assignment, work, given)
+    work = read_workload(official, assignment.sha, assignment.results_sha)
+    received = receive_shards(assignment, work, given)
     handed = received.handed
     secret = season_secret(official.secret, work.challenge)
     with tempfile.TemporaryDirectory(prefix="pullrank-opened-") as place:
         if secret:
-            handed = opened_copies(handed, Path(place), secret)
-        passed = [_checked(official, work, item, now) for item in handed]
-        facts = check_result.gathered(official, work, [item.item for item in handed])
-        passed, accepted_records, lines = _replayed(official, work, facts, passed, now, secret)
+            handed = decrypted_copies(handed, Path(place), secret)
+        passed = [_inspect_file(official, work, item, now) for item in handed]
+        facts = check_result.gather_facts(official, work, [item.item for item in handed])
+        passed, accepted_records, lines = _replay(official, work, facts, passed, now, secret)
     if secret:
         plain = accepted_records
         accepted_records = [
-            _closed(official, work, facts, secret, item.handed, passed_record, now)
+            _sealed_again(official, work, facts, secret, item.handed, passed_record, now)
             for item, passed_record in zip(passed, plain, strict=True)
         ]
         unsealed = (
@@ -159,47 +157,47 @@ def check(
             if passed_record[0].verdict != other[0].verdict
         )
         lines += [f"{passed[i].handed.path}: cannot be sealed" for i in unsealed]
-    older = list(amended(official, work, assignment.results_sha, facts, secret))
-    manifests = _stage(accepted_records, older, accepted)
+    older = list(amended_records(official, work, assignment.results_sha, facts, secret))
+    manifests = _write_accepted(accepted_records, older, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
-    return CheckedRecord(
+    return CheckedRound(
         accepted=tuple(record for record, _ in accepted_records), refused=refusals, lost=lost, manifests=manifests,
         filled_in=len(older), late=len(handed) - len(accepted_records),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Passed:
+class _InspectedFile:
     """A file that was handed in, and what is wrong with it before anything is replayed."""
 
     handed: ShardFile
     faults: tuple[str, ...]
 
 
-def _checked(official: OfficialRun, work: Workload, handed: ShardFile, now: datetime) -> _Passed:
+def _inspect_file(official: OfficialRun, work: Workload, handed: ShardFile, now: datetime) -> _InspectedFile:
     if handed.fault:
-        return _Passed(handed=handed, faults=(handed.fault,))
+        return _InspectedFile(handed=handed, faults=(handed.fault,))
     try:
-        record = check_result.parse(handed.item, handed.result.read_bytes())
-        return _Passed(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, record, now)))
-    except UNREADABLE as error:  # it costs that file alone
+        record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
+        return _InspectedFile(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, record, now)))
+    except READ_ERRORS as error:  # it costs that file alone
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return _Passed(handed=handed, faults=(f"{why}{first_line(error)}",))
+        return _InspectedFile(handed=handed, faults=(f"{why}{first_line(error)}",))
 
 
-Kept = tuple[Record, bytes | None]
+RecordAndTrace = tuple[ResultOrDuel, bytes | None]
 """A result and its trace, or a duel."""
 
 
-def _replayed(
+def _replay(
     official: OfficialRun,
     work: Workload,
     facts: Facts,
-    passed: Sequence[_Passed],
+    passed: Sequence[_InspectedFile],
     now: datetime,
     secret: SeasonSecret | None,
-) -> tuple[list[_Passed], list[Kept], list[str]]:
+) -> tuple[list[_InspectedFile], list[RecordAndTrace], list[str]]:
     """Replay what is not refused yet. A refused file counts as a failure of ours, so that it is not tried for ever.
 
     What there was no time for is neither, and left out of all that is returned.
@@ -207,7 +205,7 @@ def _replayed(
     sound = [item.handed for item in passed if not item.faults]
     jobs = [VerificationJob(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
-    accepted: list[Kept] = []
+    accepted: list[RecordAndTrace] = []
     lines: list[str] = []
     judged = [item for item in passed if item.faults or str(item.handed.result) in findings]
     for item in judged:
@@ -215,44 +213,51 @@ def _replayed(
         finding = findings.get(str(handed.result))
         faults = item.faults or (finding.faults if finding else ())
         if finding and finding.standing is VerificationStatus.VERIFIED:
-            record = check_result.parse(handed.item, handed.result.read_bytes())
+            record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
             accepted.append(
-                (check_result.retry_record(facts, work, handed.item, record), handed.trace.read_bytes() if traced else None)
+                (
+                    check_result.record_with_facts(facts, work, handed.item, record),
+                    handed.trace.read_bytes() if traced else None,
+                )
             )
         else:
             # In a sealed season a fault's words could name an episode, and the log is public.
             lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
-            accepted.append((_refusal(official, work, facts, handed, faults[0], now), None))
+            accepted.append((_failed_record(official, work, facts, handed, faults[0], now), None))
     return judged, accepted, lines
 
 
-def _refusal(official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime) -> Record:
+def _failed_record(
+    official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime
+) -> ResultOrDuel:
     """A fault may quote the file: no half of a character in it must keep it from being written."""
-    return check_result.failure(official, work, facts, handed.item, f"publish refused it: {escape_commands(fault)}", now)
+    return check_result.failed_record(
+        official, work, facts, handed.item, f"publish refused it: {escape_commands(fault)}", now
+    )
 
 
-def _closed(
+def _sealed_again(
     official: OfficialRun,
     work: Workload,
     facts: Facts,
     secret: SeasonSecret,
     handed: ShardFile,
-    accepted: Kept,
+    accepted: RecordAndTrace,
     now: datetime,
-) -> Kept:
+) -> RecordAndTrace:
     """What passed, sealed; what cannot be sealed, as it has no score to show, is a failure of ours."""
     try:
         return sealed_record(work.challenge, secret, *accepted)
     except (ValueError, CommandError):
-        failed = _refusal(official, work, facts, handed, "it cannot be sealed, for it has no score", now)
+        failed = _failed_record(official, work, facts, handed, "it cannot be sealed, for it has no score", now)
         return sealed_record(work.challenge, secret, failed, None)
 
 
-def _stage(records: Sequence[Kept], older: list[AmendedRecord], accepted: Path) -> int:
+def _write_accepted(records: Sequence[RecordAndTrace], older: list[AmendedRecord], accepted: Path) -> int:
     """Write what passed to a folder, and the lists of hashes to attest; returns how many lists."""
     store = record_store(accepted)
     paths = [
         store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records
     ]
-    return write_manifests([*paths, *stage(older, accepted)], accepted)
+    return write_manifests([*paths, *write_amended(older, accepted)], accepted)

@@ -23,13 +23,13 @@ from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import RESULTS, BranchCommit, DataBranches, object_name, open_branches, read_unasked
-from scripts.github.official.check_result import Record
+from scripts.github.official.check_result import ResultOrDuel
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.repository.layout import LOCAL, record_store
 from scripts.runs.workflow_duels import between, outcome
 
-REPLACED = "replaced.json"
+REPLACED_FILE = "replaced.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class AmendedRecord:
     """Git's object name of the file on the results branch that it replaces."""
 
 
-def amended(
+def amended_records(
     official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Iterator[AmendedRecord]:
     """The records of the results branch that can be filled in now."""
@@ -51,10 +51,10 @@ def amended(
     for path, record, content in read_unasked(official.clone, results_sha):
         is_locked = isinstance(record, Result) and record.sealed is not None and secret is None
         if path.removesuffix(RESULT) in ready and not is_locked:
-            yield AmendedRecord(record=_filled(work, record, facts, secret), replaced=object_name(content))
+            yield AmendedRecord(record=_with_facts(work, record, facts, secret), replaced=object_name(content))
 
 
-def _filled(
+def _with_facts(
     work: Workload, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Result | Duel:
     signed = all(facts[sha].verified for sha in work.unasked[record.path()])
@@ -75,7 +75,7 @@ def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, Commit
     return None if login == LOCAL else facts[work.beacons[login, agent].sha].login_id
 
 
-def stage(records: list[AmendedRecord], accepted: Path) -> list[Path]:
+def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records to the folder of accepted files, and beside them what each replaces; returns the files."""
     store = record_store(accepted)
     files = [
@@ -83,13 +83,13 @@ def stage(records: list[AmendedRecord], accepted: Path) -> list[Path]:
         for amendment in records
     ]
     replaced = {amendment.record.path() + RESULT: amendment.replaced for amendment in records}
-    write_atomically(accepted / REPLACED, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
+    write_atomically(accepted / REPLACED_FILE, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files
 
 
-def replaced(accepted: Path) -> dict[str, str]:
+def read_replaced(accepted: Path) -> dict[str, str]:
     """By path on the results branch: the object's name of what an accepted file takes the place of."""
-    path = accepted / REPLACED
+    path = accepted / REPLACED_FILE
     object_names = parse_strict(path.read_bytes()) if path.exists() else {}
     assert isinstance(object_names, dict)
     return object_names
@@ -104,12 +104,12 @@ PART_FILES = 2_000
 class PublishedRound:
     """What a publish changed."""
 
-    recorded: tuple[Record, ...]
+    recorded: tuple[ResultOrDuel, ...]
     known: int = 0
     """Records that another run had recorded before; those stay."""
     filled_in: int = 0
     """Older records that now have GitHub's facts about their commits."""
-    given_up: tuple[Record, ...] = field(default=())
+    given_up: tuple[ResultOrDuel, ...] = field(default=())
     """Internal errors at their last try."""
 
 
@@ -139,13 +139,13 @@ def record(
         CommandError: the remote refuses for another reason than that, or others are first too often.
     """
     store = record_store(accepted)
-    files: list[tuple[Path, Record]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
+    files: list[tuple[Path, ResultOrDuel]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
-    older = replaced(accepted)
-    fresh: list[Fresh] = []
+    older = read_replaced(accepted)
+    fresh: list[NewFile] = []
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
-            fresh += _recorded(branches, store, part, older, now, patience)
+            fresh += _push_part(branches, store, part, older, now, patience)
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
     final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
@@ -153,15 +153,15 @@ def record(
     return PublishedRound(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
 
 
-File = tuple[Path, Record]
+AcceptedFile = tuple[Path, ResultOrDuel]
 """An accepted file, and what it holds."""
-Fresh = tuple[Path, Record, str]
+NewFile = tuple[Path, ResultOrDuel, str]
 """The accepted file, what it holds, and its path on the branch."""
 
 
-def _parts(store: ResultStore, files: Sequence[File]) -> Iterator[list[File]]:
+def _parts(store: ResultStore, files: Sequence[AcceptedFile]) -> Iterator[list[AcceptedFile]]:
     """The files in pushes of bounded size, each result with its trace; at least one in each."""
-    part: list[File] = []
+    part: list[AcceptedFile] = []
     size = 0
     for file, record in files:
         trace = store.trace_of(file)
@@ -175,25 +175,25 @@ def _parts(store: ResultStore, files: Sequence[File]) -> Iterator[list[File]]:
         yield part
 
 
-def _recorded(
+def _push_part(
     branches: DataBranches,
     store: ResultStore,
-    part: Sequence[File],
+    part: Sequence[AcceptedFile],
     older: Mapping[str, str],
     now: datetime,
     patience: PushPatience,
-) -> list[Fresh]:
+) -> list[NewFile]:
     """Push one part; returns what of it was new."""
     for attempt in range(patience.tries):
         tips = branches.tips()
-        fresh = _fresh(part, branches.objects(tips.get(RESULTS)), older)
-        if not fresh or branches.push(_built(branches, tips, store, fresh, older, now)):
+        fresh = _new_files(part, branches.objects(tips.get(RESULTS)), older)
+        if not fresh or branches.push(_build_commits(branches, tips, store, fresh, older, now)):
             return fresh
         patience.pause(attempt + 1)
     raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
 
 
-def _fresh(files: Sequence[File], existing: Mapping[str, str], older: Mapping[str, str]) -> list[Fresh]:
+def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older: Mapping[str, str]) -> list[NewFile]:
     """What is not recorded. A failure of ours never takes a result's place: it is a numbered try beside it.
 
     A record that GitHub could not be asked about is replaced only while it is still the one that was filled in.
@@ -218,24 +218,24 @@ def _fresh(files: Sequence[File], existing: Mapping[str, str], older: Mapping[st
     return fresh
 
 
-def _message(record: Record, *, is_older: bool) -> str:
+def _commit_message(record: ResultOrDuel, *, is_older: bool) -> str:
     verb = "fill in" if is_older else "record"
     if isinstance(record, Duel):
         return f"{verb}: {between(record)} {outcome(record)} on {record.task}"
     return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
 
 
-def _built(
+def _build_commits(
     branches: DataBranches,
     tips: dict[str, str],
     store: ResultStore,
-    fresh: Sequence[Fresh],
+    fresh: Sequence[NewFile],
     older: Mapping[str, str],
     now: datetime,
 ) -> dict[str, str]:
     recorded, traced = [], []
     for file, record, path in fresh:
-        message = _message(record, is_older=path in older)
+        message = _commit_message(record, is_older=path in older)
         recorded.append(BranchCommit(message=message, files=((path, file.read_bytes()),)))
         if isinstance(record, Result) and record.trace_sha256 and path not in older:
             at = path.removesuffix(RESULT) + TRACE

@@ -16,15 +16,15 @@ from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from leaderboard.core.store import RESULT, TRACE
 from leaderboard.planning.missing import DuelWorkItem
-from scripts.github.official.shard_jobs import CLAIM, ShardAssignment, ShardClaim
+from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
 
-RESULT_BYTES = 8 << 20
+MAX_RESULT_BYTES = 8 << 20
 # GitHub refuses a push that holds a file of more than 100 MiB.
-TRACE_BYTES = 95 << 20
+MAX_TRACE_BYTES = 95 << 20
 # What reading a stranger's file can raise: parsers, conversions and arithmetic on what was parsed, and the disk.
-UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
-_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")
+READ_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
+_SHARD_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")
 
 
 class ClaimError(Exception):
@@ -78,34 +78,34 @@ def shard_folders(given: Iterable[Path]) -> list[Path]:
     folders: list[Path] = []
     for path in given:
         inner = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
-        folders.extend([path] if _NAME.fullmatch(path.name) else [p for p in inner if _NAME.fullmatch(p.name)])
+        folders.extend([path] if _SHARD_NAME.fullmatch(path.name) else [p for p in inner if _SHARD_NAME.fullmatch(p.name)])
     return folders
 
 
-def without_folder(given: Iterable[Path]) -> list[str]:
+def loose_folder_lines(given: Iterable[Path]) -> list[str]:
     """A line for each given folder that is a shard's own content and not a folder of shards.
 
     A shard's number is taken from the name of its folder, which the workflow gives, and never from what it says of itself:
     so nothing of this can be used.
     """
-    loose = [path for path in given if not _NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM)]
+    loose = [path for path in given if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
     return [f"{path.name}: holds a shard's files in no folder of their own; which shard's cannot be told" for path in loose]
 
 
-def number_of(folder: Path) -> int:
+def shard_number(folder: Path) -> int:
     """The shard's number by its folder's name, which the workflow gave and not the shard."""
-    match = _NAME.fullmatch(folder.name)
+    match = _SHARD_NAME.fullmatch(folder.name)
     assert match is not None
     return int(match[1])
 
 
-def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardFolder:
+def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardFolder:
     """What a shard handed in.
 
     Raises:
         ClaimError: it is not this round's, or not this shard's.
     """
-    number = number_of(folder)
+    number = shard_number(folder)
     if number >= len(work.packing.shards):
         raise ClaimError(f"there are {len(work.packing.shards)} shards in this round")
     items = work.shard(number)
@@ -114,10 +114,14 @@ def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardF
     ).claim(tuple(item.wanted.key() for item in items))
     paths = [item_path(item) for item in items]
     traced = {item_path(item) for item in items if not isinstance(item, DuelWorkItem)}
-    expected_files = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in traced)}
+    expected_files = {
+        CLAIM_FILE,
+        *(f"results/{path}{RESULT}" for path in paths),
+        *(f"traces/{path}{TRACE}" for path in traced),
+    }
     files, strange = _survey(folder, expected_files)
-    if _claim(folder, files) != expected:
-        raise ClaimError(f"{CLAIM} is not what shard {number} of this round was asked")
+    if _read_claim(folder, files) != expected:
+        raise ClaimError(f"{CLAIM_FILE} is not what shard {number} of this round was asked")
     handed = []
     for item, path in zip(items, paths, strict=True):
         if (result := f"results/{path}{RESULT}") in files:
@@ -146,7 +150,7 @@ def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], tup
                 for entry in entries:
                     path = f"{place}/{entry.name}".lstrip("/")
                     if path in expected_files:
-                        files[path] = _fault(path, entry.stat(follow_symlinks=False))
+                        files[path] = _file_fault(path, entry.stat(follow_symlinks=False))
                     elif path in parents and entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     else:
@@ -158,27 +162,27 @@ def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], tup
     return files, tuple(lines)
 
 
-def _fault(path: str, status: os.stat_result) -> str:
+def _file_fault(path: str, status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         return f"{path!r} is not a plain file"
-    most = TRACE_BYTES if path.endswith(TRACE) else RESULT_BYTES
+    most = MAX_TRACE_BYTES if path.endswith(TRACE) else MAX_RESULT_BYTES
     return f"{path!r} is too large: {status.st_size:,} bytes, more than {most:,}" if status.st_size > most else ""
 
 
-def _claim(folder: Path, files: dict[str, str]) -> ShardClaim:
-    if CLAIM not in files:
-        raise ClaimError(f"{CLAIM} is missing")
-    if files[CLAIM]:
-        raise ClaimError(files[CLAIM])
+def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
+    if CLAIM_FILE not in files:
+        raise ClaimError(f"{CLAIM_FILE} is missing")
+    if files[CLAIM_FILE]:
+        raise ClaimError(files[CLAIM_FILE])
     try:
-        return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM).read_bytes()))
+        return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM_FILE).read_bytes()))
     except (ValueError, OSError) as error:
-        raise ClaimError(f"{CLAIM} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
+        raise ClaimError(f"{CLAIM_FILE} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
 
 
-def duplicates(folders: Sequence[Path]) -> set[int]:
+def duplicate_numbers(folders: Sequence[Path]) -> set[int]:
     """Numbers that more than one folder bears: which of them is forged cannot be told."""
-    numbers = [number_of(folder) for folder in folders]
+    numbers = [shard_number(folder) for folder in folders]
     return {number for number in numbers if numbers.count(number) > 1}
 
 
@@ -194,18 +198,18 @@ class Received:
     """A line for everything that is not looked at."""
 
 
-def receive(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
+def receive_shards(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
     """Everything that the shards of a round handed in, as far as it is theirs to hand in."""
     folders = shard_folders(given)
-    doubled = duplicates(folders)
-    received = Received(refused=without_folder(given))
+    doubled = duplicate_numbers(folders)
+    received = Received(refused=loose_folder_lines(given))
     received.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
     for folder in folders:
-        number = number_of(folder)
+        number = shard_number(folder)
         if number in doubled:
             continue
         try:
-            shard = collect(folder, assignment, work)
+            shard = read_shard(folder, assignment, work)
         except ClaimError as error:
             received.refused.append(f"shard {number}: {error}")
             continue

@@ -25,8 +25,8 @@ from leaderboard.planning.missing import DuelWorkItem, WorkItem, shown
 from leaderboard.planning.shards import Capacity, minutes
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import newest_results
-from scripts.git.main_entries import found_at
-from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_work
+from scripts.git.main_entries import submission_at
+from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.layout import record_store
@@ -34,7 +34,7 @@ from scripts.repository.season_file import sealed_with
 from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
 
-CLAIM = "shard.json"
+CLAIM_FILE = "shard.json"
 # The step of the workflow that evaluates ends a little later, and loses what is being played then: nothing is begun that
 # could last so long. Otherwise an agent that does not like its episodes could stall until the end, and be played anew.
 STEP_SECONDS = 320 * 60.0
@@ -113,7 +113,7 @@ def plan(official: OfficialRun, results_sha: str | None = None) -> PlannedShards
     if sha is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
     results_sha = newest_results(official.clone) if results_sha is None else results_sha
-    work = read_work(official, sha, results_sha)
+    work = read_workload(official, sha, results_sha)
     runners = work.challenge.runners
     return PlannedShards(
         shards=tuple(range(len(work.packing.shards))),
@@ -133,7 +133,7 @@ def plan(official: OfficialRun, results_sha: str | None = None) -> PlannedShards
 def is_more_wanted(official: OfficialRun) -> bool:
     """Whether main asks for more than is recorded now: who passed a validation has opponents, and they change with him."""
     sha = official.clone.resolve("HEAD") or ""
-    return bool(read_work(official, sha, newest_results(official.clone)).items)
+    return bool(read_workload(official, sha, newest_results(official.clone)).items)
 
 
 def evaluate(
@@ -148,7 +148,7 @@ def evaluate(
     Raises:
         CommandError: the shard does not exist, or this machine would measure with another runtime than was planned.
     """
-    work = read_work(official, assignment.sha, assignment.results_sha)
+    work = read_workload(official, assignment.sha, assignment.results_sha)
     if len(work.packing.shards) != assignment.shards or not 0 <= assignment.shard < assignment.shards:
         raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
     if bench.runtime_digest != official.runtime_digest:
@@ -157,7 +157,7 @@ def evaluate(
     items = work.shard(assignment.shard)
     out.mkdir(parents=True, exist_ok=True)
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
-    write_atomically(out / CLAIM, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
+    write_atomically(out / CLAIM_FILE, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
     store = record_store(out)
     begun = clock()
     for number, item in enumerate(items):
@@ -166,7 +166,7 @@ def evaluate(
         if clock() - begun > max(STEP_SECONDS - longest, Capacity().shard_seconds):
             say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
             return number
-        line = _played(official, bench, work, item, store)
+        line = _play_item(official, bench, work, item, store)
         if work.challenge.sealed is None:  # else the moment of a line would tell how long it took
             say(line)
     return len(items)
@@ -178,21 +178,23 @@ def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     return starts + (WALL_FACTOR * limits.wall_seconds + WALL_SPARE if is_duel else limits.wall_seconds)
 
 
-def _played(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkloadItem, store: ResultStore) -> str:
+def _play_item(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkloadItem, store: ResultStore) -> str:
     """Play one evaluation or duel into the store; returns what came of it in a line."""
     if isinstance(item, DuelWorkItem):
-        duel = _duel(official, bench, work, item)
+        duel = _play_duel(official, bench, work, item)
         store.write_duel(duel)
         return duel_line(duel)
-    order = _order(official, bench, work, item)
+    order = _evaluation_request(official, bench, work, item)
     result, trace = bench.run(order, quiet=order.secret is not None)
     if order.secret:
-        result, trace = _sealed(work.challenge, order, result, trace)
+        result, trace = _sealed_result(work.challenge, order, result, trace)
     store.write(result, trace)
-    return f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_why(result.verdict, result.message)}"
+    return (
+        f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_failure_message(result.verdict, result.message)}"
+    )
 
 
-def _sealed(
+def _sealed_result(
     challenge: Challenge, order: EvaluationRequest, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
     """The same, sealed. What has no score to show is a failure of ours, and takes no other's result with it."""
@@ -205,25 +207,25 @@ def _sealed(
         return sealed_with(challenge, order.secret, sealed({**failed, "seeds": order.seeds()}), None)
 
 
-def _why(verdict: Verdict, message: str) -> str:
+def _failure_message(verdict: Verdict, message: str) -> str:
     """Our own failures are told in the log; what an agent says never is, for a log line can be a command there."""
     return f": {escape_commands(message.splitlines()[0])}" if verdict is Verdict.INTERNAL_ERROR and message else ""
 
 
-def _order(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
-    submission = found_at(official.clone, work.sha, item.entry, work.challenge.submissions)
+def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
+    submission = submission_at(official.clone, work.sha, item.entry, work.challenge.submissions)
     order = bench.order(submission, work.task(item), item.wanted.beacon)
     # Who signed the beacon and who opened the pull request is publish's to ask: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
 
 
-def _duel(official: OfficialRun, bench: Evaluator, work: Workload, item: DuelWorkItem) -> Duel:
-    first, second = (_contender(official, work, entry) for entry in item.entries)
+def _play_duel(official: OfficialRun, bench: Evaluator, work: Workload, item: DuelWorkItem) -> Duel:
+    first, second = (_duel_player(official, work, entry) for entry in item.entries)
     terms = WorkflowDuelOptions(tier=Tier.OFFICIAL, beacon=item.wanted.beacon, commit=work.sha, run_url=official.run_url)
     return play_duel(bench, work.task(item), (first, second), terms, quiet=False)
 
 
-def _contender(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:
-    submission = found_at(official.clone, work.sha, entry, work.challenge.submissions)
+def _duel_player(official: OfficialRun, work: Workload, entry: Entry) -> DuelPlayer:
+    submission = submission_at(official.clone, work.sha, entry, work.challenge.submissions)
     return DuelPlayer(login=submission.login, login_id=None, agent=submission.agent, folder=submission.folder)

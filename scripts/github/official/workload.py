@@ -20,19 +20,19 @@ from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkI
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.beacon import SeedBeacon, beacon_order, origins
+from scripts.git.beacon import SeedBeacon, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
-from scripts.github.official.commit_facts import Ask, CommitFacts, known_facts
-from scripts.github.workflow.event import SHA
+from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
+from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.run_context import MembershipLookup, RunContext, members_of, merge_times, this_run
-from scripts.github.workflow.season_key import refuse_change
+from scripts.github.workflow.run_context import MembershipLookup, RunContext, current_run_context, members_of, merge_times
+from scripts.github.workflow.season_key import refuse_changed_seeds
 from scripts.repository.layout import LOCAL, FolderName
 from scripts.repository.season_file import NAME, parse_seasons
 
-Model = TypeVar("Model")
+Document = TypeVar("Document")
 WorkloadItem = WorkItem | DuelWorkItem
 """One evaluation of an agent, or one duel."""
 
@@ -46,12 +46,12 @@ class OfficialRun:
     sandbox: str
     """docker or gvisor; `process` in tests."""
     runtime_digest: str
-    ask: Ask
+    ask: AskGitHub
     """Asks GitHub about commits; only publish does."""
     run_url: str | None
     secret: str = field(default="", repr=False)
     """The sealed season's secret, for the jobs that play and check; not validated yet."""
-    moment: RunContext = field(default_factory=this_run)
+    moment: RunContext = field(default_factory=current_run_context)
     """The same in all jobs of a run."""
     is_member: MembershipLookup | None = None
     """Asks GitHub about organisations and teams; only the plan job does."""
@@ -60,7 +60,7 @@ class OfficialRun:
 def open_official(
     clone: GitRepository,
     runtime: tuple[str, str],
-    ask: Ask,
+    ask: AskGitHub,
     run_url: str | None = None,
 ) -> OfficialRun:
     """An official run on a clone. `runtime`: the sandbox and the base image."""
@@ -68,7 +68,7 @@ def open_official(
     return OfficialRun(
         clone=clone,
         sandbox=sandbox,
-        runtime_digest=runtime_of(sandbox, base),
+        runtime_digest=planned_runtime_digest(sandbox, base),
         ask=ask,
         run_url=run_url,
     )
@@ -87,7 +87,7 @@ class Workload:
     packing: Packing
     held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
-    moment: RunContext = field(default_factory=this_run, compare=False)
+    moment: RunContext = field(default_factory=current_run_context, compare=False)
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     """What is recorded of commits already."""
     unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Workload:
         return task
 
 
-def runtime_of(sandbox: str, base: str) -> str:
+def planned_runtime_digest(sandbox: str, base: str) -> str:
     """The runtime digest, without an engine where the base image is named by its digest."""
     if sandbox == "process":
         return runtime_digest("process")
@@ -121,7 +121,7 @@ def runtime_of(sandbox: str, base: str) -> str:
         engine.close()
 
 
-def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
+def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     """What is wanted at two commits.
 
     Raises:
@@ -130,15 +130,15 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     clone = official.clone
     if clone.resolve("HEAD") != checked(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
-    challenge = _document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = _document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
+    challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
+    moderation = _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
     entries, faults = read_entries(clone, sha, challenge)
     for line in faults:
         say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
-    origin = origins(
+    origin = version_origins(
         clone,
         sha,
         {(entry.login, entry.agent): entry.digest for entry in wanted},
@@ -156,8 +156,8 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     )
     aside: dict[str, bytes] = {}
     results, duels = read_recorded(clone, results_sha, aside)
-    refuse_change(challenge, results)
-    moment = _asked(official, challenge, wanted)
+    refuse_changed_seeds(challenge, results)
+    moment = _with_members(official, challenge, wanted)
     gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, beacons), members=moment.members)
     admitted = admit(challenge, wanted, results, duels, where, gate)
     items = _newcomers_first(admitted.items)
@@ -170,11 +170,11 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     return Workload(
         challenge=challenge, sha=sha, items=tuple(items), beacons=beacons, packing=packing, held=admitted.held,
         moment=moment, facts=known_facts((*results, *duels)),
-        unasked=_unasked(challenge, (*results, *duels), wanted, beacons),
+        unasked=_unasked_commits(challenge, (*results, *duels), wanted, beacons),
     )  # fmt: skip
 
 
-def _unasked(
+def _unasked_commits(
     challenge: Challenge,
     records: Iterable[Result | Duel],
     entries: Iterable[Entry],
@@ -189,15 +189,17 @@ def _unasked(
             continue
         sides = record.players if isinstance(record, Duel) else (record,)
         # A public beacon is the commit; of a duel's two it is only the later one.
-        is_named = isinstance(record, Result) and SHA.fullmatch(record.beacon)
+        is_named = isinstance(record, Result) and COMMIT_SHA.fullmatch(record.beacon)
         sides_shas = [commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
-        shas = {record.beacon} if is_named else {*sides_shas, *(sha for sha in (record.beacon,) if SHA.fullmatch(sha))}
+        shas = (
+            {record.beacon} if is_named else {*sides_shas, *(sha for sha in (record.beacon,) if COMMIT_SHA.fullmatch(sha))}
+        )
         if shas and None not in shas:
             unasked[record.path()] = tuple(sorted(filter(None, shas)))
     return unasked
 
 
-def _asked(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> RunContext:
+def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> RunContext:
     """The run's moment, with the memberships that its phases ask for."""
     moment = official.moment
     if moment.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
@@ -212,7 +214,7 @@ def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
     return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
 
 
-def _document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], Model]) -> Model | None:
+def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], Document]) -> Document | None:
     raw = clone.run("ls-tree", "-z", "--full-tree", sha, "--", name)
     if not raw:
         return None

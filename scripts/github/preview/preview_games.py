@@ -13,14 +13,14 @@ from leaderboard.core.owners import owner_groups
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from leaderboard.ratings.duel_results import validation_fault
 from scripts.console import say
-from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, who
+from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.repository.checkout import PREVIEW_BEACON, SubmissionEntry
 from scripts.repository.layout import LOCAL
 from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
 
 # Of so many baselines a preview plays the first; the rest of its duels is for those who are nearest.
-BASELINES = 3
+BASELINES_MET = 3
 
 
 Name = tuple[str, str]
@@ -50,7 +50,7 @@ class PreviewGames:
             self._meet(folder, submission, task, submission)
         for _ in range(DUELS - 1):
             for folder, submission, task in self._entered():
-                if _may_enter(folder, task) and (rival := self._rival(folder, submission, task)):
+                if _is_validated(folder, task) and (rival := self._rival(folder, submission, task)):
                     self._meet(folder, submission, task, rival)
 
     def _entered(self) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
@@ -63,7 +63,7 @@ class PreviewGames:
         if self.is_up():
             self._skip(submission, task)
             return
-        self.met.add((_name(submission), task.id, _name(other)))
+        self.met.add((_agent_name(submission), task.id, _agent_name(other)))
         ours = DuelPlayer(
             login=submission.login, login_id=self.session.pull.author_id, agent=submission.agent, folder=submission.folder
         )
@@ -79,22 +79,22 @@ class PreviewGames:
         session.write()
 
     def _skip(self, submission: SubmissionEntry, task: Task) -> None:
-        if (_name(submission), task.id) not in self.late:
-            self.late.add((_name(submission), task.id))
-            name = who(submission.login, submission.agent, task.id)
+        if (_agent_name(submission), task.id) not in self.late:
+            self.late.add((_agent_name(submission), task.id))
+            name = evaluation_name(submission.login, submission.agent, task.id)
             self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
 
     def _rival(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task) -> SubmissionEntry | None:
         """The next opponent: a baseline, else who is rated nearest; None where everybody worth meeting was met."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
-        gone = {_name(submission)} | {
-            other for name, game, other in self.met if (name, game) == (_name(submission), task.id)
+        gone = {_agent_name(submission)} | {
+            other for name, game, other in self.met if (name, game) == (_agent_name(submission), task.id)
         }
-        if named := [found for found in self._baselines(task, board) if _name(found) not in gone]:
+        if named := [found for found in self._baselines(task, board) if _agent_name(found) not in gone]:
             return named[0]
         # The official run has folders of one login or team not meet either.
         one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
-        others = (row for row in board.rows if not one_side.are_one(_name(submission), row.entry.name))
+        others = (row for row in board.rows if not one_side.are_one(_agent_name(submission), row.entry.name))
         rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
         if not rated:
             return None
@@ -110,9 +110,9 @@ class PreviewGames:
             submission
             for named in challenge.baselines
             for name, submission in self.standing.items()
-            if name not in refused and submission.folder.submission.plays(task) and _is_called(submission, named)
+            if name not in refused and submission.folder.submission.plays(task) and _is_named(submission, named)
         ]
-        return submission[:BASELINES]
+        return submission[:BASELINES_MET]
 
     def _elo(self, folder: ChangedAgent, task: Task) -> float | None:
         """The rating that it would have by what was played so far."""
@@ -123,16 +123,16 @@ class PreviewGames:
         return game.rating.elo if game and game.rating else None
 
 
-def _name(submission: SubmissionEntry) -> Name:
+def _agent_name(submission: SubmissionEntry) -> Name:
     return submission.login.casefold(), submission.agent
 
 
-def _is_called(submission: SubmissionEntry, named: str) -> bool:
+def _is_named(submission: SubmissionEntry, named: str) -> bool:
     name = submission.agent if submission.login == LOCAL else f"{submission.login}/{submission.agent}"
     return name.casefold() == named.casefold()
 
 
-def _may_enter(folder: ChangedAgent, task: Task) -> bool:
+def _is_validated(folder: ChangedAgent, task: Task) -> bool:
     """Whether its validation passed."""
     own = [duel for duel in folder.duels if duel.task == task.id and duel.is_validation]
     return any(duel.verdict is Verdict.OK and validation_fault(duel) is None for duel in own)

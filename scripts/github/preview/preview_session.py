@@ -16,13 +16,13 @@ from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import LogTail, written
 from leaderboard.core.store import write_atomically
-from scripts.github.preview.artifact import LOG, PREVIEW, PREVIEW_BYTES
+from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent
 from scripts.repository.checkout import Checkout, SubmissionEntry
 from scripts.runs.workflow_duels import between, duel_line
 
-NOTES, NOTE = 100, 1000
-FAULTS = 50
+MAX_NOTES, NOTE_CHARACTERS = 100, 1000
+MAX_FAULTS = 50
 
 
 @dataclass(kw_only=True)
@@ -45,13 +45,13 @@ class ChangedAgent:
         """What preview.json says of it."""
         if self.found is None:
             return PreviewedAgent(
-                login=self.login, agent=self.agent, faults=tuple(line[:NOTE] for line in self.faults[:FAULTS])
+                login=self.login, agent=self.agent, faults=tuple(line[:NOTE_CHARACTERS] for line in self.faults[:MAX_FAULTS])
             )
         folder = self.found.folder
         results = tuple(_without_log(result) for result in self.results)
         return PreviewedAgent(
             login=self.login, agent=self.agent, submission_digest=folder.digest, name=folder.submission.name,
-            results=results, duels=tuple(_bare(duel) for duel in self.duels),
+            results=results, duels=tuple(_without_log_and_times(duel) for duel in self.duels),
         )  # fmt: skip
 
     def side(self, duel: Duel) -> int:
@@ -65,7 +65,8 @@ class ChangedAgent:
             return f"{duel_line(duel)}; there is no room for its matches in a preview"
         if self.results:
             dropped = self.results.pop()
-            return f"{who(dropped.login, dropped.agent, dropped.task)}: played, but its episodes do not fit a preview"
+            name = evaluation_name(dropped.login, dropped.agent, dropped.task)
+            return f"{name}: played, but its episodes do not fit a preview"
         return None
 
 
@@ -87,8 +88,8 @@ class PreviewSession:
 
     def skip(self, line: str) -> None:
         """Note what is not played, and why."""
-        if len(self.skipped) < NOTES:
-            self.skipped.append(line[:NOTE])
+        if len(self.skipped) < MAX_NOTES:
+            self.skipped.append(line[:NOTE_CHARACTERS])
 
     def preview(self) -> Preview:
         """What there is so far."""
@@ -99,18 +100,18 @@ class PreviewSession:
 
     def log(self) -> bytes:
         """The ends of the agents' logs; of a duel only what the changed agent printed."""
-        return written(tail for folder in self.folders for tail in _tails(folder))
+        return written(tail for folder in self.folders for tail in _log_tails(folder))
 
     def write(self) -> Preview:
         """Put both files where the workflow uploads them from."""
         preview = self._fitting()
-        write_atomically(self.out / LOG, self.log())
-        write_atomically(self.out / PREVIEW, serialised(preview))
+        write_atomically(self.out / LOG_FILE, self.log())
+        write_atomically(self.out / PREVIEW_FILE, serialised_preview(preview))
         return preview
 
     def _fitting(self) -> Preview:
         """What there is so far, without the results that there is no room for."""
-        while len(serialised(preview := self.preview())) > PREVIEW_BYTES:
+        while len(serialised_preview(preview := self.preview())) > PREVIEW_BYTES:
             fullest = max(self.folders, key=lambda folder: (len(folder.duels), len(folder.results)))
             line = fullest.drop()
             assert line is not None
@@ -118,21 +119,23 @@ class PreviewSession:
         return preview
 
 
-def _tails(folder: ChangedAgent) -> Iterator[LogTail]:
+def _log_tails(folder: ChangedAgent) -> Iterator[LogTail]:
     for result in folder.results:
-        yield LogTail(who=who(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail)
+        yield LogTail(
+            who=evaluation_name(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail
+        )
     for duel in folder.duels:
         own = duel.players[folder.side(duel)]
         if duel.is_validation or own.verdict is not Verdict.OK:
             yield LogTail(who=f"{between(duel)} on {duel.task}", verdict=own.verdict, text=own.log_tail)
 
 
-def serialised(preview: Preview) -> bytes:
+def serialised_preview(preview: Preview) -> bytes:
     """The bytes of preview.json."""
     return json.dumps(preview.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def who(login: str, agent: str, task: str) -> str:
+def evaluation_name(login: str, agent: str, task: str) -> str:
     """One evaluation in words: the same in the log, where the comment looks for it."""
     return f"{login}/{agent} on {task}"
 
@@ -142,7 +145,7 @@ def _without_log(result: Result) -> Result:
     return sealed({**result.document(), "log_tail": ""}) if result.log_tail else result
 
 
-def _bare(duel: Duel) -> Duel:
+def _without_log_and_times(duel: Duel) -> Duel:
     """The duel as preview.json holds it: the log has a file of its own, and times are not needed to rate it."""
     document = duel.document()
     players = [{**player, "log_tail": ""} for player in document["players"]]

@@ -23,10 +23,10 @@ from leaderboard.comments.states import Broken, CommentContext, CommentState, No
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect
-from scripts.github.preview.artifact import LOG
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.github.preview.artifact import LOG_FILE
 from scripts.github.preview.preview_games import Name, PreviewGames
-from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, who
+from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
@@ -68,7 +68,7 @@ def run(
     )
     session.write()
     try:
-        state = _outcome(
+        state = _preview_state(
             session, GitRepository(head), lambda: open_evaluator(board, sandbox), _TimeBudget(clock, clock() + budget)
         )
     except CommandError as error:
@@ -77,7 +77,7 @@ def run(
         raise
     except KeyboardInterrupt:
         session.skip("everything else: the run was stopped before it came to that")
-        _summarise(surroundings, session, _state(session, GuardedPaths(agents=(), removed=(), faults=())))
+        _summarise(surroundings, session, _comment_state(session, GuardedPaths(agents=(), removed=(), faults=())))
         raise
     _summarise(surroundings, session, state)
     return OK
@@ -100,12 +100,12 @@ def _commit(root: Path) -> str:
     return GitRepository(root).run("rev-parse", "HEAD").decode().strip()
 
 
-def _outcome(
+def _preview_state(
     session: PreviewSession, clone: GitRepository, bench: Callable[[], Evaluator], until: _TimeBudget
 ) -> CommentState:
     pull, limits = session.pull, session.board.challenge.submissions
     author = PullAuthor(login=pull.author, id=pull.author_id)
-    guarded = inspect(clone, _main(clone, session), pull.head_sha, author, limits)
+    guarded = inspect_pull(clone, _main_sha(clone, session), pull.head_sha, author, limits)
     if not guarded.is_clean:
         for line in (*guarded.outside, *guarded.faults):
             session.skip(line)
@@ -114,16 +114,16 @@ def _outcome(
     if not guarded.agents:
         gone = WithdrawnEntry(agents=_names(guarded.removed), merged=False, head_sha=pull.head_sha)
         return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
-    _read(session, clone, guarded)
+    _read_agents(session, clone, guarded)
     session.write()
     if any(folder.tasks for folder in session.folders):
         opened = bench()
-        _play(session, opened, until)
+        _play_tasks(session, opened, until)
         _games(session, opened, until).play()
-    return _state(session, guarded)
+    return _comment_state(session, guarded)
 
 
-def _main(clone: GitRepository, session: PreviewSession) -> str:
+def _main_sha(clone: GitRepository, session: PreviewSession) -> str:
     """Main's commit as the guard takes it: the evaluator's, fetched from its checkout where that is another clone.
 
     A checkout without main's history has nothing to give; then it is the commit that the event names.
@@ -133,7 +133,7 @@ def _main(clone: GitRepository, session: PreviewSession) -> str:
     return clone.resolve(session.evaluator_sha) or session.pull.base_sha
 
 
-def _read(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) -> None:
+def _read_agents(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) -> None:
     """The changed folders from their objects; a fault of the manifest is an outcome too."""
     for path in guarded.agents:
         login, agent = path.split("/")[1:3]
@@ -153,27 +153,27 @@ def _read(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) 
                 raise LoadError(*people)
             shut = {task.id: why for task, why in closed(session.board.challenge, submission, session.now)}
             for task_id, why in shut.items():
-                session.skip(f"{who(login, agent, task_id)}: {why}")
+                session.skip(f"{evaluation_name(login, agent, task_id)}: {why}")
             folder.tasks = tuple(task for task in tasks if task.id not in shut)
             folder.found = submission
         except LoadError as error:
             folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
 
 
-def _play(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> None:
+def _play_tasks(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> None:
     """Every agent on its tasks, task by task, so that a slow agent does not keep the others from theirs."""
-    for folder, submission, task in _pairs(session):
-        name = who(folder.login, folder.agent, task.id)
+    for folder, submission, task in _agent_tasks(session):
+        name = evaluation_name(folder.login, folder.agent, task.id)
         if until.is_up():
             session.skip(f"{name}: the preview’s time was up; the official run plays it after the merge")
             continue
-        result, _ = bench.run(_order(session, bench, submission, task), quiet=True)
+        result, _ = bench.run(_evaluation_request(session, bench, submission, task), quiet=True)
         say(f"{name}: {result.verdict}")
         folder.results.append(result)
         session.write()
 
 
-def _pairs(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
+def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
     for task in session.board.challenge.solo_tasks:
         for folder in session.folders:
             if folder.found and task in folder.tasks:
@@ -181,26 +181,28 @@ def _pairs(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEn
 
 
 def _games(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> PreviewGames:
-    recorded, standing = _recorded(session.board)
+    recorded, standing = _official_board(session.board)
     return PreviewGames(session=session, bench=bench, recorded=recorded, standing=standing, is_up=until.is_up)
 
 
-def _order(session: PreviewSession, bench: Evaluator, submission: SubmissionEntry, task: Task) -> EvaluationRequest:
+def _evaluation_request(
+    session: PreviewSession, bench: Evaluator, submission: SubmissionEntry, task: Task
+) -> EvaluationRequest:
     return replace(
         bench.order(submission, task), tier=Tier.PREVIEW, login_id=session.pull.author_id, commit=session.pull.head_sha,
         run_url=session.run_url,
     )  # fmt: skip
 
 
-def _state(session: PreviewSession, guarded: GuardedPaths) -> CommentState:
+def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentState:
     """What the comment would say; the board is as much of it as is checked out at results/."""
     preview = session.write()
-    recorded, _ = _recorded(session.board)
-    log = (session.out / LOG).read_text(encoding="utf-8")
+    recorded, _ = _official_board(session.board)
+    log = (session.out / LOG_FILE).read_text(encoding="utf-8")
     return preview_state(preview, recorded, run_url=session.run_url, removed=_names(guarded.removed), log=log)
 
 
-def _recorded(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEntry]]:
+def _official_board(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEntry]]:
     """The official board as it is checked out, and the agents on it."""
     path = board.root / "moderation.yml"
     moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()

@@ -18,19 +18,19 @@ from scripts.github.api import posts
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.api.responses import IssueComment
 from scripts.github.pull_request.bot_context import BASE, BotContext
-from scripts.github.pull_request.outcome import LABELS, OFFICIAL_LABEL
+from scripts.github.pull_request.outcome import LABEL_STYLES, OFFICIAL_LABEL
 from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import SUBMISSIONS
 
 # So many of the latest touched merged pull requests are looked at, a hundred by a request; the label tells which are done.
 # Each that is told becomes one of the latest touched, so it is more than are ever told in the time between two looks.
-LOOKED_AT = 1000
+PULLS_LOOKED_AT = 1000
 # One run tells so many at most: GitHub lets a repository write 500 texts in an hour, and each takes two here.
-AT_ONCE = 200
+PULLS_PER_RUN = 200
 # Requests of the hour's thousand that are left to other jobs, which tell people of their previews.
-RESERVE = 300
-_NOWHERE = Provenance(evaluated_at="2000-01-01T00:00:00Z")
+REQUESTS_RESERVED = 300
+_NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +48,13 @@ class MergedPull:
 
 def run(context: BotContext) -> int:
     """Tell every merged pull request that has not been told all there is."""
-    merges = _untold(context)
+    merges = _unannounced_merges(context)
     told = looked_at = 0
     for merge in merges:
         # Those that were told all that can be said for now do not count, or two hundred of them would hide the others.
-        if told == AT_ONCE or not _has_requests(context):
+        if told == PULLS_PER_RUN or not _has_requests(context):
             break
-        told += _tell(context, merge)
+        told += _announce(context, merge)
         looked_at += 1
     say(f"{looked_at} merged pull requests were looked at.")
     if later := len(merges) - looked_at:
@@ -62,32 +62,32 @@ def run(context: BotContext) -> int:
     return OK
 
 
-def waiting(context: BotContext) -> Iterator[int]:
+def pulls_with_news(context: BotContext) -> Iterator[int]:
     """The merged pull requests that `run` would tell something, or label, now; nothing is written."""
-    for merge in _untold(context):
+    for merge in _unannounced_merges(context):
         if not _has_requests(context):
             break
-        if _is_news(context, merge):
+        if _has_news(context, merge):
             yield merge.pull.number
 
 
 def _has_requests(context: BotContext) -> bool:
     left = context.github.requests_left
-    return left is None or left >= RESERVE
+    return left is None or left >= REQUESTS_RESERVED
 
 
-def _untold(context: BotContext) -> list[MergedPull]:
-    pulls = [pull for pull in context.github.merged_pulls(BASE, LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
-    return [merge for pull in pulls if (merge := merge_of(context, pull))]
+def _unannounced_merges(context: BotContext) -> list[MergedPull]:
+    pulls = [pull for pull in context.github.merged_pulls(BASE, PULLS_LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
+    return [merge for pull in pulls if (merge := read_merge(context, pull))]
 
 
-def _is_news(context: BotContext, merge: MergedPull) -> bool:
-    state, is_complete = _state(context, merge)
+def _has_news(context: BotContext, merge: MergedPull) -> bool:
+    state, is_complete = _merged_state(context, merge)
     body = render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id))
-    return is_complete or not _says_already(context, context.github.comments(merge.pull.number), body)
+    return is_complete or not _is_said(context, context.github.comments(merge.pull.number), body)
 
 
-def merge_of(context: BotContext, pull: PullRequest) -> MergedPull | None:
+def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
     """What the merge commit changed under `submissions/`; None if nothing, or if it is not on main as checked out."""
     sha = pull.merge_commit_sha
     if sha is None or context.clone.resolve(sha) is None or sha not in context.history:
@@ -113,31 +113,31 @@ def merge_of(context: BotContext, pull: PullRequest) -> MergedPull | None:
     )
 
 
-def _tell(context: BotContext, merge: MergedPull) -> bool:
+def _announce(context: BotContext, merge: MergedPull) -> bool:
     """Tell what is new, and label who was told all; returns whether anything was written."""
-    state, is_complete = _state(context, merge)
+    state, is_complete = _merged_state(context, merge)
     body = render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id))
     comments = context.github.comments(merge.pull.number)
-    is_news = not _says_already(context, comments, body)
+    is_news = not _is_said(context, comments, body)
     if is_news:
         # What is merged stays merged, so nothing is asked again before it is said.
         if not posts.put_sticky(context.github, merge.pull.number, body, context.surroundings.bot, lambda: True, comments):
             return False
         write_summary(context.surroundings.summary_path, body)
     if is_complete:
-        context.github.ensure_labels({OFFICIAL_LABEL: LABELS[OFFICIAL_LABEL]})
+        context.github.ensure_labels({OFFICIAL_LABEL: LABEL_STYLES[OFFICIAL_LABEL]})
         context.github.add_label(merge.pull.number, OFFICIAL_LABEL)
     say(f"#{merge.pull.number}: {'told' if is_complete else 'told as far as it is recorded'}.")
     return is_news or is_complete
 
 
-def _says_already(context: BotContext, comments: list[IssueComment], body: str) -> bool:
+def _is_said(context: BotContext, comments: list[IssueComment], body: str) -> bool:
     """Whether the comment says the same but for the run in its first line."""
     stickies = posts.our_comments(comments, context.surroundings.bot)
     return len(stickies) == 1 and stickies[0].body.partition("\n")[2] == body.partition("\n")[2]
 
 
-def _state(context: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
+def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     """What to say, and whether it is all there will ever be to say."""
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
@@ -147,7 +147,7 @@ def _state(context: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     if current:
         state = _with_rules(context, official_state(context.recorded, current, merge.sha, _run_url(context, merge)), current)
         return state, not (state.pending or state.held or state.unshown)
-    older = _superseded(context, merge, brought)
+    older = _superseded_state(context, merge, brought)
     # What is hidden now is told once its board is shown.
     return older, not (isinstance(older, OfficialScore) and older.unshown)
 
@@ -166,7 +166,7 @@ def _with_rules(context: BotContext, state: OfficialScore, current: list[tuple[s
     return replace(state, pending=pending, held=lines, rules=rules)
 
 
-def _superseded(context: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
+def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
     """A later merge brought another version or took the agent away: what is recorded of this one is all there will be."""
     others = tuple(entry for entry in context.entries if (entry.login, entry.agent) not in brought)
     then = replace(context.recorded, entries=(*others, *brought.values()))
@@ -188,4 +188,4 @@ def _run_url(context: BotContext, merge: MergedPull) -> str | None:
     results = [result.provenance for result in context.results if (result.login, result.agent) in merge.agents]
     sides = [(duel.provenance, player) for duel in context.duels for player in duel.players]
     provenances = [*results, *(provenance for provenance, player in sides if (player.login, player.agent) in merge.agents)]
-    return max((one for one in provenances if one.run_url), key=lambda one: one.evaluated_at, default=_NOWHERE).run_url
+    return max((one for one in provenances if one.run_url), key=lambda one: one.evaluated_at, default=_NO_RUN).run_url

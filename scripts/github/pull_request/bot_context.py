@@ -16,23 +16,23 @@ from leaderboard.preview.hypothetical_standings import RecordedResults
 from scripts.console import USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api import posts
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.api.responses import CommitStatus
-from scripts.github.pull_request.outcome import LABELS, VERDICTS, Outcome
+from scripts.github.pull_request.outcome import LABEL_STYLES, VERDICT_LABELS, Outcome
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import SUBMISSIONS
 
 # So many of the latest commits to a folder are asked about at most.
-ASKED = 5
+COMMITS_ASKED = 5
 
 
-def merged_ids(
+def merged_author_ids(
     clone: GitRepository, pulls_of_commit: Callable[[str], list[PullRequest]], main: str, pull: PullRequest
 ) -> frozenset[int]:
     """GitHub's numbers of the accounts whose merged pull requests made the author's folder what it is on main.
@@ -42,7 +42,7 @@ def merged_ids(
     none for whoever has no folder. Empty where no pull request brought the folder, such as a maintainer's own push.
     """
     ids: set[int] = set()
-    for sha in _commits(clone, main, pull.author):
+    for sha in _folder_commits(clone, main, pull.author):
         pulls = [merged for merged in pulls_of_commit(sha) if merged.merged]
         exact = [merged for merged in pulls if merged.merge_commit_sha == sha]
         ids |= {merged.author_id for merged in exact or pulls}
@@ -51,7 +51,7 @@ def merged_ids(
     return frozenset(ids)
 
 
-def _commits(clone: GitRepository, main: str, login: str) -> list[str]:
+def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
     """The latest commits of main that changed the folder of a login, however it is spelled there; the newest first."""
     if not clone.run("ls-tree", "--full-tree", checked(main), "--", SUBMISSIONS):
         return []
@@ -59,7 +59,7 @@ def _commits(clone: GitRepository, main: str, login: str) -> list[str]:
     spelled = [name for text in names if (name := text.decode("utf-8", "replace")).casefold() == login.casefold()]
     if not spelled:
         return []
-    form = ("--first-parent", "--format=%H", f"--max-count={ASKED}")
+    form = ("--first-parent", "--format=%H", f"--max-count={COMMITS_ASKED}")
     return clone.run("log", *form, checked(main), "--", *(f"{SUBMISSIONS}/{name}" for name in spelled)).decode().split()
 
 
@@ -157,44 +157,44 @@ class BotContext:
         return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
 
 
-def guarded(context: BotContext, pull: PullRequest) -> GuardedPaths:
+def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
     """What the pull request's head may count as; the head is fetched as objects and never checked out."""
     try:
         fetch_head(context.clone, pull.head_sha)
     except UnreadableError as error:
         return GuardedPaths(agents=(), removed=(), faults=(error.reason,))
-    author = PullAuthor(login=pull.author, id=pull.author_id, known_ids=_known_ids(context, pull))
-    return inspect(context.clone, context.main, pull.head_sha, author, context.board.challenge.submissions)
+    author = PullAuthor(login=pull.author, id=pull.author_id, known_ids=_known_account_ids(context, pull))
+    return inspect_pull(context.clone, context.main, pull.head_sha, author, context.board.challenge.submissions)
 
 
-def _known_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
+def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
     """The numbers of the accounts that this login was: as recorded, or before that as merged."""
     accounts = [(result.login, result.login_id) for result in context.results]
     accounts += [(player.login, player.login_id) for duel in context.duels for player in duel.players]
     numbers = (number for login, number in accounts if login.casefold() == pull.author.casefold())
     recorded = frozenset(number for number in numbers if number is not None)
-    return recorded or merged_ids(context.clone, context.github.pulls_of_commit, context.main, pull)
+    return recorded or merged_author_ids(context.clone, context.github.pulls_of_commit, context.main, pull)
 
 
-def status_of(context: BotContext, sha: str) -> CommitStatus | None:
+def bot_status(context: BotContext, sha: str) -> CommitStatus | None:
     """What the bot last said of a commit; what others say under our name is nothing."""
     statuses = context.github.statuses(sha)
     own = (status for status in statuses if status.context == CONTEXT and status.creator == context.surroundings.bot)
     return next(own, None)
 
 
-def deliver(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> bool:
+def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> bool:
     """Comment, label and status, if the pull request still stands at that commit; returns whether it did.
 
     The summary of the step says the same, whatever becomes of the pull request meanwhile.
     """
     body = render_comment(outcome.state, context.comment_context(pull, run_id))
     write_summary(context.surroundings.summary_path, body)
-    if not _commented(context, pull, body):
+    if not _update_comment(context, pull, body):
         say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
         return False
-    _relabel(context, pull, outcome)
-    status = status_of(context, pull.head_sha)
+    _update_labels(context, pull, outcome)
+    status = bot_status(context, pull.head_sha)
     if status is None or (status.state, status.description) != (outcome.status, outcome.words):
         address = f"{context.repository_url}/pull/{pull.number}"
         context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
@@ -202,7 +202,7 @@ def deliver(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcom
     return True
 
 
-def _commented(context: BotContext, pull: PullRequest, body: str) -> bool:
+def _update_comment(context: BotContext, pull: PullRequest, body: str) -> bool:
     def still() -> bool:
         now = context.github.pull(pull.number)
         return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
@@ -212,11 +212,11 @@ def _commented(context: BotContext, pull: PullRequest, body: str) -> bool:
     return posts.put_sticky(context.github, pull.number, body, context.surroundings.bot, still)
 
 
-def _relabel(context: BotContext, pull: PullRequest, outcome: Outcome) -> None:
+def _update_labels(context: BotContext, pull: PullRequest, outcome: Outcome) -> None:
     labels = context.github.labels(pull.number)
-    for name in VERDICTS:
+    for name in VERDICT_LABELS:
         if name in labels and name != outcome.label:
             context.github.remove_label(pull.number, name)
     if outcome.label is not None and outcome.label not in labels:
-        context.github.ensure_labels({outcome.label: LABELS[outcome.label]})
+        context.github.ensure_labels({outcome.label: LABEL_STYLES[outcome.label]})
         context.github.add_label(pull.number, outcome.label)

@@ -8,14 +8,14 @@ import re
 
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import checked
-from scripts.github.pull_request.bot_context import BASE, BotContext, status_of
+from scripts.github.pull_request.bot_context import BASE, BotContext, bot_status
 from scripts.github.pull_request.outcome import StatusState
 from scripts.github.workflow.event import MergeGroup, merge_group
 
-PREFIX = f"refs/heads/gh-readonly-queue/{BASE}/"
-_ENTRY = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
+QUEUE_PREFIX = f"refs/heads/gh-readonly-queue/{BASE}/"
+_QUEUE_BRANCH = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
 # Where the queue is put in the clone: what it holds now, and main as it is now, by one fetch.
-_KEPT, _MAIN = "refs/pullrank/queue/", "refs/pullrank/main"
+_QUEUE_REFS, _MAIN_REF = "refs/pullrank/queue/", "refs/pullrank/main"
 
 
 def run(context: BotContext) -> int:
@@ -25,13 +25,13 @@ def run(context: BotContext) -> int:
         CommandError: the event is none of main's queue, or git or GitHub refused.
     """
     group = merge_group(context.surroundings)
-    if group.base_ref != f"refs/heads/{BASE}" or _number(group.head_ref.removeprefix(PREFIX)) is None:
+    if group.base_ref != f"refs/heads/{BASE}" or _pull_number(group.head_ref.removeprefix(QUEUE_PREFIX)) is None:
         raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is no commit of {BASE}'s merge queue")
-    numbers = _merged(context, group)
+    numbers = _queued_pulls(context, group)
     if not numbers:
         say("The queue has moved on; nothing was written.")
         return OK
-    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _fault(context, number))]
+    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _pull_fault(context, number))]
     passed = ", ".join(f"#{number}" for number in numbers) + (" has passed" if len(numbers) == 1 else " have passed")
     state, words = (StatusState.FAILURE, faults[0]) if faults else (StatusState.SUCCESS, passed)
     context.github.set_status(group.head_sha, state, words, context.surroundings.run_url)
@@ -40,36 +40,36 @@ def run(context: BotContext) -> int:
     return OK
 
 
-def _merged(context: BotContext, group: MergeGroup) -> list[int]:
+def _queued_pulls(context: BotContext, group: MergeGroup) -> list[int]:
     """The pull requests that the commit would merge, the first one first; none where it is not in the queue."""
-    fetched = (f"+refs/heads/{BASE}:{_MAIN}", f"+{PREFIX}*:{_KEPT}*")
+    fetched = (f"+refs/heads/{BASE}:{_MAIN_REF}", f"+{QUEUE_PREFIX}*:{_QUEUE_REFS}*")
     context.clone.run(
         "fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched
     )
-    listed = context.clone.run("for-each-ref", "--format=%(objectname) %(refname)", _KEPT).decode(errors="replace")
+    listed = context.clone.run("for-each-ref", "--format=%(objectname) %(refname)", _QUEUE_REFS).decode(errors="replace")
     entries: dict[str, int] = {}
     for line in listed.splitlines():
         sha, _, ref = line.partition(" ")
-        if number := _number(ref.removeprefix(_KEPT)):
+        if number := _pull_number(ref.removeprefix(_QUEUE_REFS)):
             entries[sha] = number
     if group.head_sha not in entries:
         return []
-    commits = context.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN}", "--")
+    commits = context.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN_REF}", "--")
     return [entries[sha] for sha in commits.decode().split() if sha in entries]
 
 
-def _number(entry: str) -> int | None:
+def _pull_number(entry: str) -> int | None:
     """The pull request that a branch of the queue is about."""
-    parts = _ENTRY.fullmatch(entry)
+    parts = _QUEUE_BRANCH.fullmatch(entry)
     return int(parts[1]) if parts else None
 
 
-def _fault(context: BotContext, number: int) -> str:
+def _pull_fault(context: BotContext, number: int) -> str:
     """Why a pull request has not passed; empty where it has."""
     pull = context.github.pull(number)
     if pull.state != "open" or pull.base_ref != BASE:
         return f"it is not an open pull request into {BASE}"
-    status = status_of(context, pull.head_sha)
+    status = bot_status(context, pull.head_sha)
     if status is None:
         return "nothing was said of its newest commit"
     return "" if status.state == StatusState.SUCCESS else status.state

@@ -21,8 +21,8 @@ from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
-VERDICTS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
-LABELS = {
+VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
+LABEL_STYLES = {
     OK_LABEL: ("1a7f37", "The preview scored everything; a maintainer may merge"),
     CHANGES_LABEL: ("d1242f", "The author has to change something; the bot's comment says what"),
     REVIEW_LABEL: ("bf8700", "A maintainer has to look; the bot's comment says why"),
@@ -40,7 +40,7 @@ class StatusState(enum.StrEnum):
     ERROR = "error"
 
 
-FINAL = (StatusState.SUCCESS, StatusState.FAILURE)
+FINAL_STATES = (StatusState.SUCCESS, StatusState.FAILURE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,13 @@ class Outcome:
     """Whether it failed on our side, so that another try is due."""
 
 
-def running(run: WorkflowRun) -> Outcome:
+def running_outcome(run: WorkflowRun) -> Outcome:
     """The preview has begun."""
     state = Running(head_sha=run.head_sha, run_url=run.html_url)
     return Outcome(state=state, status=StatusState.PENDING, words="the preview is being played")
 
 
-def refused(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None) -> Outcome:
+def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None) -> Outcome:
     """The commit changes what it must not: no score of its run is believed."""
     state = Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=run_url)
     if guarded.outside:
@@ -73,7 +73,7 @@ def refused(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None
     return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
 
 
-def without_agent(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
+def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
     """The commit brings no agent: it withdraws some, or it touches nothing of ours."""
     if guarded.removed:
         agents = tuple(path.removeprefix("submissions/") for path in guarded.removed)
@@ -83,7 +83,7 @@ def without_agent(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
     return Outcome(state=nothing, status=StatusState.SUCCESS, words="touches no agent, so there is nothing to score")
 
 
-def no_run(pull: PullRequest, reason: RefusalReason, run_url: str | None = None) -> Outcome:
+def no_run_outcome(pull: PullRequest, reason: RefusalReason, run_url: str | None = None) -> Outcome:
     """Nothing was played."""
     state = NoRun(head_sha=pull.head_sha, reason=reason, run_url=run_url)
     match reason:
@@ -101,7 +101,7 @@ def no_run(pull: PullRequest, reason: RefusalReason, run_url: str | None = None)
             assert_never(reason)
 
 
-def broken(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
+def broken_outcome(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
     """Our fault."""
     again = tried < TRIES
     state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url, issue_url=issue_url)
@@ -109,7 +109,7 @@ def broken(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = No
     return Outcome(state=state, status=StatusState.ERROR, words=words, ours=True)
 
 
-def previewed(state: Previewed) -> Outcome:
+def previewed_outcome(state: Previewed) -> Outcome:
     """The preview came to its end."""
     verdicts = [row.result.verdict for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
@@ -119,14 +119,14 @@ def previewed(state: Previewed) -> Outcome:
         )
     total = len(verdicts) + len(games)
     failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
-    if failed or any(_faulty(agent) for agent in state.agents) or not total:
+    if failed or any(_has_faults(agent) for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
     words = f"preview: {total} of {total} evaluations scored; unofficial until merged"
     return Outcome(state=state, status=StatusState.SUCCESS, words=words, label=OK_LABEL)
 
 
-def _faulty(agent: AgentPreview) -> bool:
+def _has_faults(agent: AgentPreview) -> bool:
     return bool(agent.faults or agent.copy_of)
 
 

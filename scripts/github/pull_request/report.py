@@ -20,24 +20,32 @@ from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
-from scripts.github.preview.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
-from scripts.github.pull_request.bot_context import BASE, BotContext, deliver, guarded
-from scripts.github.pull_request.outcome import Outcome, broken, no_run, previewed, refused, running, without_agent
+from scripts.github.preview.artifact import LOG_BYTES, LOG_FILE, ZIP_BYTES, ZIP_ERRORS, ArtifactError, read_artifact
+from scripts.github.pull_request.bot_context import BASE, BotContext, deliver_outcome, guard_pull
+from scripts.github.pull_request.outcome import (
+    Outcome,
+    broken_outcome,
+    no_agent_outcome,
+    no_run_outcome,
+    previewed_outcome,
+    refused_outcome,
+    running_outcome,
+)
 from scripts.github.pull_request.season_rules import rules_before_merge
-from scripts.github.workflow.event import SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
+from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
 
 DISPATCH = "workflow_dispatch"
 
 
-def asked_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> PullRequest | str:
+def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> PullRequest | str:
     """The pull request that the inputs name, or why it cannot be played any more.
 
     Raises:
         CommandError: the inputs are no pull request and commit.
     """
     number, sha = dispatch_input(surroundings, "pull"), dispatch_input(surroundings, "sha")
-    if not (number.isascii() and number.isdecimal()) or not SHA.fullmatch(sha):
+    if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
         raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
     pull = github.pull(int(number))
     if pull.state != "open" or pull.head_sha != sha or pull.base_ref != base:
@@ -51,7 +59,7 @@ def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) 
     Raises:
         CommandError: the pull request is not open at that commit any more.
     """
-    pull = asked_pull(surroundings, github, base)
+    pull = dispatched_pull(surroundings, github, base)
     if isinstance(pull, str):
         raise CommandError(USAGE, f"{pull}; ask for its newest commit")
     event = {
@@ -63,11 +71,11 @@ def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) 
     return replace(surroundings, event={"pull_request": event})
 
 
-Version = tuple[str, str, str]
+StandingVersion = tuple[str, str, str]
 """Login and folder as they are spelled, and digest."""
 
 
-def duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
+def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
     """Why a preview's duels cannot be believed, in a line of ours; None where they can.
 
     A pull request's agents may meet themselves, and what stands on main. Every move is played again on the game alone, so
@@ -76,7 +84,7 @@ def duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | N
     duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
     if not duels:
         return None
-    standing = _standing(context, preview)
+    standing = _standing_versions(context, preview)
     for agent, duel in duels:
         changed = (agent.login, agent.agent, agent.submission_digest or "")
         task = context.board.challenge.task(duel.task)
@@ -88,12 +96,12 @@ def duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | N
                 return "the preview run played against an agent that does not stand on main"
             if player.login_id not in (None, author_id) or (version != changed and player.login_id is not None):
                 return "the preview run names an account that is not the author's"
-        if fault := _fault(context.board.challenge, task, duel):
+        if fault := _duel_fault(context.board.challenge, task, duel):
             return fault
     return None
 
 
-def _standing(context: BotContext, preview: Preview) -> set[Version]:
+def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVersion]:
     """Who stands on main now, or stood there when the preview began."""
     entries = list(context.entries)
     if preview.evaluator_sha in context.history and preview.evaluator_sha != context.main:
@@ -101,28 +109,28 @@ def _standing(context: BotContext, preview: Preview) -> set[Version]:
     return {(entry.login, entry.agent, entry.digest) for entry in entries}
 
 
-def _fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
+def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
     if (duel.season, duel.beacon, duel.beacon_verified) != (challenge.season, PREVIEW_BEACON, False):
         return "the preview run played other seeds than a preview’s"
     if duel.task_digest != task.digest():
         return None  # main's rules changed meanwhile: it is shown by nobody, and the next run plays anew
     if duel.verdict is not Verdict.OK:
         return None
-    finding = verify_duel("preview", duel.serialised(), _game(task.model_dump_json(), task.code))
+    finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
     if finding.standing is VerificationStatus.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"
 
 
 @cache
-def _game(task: str, code: str | None) -> PettingZooGame | None:
+def _open_game(task: str, code: str | None) -> PettingZooGame | None:
     try:
         return open_game(Task.model_validate_json(task).with_code(code))
     except EnvironmentFault:
         return None
 
 
-ARTIFACT = "preview"
+PREVIEW_ARTIFACT = "preview"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,15 +146,15 @@ class PreviewCase:
 
 def run(context: BotContext) -> int:
     """Tell the pull request of the run that triggered this one; nobody, if it speaks for none."""
-    case = _dispatched(context) if context.surroundings.event_name == DISPATCH else _triggered(context)
+    case = _dispatched_case(context) if context.surroundings.event_name == DISPATCH else _triggering_case(context)
     if isinstance(case, str):
         say(f"Nobody is told: {case}.")
         return OK
-    deliver(context, case.pull, case.run.id, decide(context, case))
+    deliver_outcome(context, case.pull, case.run.id, preview_outcome(context, case))
     return OK
 
 
-def _triggered(context: BotContext) -> PreviewCase | str:
+def _triggering_case(context: BotContext) -> PreviewCase | str:
     """The case of a `workflow_run` event: by fields that GitHub's servers wrote."""
     run = context.github.run(workflow_run_id(context.surroundings))
     candidates = context.github.open_pulls(head=f"{run.head_owner}:{run.head_branch}") if run.head_owner else []
@@ -154,9 +162,9 @@ def _triggered(context: BotContext) -> PreviewCase | str:
     return pull if isinstance(pull, str) else PreviewCase(run=run, pull=pull, trusted=False)
 
 
-def _dispatched(context: BotContext) -> PreviewCase | str:
+def _dispatched_case(context: BotContext) -> PreviewCase | str:
     """The case of a verified run: whoever may dispatch main's workflow named the pull request and the commit."""
-    pull = asked_pull(context.surroundings, context.github, BASE)
+    pull = dispatched_pull(context.surroundings, context.github, BASE)
     return (
         pull
         if isinstance(pull, str)
@@ -173,63 +181,65 @@ def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
     return max(fitting, key=lambda run: run.id, default=None)
 
 
-def decide(context: BotContext, case: PreviewCase) -> Outcome:
+def preview_outcome(context: BotContext, case: PreviewCase) -> Outcome:
     """What the pull request is told of a run on its newest commit."""
-    judged = judge(context, case)
-    return judged if isinstance(judged, Outcome) else scored(context, case, judged)
+    judged = outcome_without_scores(context, case)
+    return judged if isinstance(judged, Outcome) else scored_outcome(context, case, judged)
 
 
-def judge(context: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
+def outcome_without_scores(context: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
     """What can be told without the preview's results, which is cheap; else what the commit may count as."""
     if case.run.conclusion is None and not case.trusted:
-        return running(case.run)
+        return running_outcome(case.run)
     if case.run.conclusion == "action_required":
-        return no_run(case.pull, RefusalReason.WAITING, case.run.html_url)
-    guarded_paths = guarded(context, case.pull)
+        return no_run_outcome(case.pull, RefusalReason.WAITING, case.run.html_url)
+    guarded_paths = guard_pull(context, case.pull)
     if not guarded_paths.is_clean:
-        return refused(case.pull, guarded_paths, case.run.html_url)
+        return refused_outcome(case.pull, guarded_paths, case.run.html_url)
     if not guarded_paths.agents:
-        return without_agent(case.pull, guarded_paths)
+        return no_agent_outcome(case.pull, guarded_paths)
     if case.run.conclusion != "success" and not case.trusted:
-        return _broken(context, case, f"the preview run ended as '{case.run.conclusion}'")
+        return _broken_preview(context, case, f"the preview run ended as '{case.run.conclusion}'")
     return guarded_paths
 
 
-def scored(context: BotContext, case: PreviewCase, guarded_paths: GuardedPaths) -> Outcome:
+def scored_outcome(context: BotContext, case: PreviewCase, guarded_paths: GuardedPaths) -> Outcome:
     """What the preview's results say of a commit that may be believed."""
-    content = context.github.artifact(case.run.id, ARTIFACT, ZIP_BYTES)
+    content = context.github.artifact(case.run.id, PREVIEW_ARTIFACT, ZIP_BYTES)
     if content is None:
-        return _broken(context, case, "the preview run left no artifact")
+        return _broken_preview(context, case, "the preview run left no artifact")
     try:
         preview = read_artifact(content)
     except ArtifactError as error:
-        return _broken(context, case, str(error))
+        return _broken_preview(context, case, str(error))
     if preview.head_sha != case.pull.head_sha:
-        return _broken(context, case, "the preview run played another commit")
+        return _broken_preview(context, case, "the preview run played another commit")
     if {f"submissions/{agent.login}/{agent.agent}" for agent in preview.agents} - set(guarded_paths.agents):
-        return _broken(context, case, "the preview run played an agent that this pull request does not change")
+        return _broken_preview(context, case, "the preview run played an agent that this pull request does not change")
     task_ids = {task.id for task in context.board.challenge.solo_tasks}
     if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
-        return _broken(context, case, "the preview run played a task that the board does not have")
-    if fault := duel_fault(context, preview, case.pull.author_id):
-        return _broken(context, case, fault)
+        return _broken_preview(context, case, "the preview run played a task that the board does not have")
+    if fault := preview_duel_fault(context, preview, case.pull.author_id):
+        return _broken_preview(context, case, fault)
     removed = tuple(path.removeprefix("submissions/") for path in guarded_paths.removed)
-    state = preview_state(preview, context.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
+    state = preview_state(preview, context.recorded, run_url=case.run.html_url, removed=removed, log=_preview_log(content))
     logins = [agent.login for agent in preview.agents]
-    return previewed(replace(state, rules=rules_before_merge(context.recorded, logins, context.now, context.is_member)))
+    return previewed_outcome(
+        replace(state, rules=rules_before_merge(context.recorded, logins, context.now, context.is_member))
+    )
 
 
-def _broken(context: BotContext, case: PreviewCase, reason: str) -> Outcome:
-    return broken(case.run, reason, context.github.attempts(case.run.id))
+def _broken_preview(context: BotContext, case: PreviewCase, reason: str) -> Outcome:
+    return broken_outcome(case.run, reason, context.github.attempts(case.run.id))
 
 
-def _log(content: bytes) -> str:
+def _preview_log(content: bytes) -> str:
     """The text of preview.log in an artifact that was found sound; a log that cannot be read is no reason to say nothing."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if LOG not in archive.namelist():
+            if LOG_FILE not in archive.namelist():
                 return ""
-            with archive.open(LOG) as file:
+            with archive.open(LOG_FILE) as file:
                 return file.read(LOG_BYTES).decode("utf-8", "replace")
-    except BROKEN:
+    except ZIP_ERRORS:
         return ""

@@ -11,14 +11,14 @@ from scripts.github.api.client import GitHubError
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BASE, BotContext
 from scripts.github.pull_request.outcome import is_retry_worthwhile
-from scripts.github.pull_request.report import PreviewCase, decide, latest_run
-from scripts.github.workflow.event import SHA, CommentEvent, comment_event
+from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome
+from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
 
 # Started by `/evaluate`: main's own code plays the commit and reports it.
 EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
 # A run that was started so often is not started again by a comment.
-ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 DONE, STARTED, REFUSED, BUSY = "+1", "rocket", "-1", "eyes"
 
 _COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")
@@ -33,7 +33,7 @@ class SlashCommand:
     argument: str = ""
 
 
-def parse(body: str) -> SlashCommand | None:
+def parse_command(body: str) -> SlashCommand | None:
     """The command on the first line; None for whatever else was written."""
     lines = body.splitlines()
     match = _COMMAND.fullmatch(lines[0]) if lines else None
@@ -45,7 +45,7 @@ def parse(body: str) -> SlashCommand | None:
 def run(context: BotContext) -> int:
     """Do what the comment asks for, if it asks for something and its author may."""
     comment = comment_event(context.surroundings)
-    command = parse(comment.body)
+    command = parse_command(comment.body)
     if comment.action != "created" or not comment.on_pull or comment.author_type != "User" or command is None:
         say("The comment is no command.")
         return OK
@@ -54,11 +54,11 @@ def run(context: BotContext) -> int:
         context.github.react(comment.comment_id, REFUSED)
         say(f"#{pull.number} is closed, so there is nothing to play.")
         return OK
-    context.github.react(comment.comment_id, _answer(context, comment, pull, command))
+    context.github.react(comment.comment_id, _execute(context, comment, pull, command))
     return OK
 
 
-def _answer(context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> str:
+def _execute(context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> str:
     """Do it; returns the reaction that acknowledges it."""
     match command.verb:
         case "retry":
@@ -87,10 +87,10 @@ def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> str
     if latest.conclusion is None:
         say("The preview is being played already.")
         return BUSY
-    if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= ATTEMPTS:
+    if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_ATTEMPTS:
         say("The run waits for a maintainer, or was started too often.")
         return REFUSED
-    if not is_retry_worthwhile(decide(context, PreviewCase(run=latest, pull=pull, trusted=False))):
+    if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         say("The same code on the same seeds would end the same way.")
         return REFUSED
     return _start_again(context, latest)
@@ -113,7 +113,7 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
     if not _may_write(context, comment):
         say("Only maintainers may have a commit evaluated.")
         return REFUSED
-    if not SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != BASE:
+    if not COMMIT_SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != BASE:
         say("The command takes all 40 digits of the pull request's newest commit.")
         return REFUSED
     context.github.dispatch(EVALUATE_WORKFLOW, BASE, {"pull": str(pull.number), "sha": sha})

@@ -14,7 +14,7 @@ BOT = "github-actions[bot]"
 EVENT_BYTES = 25 << 20  # GitHub's own cap on a payload.
 
 REPOSITORY = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
-SHA = re.compile(r"[0-9a-f]{40}")
+COMMIT_SHA = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment
         event=_event(Path(_variable(environ, "GITHUB_EVENT_PATH"))),
         repository=_variable(environ, "GITHUB_REPOSITORY", REPOSITORY),
         repository_id=int(_variable(environ, "GITHUB_REPOSITORY_ID", re.compile(r"\d{1,20}"))),
-        sha=_variable(environ, "GITHUB_SHA", SHA),
+        sha=_variable(environ, "GITHUB_SHA", COMMIT_SHA),
         run_id=int(_variable(environ, "GITHUB_RUN_ID", re.compile(r"\d{1,20}"))),
         run_attempt=int(environ.get("GITHUB_RUN_ATTEMPT") or "1"),
         api_url=_address(environ, "GITHUB_API_URL", "https://api.github.com"),
@@ -134,7 +134,7 @@ def pull_event(surroundings: WorkflowEnvironment) -> PullEvent:
         CommandError: the event has none.
     """
     event = surroundings.event
-    repository = _at(event, "pull_request", "head", "repo")
+    repository = _value(event, "pull_request", "head", "repo")
     return PullEvent(
         number=_number(event, "pull_request", "number"),
         author=_text(event, "pull_request", "user", "login"),
@@ -171,7 +171,7 @@ def comment_event(surroundings: WorkflowEnvironment) -> CommentEvent:
         author_id=_number(event, "comment", "user", "id"),
         author_type=_text(event, "comment", "user", "type"),
         number=_number(event, "issue", "number"),
-        on_pull=_at(event, "issue", "pull_request") is not None,
+        on_pull=_value(event, "issue", "pull_request") is not None,
     )
 
 
@@ -191,7 +191,7 @@ def merge_group(surroundings: WorkflowEnvironment) -> MergeGroup:
 
 def dispatch_input(surroundings: WorkflowEnvironment, name: str) -> str:
     """An input of a `workflow_dispatch` event; empty where it was not given."""
-    value = _at(surroundings.event, "inputs", name)
+    value = _value(surroundings.event, "inputs", name)
     return value if isinstance(value, str) else ""
 
 
@@ -229,7 +229,7 @@ def _event(path: Path) -> Mapping[str, Any]:
     return event
 
 
-def _at(event: Mapping[str, Any], *steps: str) -> Any:
+def _value(event: Mapping[str, Any], *steps: str) -> Any:
     value: Any = event
     for step in steps:
         value = value.get(step) if isinstance(value, Mapping) else None
@@ -237,14 +237,14 @@ def _at(event: Mapping[str, Any], *steps: str) -> Any:
 
 
 def _text(event: Mapping[str, Any], *steps: str) -> str:
-    value = _at(event, *steps)
+    value = _value(event, *steps)
     if not isinstance(value, str):
         raise CommandError(USAGE, f"the event has no text at {'.'.join(steps)}; is this verb right for this trigger?")
     return value
 
 
 def _number(event: Mapping[str, Any], *steps: str) -> int:
-    value = _at(event, *steps)
+    value = _value(event, *steps)
     if not isinstance(value, int) or isinstance(value, bool):
         raise CommandError(USAGE, f"the event has no number at {'.'.join(steps)}; is this verb right for this trigger?")
     return value
@@ -252,6 +252,6 @@ def _number(event: Mapping[str, Any], *steps: str) -> int:
 
 def _sha(event: Mapping[str, Any], *steps: str) -> str:
     value = _text(event, *steps)
-    if not SHA.fullmatch(value):
+    if not COMMIT_SHA.fullmatch(value):
         raise CommandError(USAGE, f"the event has no commit id at {'.'.join(steps)}; is this verb right for this trigger?")
     return value

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 # The line as `pullrank init` writes it, or quoted otherwise, with or without a comment after it.
-_LINE = re.compile(
+_REPOSITORY_LINE = re.compile(
     r"""^repository[ \t]*:[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'#]\S*))[ \t]*(?:[ \t]\#.*)?\r?$""",
     re.MULTILINE | re.VERBOSE,
 )
-_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+/([A-Za-z0-9_-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?")
+_REPOSITORY_URL = re.compile(r"https://[A-Za-z0-9.-]+/([A-Za-z0-9_-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?")
 
 
 def named_repository(challenge: str) -> str:
     """`owner/name` on the line `repository:` of a challenge.yml; empty where there is no such line."""
-    line = _LINE.search(challenge)
-    address = _ADDRESS.fullmatch(next(filter(None, line.groups()), "")) if line else None
+    line = _REPOSITORY_LINE.search(challenge)
+    address = _REPOSITORY_URL.fullmatch(next(filter(None, line.groups()), "")) if line else None
     return address[1] if address else ""
 
 

@@ -30,7 +30,7 @@ class RunContext:
         return json.dumps({"now": self.now.isoformat(), "members": members}, separators=(",", ":"))
 
 
-def this_run() -> RunContext:
+def current_run_context() -> RunContext:
     """Now, to the second, with nothing asked yet."""
     return RunContext(now=datetime.now(UTC).replace(microsecond=0))
 
@@ -42,7 +42,7 @@ def parse_run_context(text: str) -> RunContext:
         CommandError: it is no moment.
     """
     if not text:
-        return this_run()
+        return current_run_context()
     try:
         document = parse_strict(text.encode())
         now = datetime.fromisoformat(document["now"])

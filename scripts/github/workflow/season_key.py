@@ -26,7 +26,7 @@ def season_secret(text: str, challenge: Challenge) -> SeasonSecret | None:
         raise CommandError(OUR_FAULT, str(error)) from error
 
 
-def refuse_change(challenge: Challenge, results: Iterable[Result]) -> None:
+def refuse_changed_seeds(challenge: Challenge, results: Iterable[Result]) -> None:
     """Keep a season to the episodes that it began with: scores on others would stand side by side.
 
     Raises:

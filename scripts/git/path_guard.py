@@ -14,7 +14,7 @@ from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from leaderboard.core.versions import twin_fault
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
-from scripts.repository.layout import LOCAL, SUBMISSIONS
+from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
 
 FAULTS_SHOWN = 50
 # So many agents of one author may change at once: each costs a look at all its files.
@@ -43,6 +43,11 @@ class GuardedPaths:
     def is_clean(self) -> bool:
         """Whether the evaluator that ran was main's own and the folders keep the rules."""
         return not self.faults and not self.outside
+
+    @property
+    def withdrawn(self) -> tuple[str, ...]:
+        """The removed agents, as `login/agent`."""
+        return tuple(map(short_name, self.removed))
 
 
 @dataclass(frozen=True, kw_only=True)

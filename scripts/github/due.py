@@ -14,8 +14,9 @@ from scripts.github.api.find_pull_request import WorkflowRun
 from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
-from scripts.github.pull_request.bot_context import BASE, BotContext
+from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL
+from scripts.repository.layout import MAIN_BRANCH
 from scripts.static_site.deployed_commit import built_now, read_note
 
 # Runs that are looked at, and so the longest wait: 2 to the power of this less 2, in hours.
@@ -26,7 +27,7 @@ SCHEDULE_SLACK = timedelta(minutes=30)
 
 def run(context: BotContext, work: OfficialRun, address: str) -> int:
     """Begin an official run if it has something to do, and none is under way that would do it."""
-    runs = context.github.runs_of_workflow(OFFICIAL, BASE, RUNS_LOOKED_AT)
+    runs = context.github.runs_of_workflow(OFFICIAL, MAIN_BRANCH, RUNS_LOOKED_AT)
     if any(run_.conclusion is None for run_ in runs):
         say("An official run is under way; the next hour looks again.")
         return OK
@@ -40,7 +41,7 @@ def run(context: BotContext, work: OfficialRun, address: str) -> int:
     elif wait := failure_pause(runs, context.now):
         say(f"The last official runs failed; another one begins in {wait}, or with the next push.")
     else:
-        context.github.dispatch(OFFICIAL, BASE, {})
+        context.github.dispatch(OFFICIAL, MAIN_BRANCH, {})
         say("An official run begins.")
     return OK
 

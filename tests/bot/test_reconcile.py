@@ -188,7 +188,7 @@ def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
     first, second = scene.bring(8), scene.bring(7, source=b"x = 7\n")
     scene.ran(31, number=8, content=previewed(scene, second))
     scene.ran(32, number=7, content=previewed(scene, second))
-    score = reconcile.scored
+    score = reconcile.scored_outcome
 
     def surprised(context: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
         if case.pull.number == 8:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scripts.repository.layout import MAIN_BRANCH
+
 WORKFLOW = ".github/workflows/preview.yml"
 
 
@@ -58,7 +60,7 @@ class PullRequest:
 
 
 def find_pull(
-    run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int, base_ref: str = "main"
+    run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int, base_ref: str = MAIN_BRANCH
 ) -> PullRequest | str:
     """The one pull request that a run speaks for, or why there is none: then nobody is written to."""
     if refused := _refusal(run, repository_id):

@@ -112,7 +112,7 @@ def _preview_state(
         session.write()
         return Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=session.run_url)
     if not guarded.agents:
-        gone = WithdrawnEntry(agents=_names(guarded.removed), merged=False, head_sha=pull.head_sha)
+        gone = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
         return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
     _read_agents(session, clone, guarded)
     session.write()
@@ -199,7 +199,7 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
     preview = session.write()
     recorded, _ = _official_board(session.board)
     log = (session.out / LOG_FILE).read_text(encoding="utf-8")
-    return preview_state(preview, recorded, run_url=session.run_url, removed=_names(guarded.removed), log=log)
+    return preview_state(preview, recorded, run_url=session.run_url, removed=guarded.withdrawn, log=log)
 
 
 def _official_board(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEntry]]:
@@ -218,10 +218,6 @@ def _official_board(board: Checkout) -> tuple[RecordedResults, dict[Name, Submis
     return RecordedResults(
         challenge=board.challenge, entries=entries, results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     ), ranking
-
-
-def _names(paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(path.partition("/")[2] for path in paths)
 
 
 def _summarise(surroundings: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:

@@ -17,11 +17,11 @@ from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api import posts
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.api.responses import IssueComment
-from scripts.github.pull_request.bot_context import BASE, BotContext
+from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import LABEL_STYLES, OFFICIAL_LABEL
 from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
-from scripts.repository.layout import SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 # So many of the latest touched merged pull requests are looked at, a hundred by a request; the label tells which are done.
 # Each that is told becomes one of the latest touched, so it is more than are ever told in the time between two looks.
@@ -77,7 +77,7 @@ def _has_requests(context: BotContext) -> bool:
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:
-    pulls = [pull for pull in context.github.merged_pulls(BASE, PULLS_LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
+    pulls = [pull for pull in context.github.merged_pulls(MAIN_BRANCH, PULLS_LOOKED_AT) if OFFICIAL_LABEL not in pull.labels]
     return [merge for pull in pulls if (merge := read_merge(context, pull))]
 
 

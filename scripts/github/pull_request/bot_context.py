@@ -1,4 +1,4 @@
-"""What every privileged verb has at hand, and how it hands an outcome to a pull request."""
+"""What every privileged bot command works with, and how it delivers an outcome to a pull request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,27 +19,27 @@ from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api import posts
-from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 from scripts.github.api.responses import CommitStatus
 from scripts.github.pull_request.outcome import LABEL_STYLES, VERDICT_LABELS, Outcome
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import Checkout
-from scripts.repository.layout import SUBMISSIONS
+from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
-# So many of the latest commits to a folder are asked about at most.
+# GitHub is asked about so many of the latest commits to a folder.
 COMMITS_ASKED = 5
 
 
 def merged_author_ids(
     clone: GitRepository, pulls_of_commit: Callable[[str], list[PullRequest]], main: str, pull: PullRequest
 ) -> frozenset[int]:
-    """GitHub's numbers of the accounts whose merged pull requests made the author's folder what it is on main.
+    """Ids of the accounts whose merged pull requests made the author's folder on main.
 
-    They stay what they were when a login is given up and registered by somebody else; then the older pull requests are no
-    longer that login's. Asking ends with the first one of the author's own account, so that it mostly is one request, and
-    none for whoever has no folder. Empty where no pull request brought the folder, such as a maintainer's own push.
+    An id stays with its account when the login is given up and registered by somebody else, who thereby is not taken for the
+    folder's owner. Requests stop at the first pull request of the author's own account. Empty if no pull request brought the
+    folder, for example after a maintainer's push.
     """
     ids: set[int] = set()
     for sha in _folder_commits(clone, main, pull.author):
@@ -52,7 +52,7 @@ def merged_author_ids(
 
 
 def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
-    """The latest commits of main that changed the folder of a login, however it is spelled there; the newest first."""
+    """The latest commits of main that changed a login's folder, in any spelling; newest first."""
     if not clone.run("ls-tree", "--full-tree", checked(main), "--", SUBMISSIONS):
         return []
     names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{checked(main)}:{SUBMISSIONS}").split(b"\0")
@@ -63,7 +63,7 @@ def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
     return clone.run("log", *form, checked(main), "--", *(f"{SUBMISSIONS}/{name}" for name in spelled)).decode().split()
 
 
-BASE = "main"
+BASE = MAIN_BRANCH
 CONTEXT = "pullrank"
 
 
@@ -82,14 +82,14 @@ class BotContext:
     """Members by organisation or team, as the plan job saw them; None without a plan."""
 
     def is_member(self, login: str, team: str) -> bool:
-        """Whether a login is in an organisation or team, as the plan job was told or as our own token sees it."""
+        """Whether a login is in an organisation or team, as the plan job saw it, else as our own token sees it."""
         if self.members is None:
             return self.github.is_member(login, team)
         return login.casefold() in self.members.get(team, ())
 
     @cached_property
     def results(self) -> list[Result]:
-        """Everything recorded."""
+        """All recorded results."""
         results, damaged = self.board.recorded
         for file in damaged:
             say(f"{file.path}: is not a result ({file.reason}); it is left out")
@@ -97,7 +97,7 @@ class BotContext:
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """Every recorded duel."""
+        """All recorded duels."""
         duels, damaged = self.board.store.read_duels()
         for file in damaged:
             say(f"{file.path}: is not a duel ({file.reason}); it is left out")
@@ -113,7 +113,7 @@ class BotContext:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The agents that stand on main, the baselines among the examples too; exclusions and faulty folders left out."""
+        """The agents on main, with the baselines among the examples; without excluded ones and faulty folders."""
         entries, _ = read_entries(self.clone, self.main, self.board.challenge)
         moderation = self._moderation()
         return [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
@@ -125,7 +125,7 @@ class BotContext:
 
     @cached_property
     def recorded(self) -> RecordedResults:
-        """What the official board is made of."""
+        """What the official board is computed from."""
         return RecordedResults(
             challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results),
             duels=tuple(self.duels), at=self.now,
@@ -145,7 +145,7 @@ class BotContext:
 
     @property
     def site(self) -> str | None:
-        """The published board, where GitHub Pages puts it."""
+        """The address of the board's site, where GitHub Pages puts it."""
         owner, name = self.surroundings.repository.split("/")
         if self.surroundings.server_url != "https://github.com":
             return None
@@ -153,12 +153,12 @@ class BotContext:
         return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
     def comment_context(self, pull: PullRequest, run_id: int) -> CommentContext:
-        """What a comment needs to know of its surroundings."""
+        """What the text of a comment refers to."""
         return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
 
 
 def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
-    """What the pull request's head may count as; the head is fetched as objects and never checked out."""
+    """What the head changes, by its path guard; the head is fetched as objects and never checked out."""
     try:
         fetch_head(context.clone, pull.head_sha)
     except UnreadableError as error:
@@ -168,7 +168,7 @@ def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
 
 
 def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
-    """The numbers of the accounts that this login was: as recorded, or before that as merged."""
+    """Ids of the accounts that had this login: as recorded, or before any record as merged."""
     accounts = [(result.login, result.login_id) for result in context.results]
     accounts += [(player.login, player.login_id) for duel in context.duels for player in duel.players]
     numbers = (number for login, number in accounts if login.casefold() == pull.author.casefold())
@@ -177,16 +177,28 @@ def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]
 
 
 def bot_status(context: BotContext, sha: str) -> CommitStatus | None:
-    """What the bot last said of a commit; what others say under our name is nothing."""
+    """The bot's latest status of a commit; a status that another account set under our name does not count."""
     statuses = context.github.statuses(sha)
     own = (status for status in statuses if status.context == CONTEXT and status.creator == context.surroundings.bot)
     return next(own, None)
 
 
-def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> bool:
-    """Comment, label and status, if the pull request still stands at that commit; returns whether it did.
+def rerun(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:
+    """Start a run again; False if GitHub refuses, because it is under way or too old."""
+    try:
+        context.github.rerun(run.id)
+    except GitHubError as error:
+        if error.status not in (403, 404, 409):
+            raise
+        say(f"#{pull.number}: {error}")
+        return False
+    return True
 
-    The summary of the step says the same, whatever becomes of the pull request meanwhile.
+
+def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> bool:
+    """Write comment, labels and status, if the pull request is still at that commit; returns whether it is.
+
+    The step's summary gets the same text in any case.
     """
     body = render_comment(outcome.state, context.comment_context(pull, run_id))
     write_summary(context.surroundings.summary_path, body)
@@ -203,13 +215,13 @@ def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome
 
 
 def _update_comment(context: BotContext, pull: PullRequest, body: str) -> bool:
-    def still() -> bool:
+    def is_current() -> bool:
         now = context.github.pull(pull.number)
         return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
 
     if pull.author.endswith("[bot]"):  # A robot reads no comments.
-        return still()
-    return posts.put_sticky(context.github, pull.number, body, context.surroundings.bot, still)
+        return is_current()
+    return posts.put_sticky(context.github, pull.number, body, context.surroundings.bot, is_current)
 
 
 def _update_labels(context: BotContext, pull: PullRequest, outcome: Outcome) -> None:

@@ -1,32 +1,33 @@
-"""`pullrank bot queue`: a merge queue's commit is told what the bot said of the pull requests that it would merge.
+"""`pullrank bot queue`: sets the status of a merge queue's commit from the bot's statuses of its pull requests.
 
-Nothing of them is looked at again: each is asked for the bot's own status on its newest commit. A queue's commit may merge
-those ahead of it, too, and GitHub can be set to wait for the last one's checks alone, so all of them are asked about.
+No pull request is inspected again. A queue's commit may also merge the ones ahead of it, and GitHub can be set to wait for
+the last one's checks alone: so the statuses of all of them are read.
 """
 
 import re
 
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import checked
-from scripts.github.pull_request.bot_context import BASE, BotContext, bot_status
+from scripts.github.pull_request.bot_context import BotContext, bot_status
 from scripts.github.pull_request.outcome import StatusState
 from scripts.github.workflow.event import MergeGroup, merge_group
+from scripts.repository.layout import MAIN_BRANCH
 
-QUEUE_PREFIX = f"refs/heads/gh-readonly-queue/{BASE}/"
+QUEUE_PREFIX = f"refs/heads/gh-readonly-queue/{MAIN_BRANCH}/"
 _QUEUE_BRANCH = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
-# Where the queue is put in the clone: what it holds now, and main as it is now, by one fetch.
+# Where one fetch puts the queue's branches and main.
 _QUEUE_REFS, _MAIN_REF = "refs/pullrank/queue/", "refs/pullrank/main"
 
 
 def run(context: BotContext) -> int:
-    """Set the status on the queue's commit; no status where it is no longer in the queue.
+    """Set the status of the queue's commit; none if the commit has left the queue.
 
     Raises:
-        CommandError: the event is none of main's queue, or git or GitHub refused.
+        CommandError: the event is not of main's queue, or git or GitHub failed.
     """
     group = merge_group(context.surroundings)
-    if group.base_ref != f"refs/heads/{BASE}" or _pull_number(group.head_ref.removeprefix(QUEUE_PREFIX)) is None:
-        raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is no commit of {BASE}'s merge queue")
+    if group.base_ref != f"refs/heads/{MAIN_BRANCH}" or _pull_number(group.head_ref.removeprefix(QUEUE_PREFIX)) is None:
+        raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is not in {MAIN_BRANCH}'s merge queue")
     numbers = _queued_pulls(context, group)
     if not numbers:
         say("The queue has moved on; nothing was written.")
@@ -41,8 +42,8 @@ def run(context: BotContext) -> int:
 
 
 def _queued_pulls(context: BotContext, group: MergeGroup) -> list[int]:
-    """The pull requests that the commit would merge, the first one first; none where it is not in the queue."""
-    fetched = (f"+refs/heads/{BASE}:{_MAIN_REF}", f"+{QUEUE_PREFIX}*:{_QUEUE_REFS}*")
+    """Numbers of the pull requests that the commit would merge, in order; empty if it is not in the queue."""
+    fetched = (f"+refs/heads/{MAIN_BRANCH}:{_MAIN_REF}", f"+{QUEUE_PREFIX}*:{_QUEUE_REFS}*")
     context.clone.run(
         "fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched
     )
@@ -59,16 +60,16 @@ def _queued_pulls(context: BotContext, group: MergeGroup) -> list[int]:
 
 
 def _pull_number(entry: str) -> int | None:
-    """The pull request that a branch of the queue is about."""
+    """The pull request of a queue branch."""
     parts = _QUEUE_BRANCH.fullmatch(entry)
     return int(parts[1]) if parts else None
 
 
 def _pull_fault(context: BotContext, number: int) -> str:
-    """Why a pull request has not passed; empty where it has."""
+    """Why a pull request has not passed; empty if it has."""
     pull = context.github.pull(number)
-    if pull.state != "open" or pull.base_ref != BASE:
-        return f"it is not an open pull request into {BASE}"
+    if pull.state != "open" or pull.base_ref != MAIN_BRANCH:
+        return f"it is not an open pull request into {MAIN_BRANCH}"
     status = bot_status(context, pull.head_sha)
     if status is None:
         return "nothing was said of its newest commit"

@@ -1,8 +1,7 @@
-"""What a pull request is told: the comment's state, one label, and the commit's status; decided without asking anybody."""
+"""What a pull request is told: the comment's state, one label and the commit's status. No requests are made here."""
 
 import enum
 from dataclasses import dataclass
-from typing import assert_never
 
 from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard.comments.states import (
@@ -32,7 +31,7 @@ LABEL_STYLES = {
 
 @enum.unique
 class StatusState(enum.StrEnum):
-    """GitHub's words for a commit status. The first two are final; the reconciler looks at the others again."""
+    """GitHub's states of a commit status. The first two are final; `reconcile` looks at the others again."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -45,7 +44,7 @@ FINAL_STATES = (StatusState.SUCCESS, StatusState.FAILURE)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a pull request is told about one commit."""
+    """The comment, label and status for one commit."""
 
     state: CommentState
     status: StatusState
@@ -64,7 +63,7 @@ def running_outcome(run: WorkflowRun) -> Outcome:
 
 
 def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None) -> Outcome:
-    """The commit changes what it must not: no score of its run is believed."""
+    """The commit changes what it must not change: its run's scores are not trusted."""
     state = Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=run_url)
     if guarded.outside:
         words = "no score: it changes files outside the author's folder, so a maintainer has to look"
@@ -74,35 +73,34 @@ def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | Non
 
 
 def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
-    """The commit brings no agent: it withdraws some, or it touches nothing of ours."""
-    if guarded.removed:
-        agents = tuple(path.removeprefix("submissions/") for path in guarded.removed)
-        state = WithdrawnEntry(agents=agents, merged=False, head_sha=pull.head_sha)
-        return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
-    nothing = NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
-    return Outcome(state=nothing, status=StatusState.SUCCESS, words="touches no agent, so there is nothing to score")
+    """The commit brings no agent: it withdraws some, or changes nothing of the board."""
+    if not guarded.removed:
+        return no_run_outcome(pull, RefusalReason.NOTHING)
+    state = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
+    return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
+
+
+_NO_RUN_STATUS: dict[RefusalReason, tuple[StatusState, str, str | None]] = {
+    RefusalReason.CONFLICT: (
+        StatusState.ERROR, "not played: it conflicts with main; merge main into the branch", CHANGES_LABEL,
+    ),
+    RefusalReason.WAITING: (
+        StatusState.PENDING, "not played yet: a maintainer has to approve the run", REVIEW_LABEL,
+    ),
+    RefusalReason.NOTHING: (StatusState.SUCCESS, "touches no agent, so there is nothing to score", None),
+    RefusalReason.NO_RUN: (StatusState.ERROR, "not played: GitHub started no run; push again", None),
+}  # fmt: skip
 
 
 def no_run_outcome(pull: PullRequest, reason: RefusalReason, run_url: str | None = None) -> Outcome:
     """Nothing was played."""
+    status, words, label = _NO_RUN_STATUS[reason]
     state = NoRun(head_sha=pull.head_sha, reason=reason, run_url=run_url)
-    match reason:
-        case RefusalReason.CONFLICT:
-            words = "not played: it conflicts with main; merge main into the branch"
-            return Outcome(state=state, status=StatusState.ERROR, words=words, label=CHANGES_LABEL)
-        case RefusalReason.WAITING:
-            words = "not played yet: a maintainer has to approve the run"
-            return Outcome(state=state, status=StatusState.PENDING, words=words, label=REVIEW_LABEL)
-        case RefusalReason.NOTHING:
-            return Outcome(state=state, status=StatusState.SUCCESS, words="touches no agent, so there is nothing to score")
-        case RefusalReason.NO_RUN:
-            return Outcome(state=state, status=StatusState.ERROR, words="not played: GitHub started no run; push again")
-        case _:
-            assert_never(reason)
+    return Outcome(state=state, status=status, words=words, label=label)
 
 
 def broken_outcome(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
-    """Our fault."""
+    """The preview failed on our side."""
     again = tried < TRIES
     state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url, issue_url=issue_url)
     words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
@@ -110,7 +108,7 @@ def broken_outcome(run: WorkflowRun, reason: str, tried: int, issue_url: str | N
 
 
 def previewed_outcome(state: Previewed) -> Outcome:
-    """The preview came to its end."""
+    """The preview ended."""
     verdicts = [row.result.verdict for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
     if Verdict.INTERNAL_ERROR in verdicts or any(game.failed for game in games):
@@ -131,7 +129,7 @@ def _has_faults(agent: AgentPreview) -> bool:
 
 
 def is_retry_worthwhile(outcome: Outcome) -> bool:
-    """Whether another run without a change may end otherwise."""
+    """Whether another run of the same commit may have another outcome."""
     if isinstance(outcome.state, Previewed):
         rows = [row for agent in outcome.state.agents for row in agent.rows]
         return outcome.ours or any(is_retryable(row.result.verdict) for row in rows)

@@ -1,4 +1,4 @@
-"""`pullrank bot report`: a preview run has moved, and its pull request is told. The head is never checked out or run."""
+"""`pullrank bot report`: tells a pull request about its preview run. The head is never checked out or run."""
 
 import io
 import zipfile
@@ -21,7 +21,7 @@ from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
 from scripts.github.preview.artifact import LOG_BYTES, LOG_FILE, ZIP_BYTES, ZIP_ERRORS, ArtifactError, read_artifact
-from scripts.github.pull_request.bot_context import BASE, BotContext, deliver_outcome, guard_pull
+from scripts.github.pull_request.bot_context import BotContext, deliver_outcome, guard_pull
 from scripts.github.pull_request.outcome import (
     Outcome,
     broken_outcome,
@@ -34,6 +34,7 @@ from scripts.github.pull_request.outcome import (
 from scripts.github.pull_request.season_rules import rules_before_merge
 from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
+from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 DISPATCH = "workflow_dispatch"
 
@@ -42,7 +43,7 @@ def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str
     """The pull request that the inputs name, or why it cannot be played any more.
 
     Raises:
-        CommandError: the inputs are no pull request and commit.
+        CommandError: the inputs are not a pull request's number and a commit.
     """
     number, sha = dispatch_input(surroundings, "pull"), dispatch_input(surroundings, "sha")
     if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
@@ -54,10 +55,10 @@ def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str
 
 
 def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> WorkflowEnvironment:
-    """The same run with the event that a push to the pull request would have had.
+    """The same run with the event that a push to the pull request would have.
 
     Raises:
-        CommandError: the pull request is not open at that commit any more.
+        CommandError: the pull request is closed or at another commit.
     """
     pull = dispatched_pull(surroundings, github, base)
     if isinstance(pull, str):
@@ -76,10 +77,10 @@ StandingVersion = tuple[str, str, str]
 
 
 def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
-    """Why a preview's duels cannot be believed, in a line of ours; None where they can.
+    """Why a preview's duels are not accepted; None if they are.
 
-    A pull request's agents may meet themselves, and what stands on main. Every move is played again on the game alone, so
-    a result that no game has never reaches a comment. Who chose the moves no replay can tell: a preview stays a claim.
+    A pull request's agents may play themselves and agents on main. Every move is replayed on the game, so an impossible
+    result never reaches a comment. No replay can tell who chose the moves: a preview stays a claim.
     """
     duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
     if not duels:
@@ -102,7 +103,7 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
 
 
 def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVersion]:
-    """Who stands on main now, or stood there when the preview began."""
+    """The versions on main now, and on main when the preview began."""
     entries = list(context.entries)
     if preview.evaluator_sha in context.history and preview.evaluator_sha != context.main:
         entries += read_entries(context.clone, preview.evaluator_sha, context.board.challenge)[0]
@@ -113,7 +114,7 @@ def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
     if (duel.season, duel.beacon, duel.beacon_verified) != (challenge.season, PREVIEW_BEACON, False):
         return "the preview run played other seeds than a preview’s"
     if duel.task_digest != task.digest():
-        return None  # main's rules changed meanwhile: it is shown by nobody, and the next run plays anew
+        return None  # Main's rules changed meanwhile: the duel is not shown, and the next run plays again.
     if duel.verdict is not Verdict.OK:
         return None
     finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
@@ -135,7 +136,7 @@ PREVIEW_ARTIFACT = "preview"
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewCase:
-    """A run and the pull request that it speaks for."""
+    """A preview run and its pull request."""
 
     run: WorkflowRun
     pull: PullRequest
@@ -145,7 +146,7 @@ class PreviewCase:
 
 
 def run(context: BotContext) -> int:
-    """Tell the pull request of the run that triggered this one; nobody, if it speaks for none."""
+    """Report the run that triggered this one to its pull request, if it belongs to one."""
     case = _dispatched_case(context) if context.surroundings.event_name == DISPATCH else _triggering_case(context)
     if isinstance(case, str):
         say(f"Nobody is told: {case}.")
@@ -155,86 +156,89 @@ def run(context: BotContext) -> int:
 
 
 def _triggering_case(context: BotContext) -> PreviewCase | str:
-    """The case of a `workflow_run` event: by fields that GitHub's servers wrote."""
-    run = context.github.run(workflow_run_id(context.surroundings))
-    candidates = context.github.open_pulls(head=f"{run.head_owner}:{run.head_branch}") if run.head_owner else []
-    pull = find_pull(run, candidates, context.surroundings.repository_id, BASE)
-    return pull if isinstance(pull, str) else PreviewCase(run=run, pull=pull, trusted=False)
+    """The case of a `workflow_run` event, found by fields that GitHub's servers wrote; or why there is none."""
+    preview_run = context.github.run(workflow_run_id(context.surroundings))
+    head = f"{preview_run.head_owner}:{preview_run.head_branch}"
+    candidates = context.github.open_pulls(head=head) if preview_run.head_owner else []
+    pull = find_pull(preview_run, candidates, context.surroundings.repository_id)
+    return pull if isinstance(pull, str) else PreviewCase(run=preview_run, pull=pull, trusted=False)
 
 
 def _dispatched_case(context: BotContext) -> PreviewCase | str:
-    """The case of a verified run: whoever may dispatch main's workflow named the pull request and the commit."""
-    pull = dispatched_pull(context.surroundings, context.github, BASE)
-    return (
-        pull
-        if isinstance(pull, str)
-        else PreviewCase(run=context.github.run(context.surroundings.run_id), pull=pull, trusted=True)
-    )
+    """The case of a `workflow_dispatch` event: a maintainer named the pull request and the commit."""
+    pull = dispatched_pull(context.surroundings, context.github, MAIN_BRANCH)
+    if isinstance(pull, str):
+        return pull
+    return PreviewCase(run=context.github.run(context.surroundings.run_id), pull=pull, trusted=True)
 
 
 def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
-    """The latest preview run on the pull request's newest commit."""
-    ours = context.surroundings.repository_id
-    fitting = [
-        run for run in context.github.runs_of(pull.head_sha) if isinstance(find_pull(run, [pull], ours, BASE), PullRequest)
-    ]
-    return max(fitting, key=lambda run: run.id, default=None)
+    """The latest preview run of the pull request's newest commit."""
+    repository_id = context.surroundings.repository_id
+    runs = context.github.runs_of(pull.head_sha)
+    own = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
+    return max(own, key=lambda run: run.id, default=None)
 
 
 def preview_outcome(context: BotContext, case: PreviewCase) -> Outcome:
-    """What the pull request is told of a run on its newest commit."""
-    judged = outcome_without_scores(context, case)
-    return judged if isinstance(judged, Outcome) else scored_outcome(context, case, judged)
+    """The outcome of a preview run."""
+    decision = outcome_without_scores(context, case)
+    return decision if isinstance(decision, Outcome) else scored_outcome(context, case, decision)
 
 
 def outcome_without_scores(context: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
-    """What can be told without the preview's results, which is cheap; else what the commit may count as."""
+    """The outcome, if it can be decided without the preview's results; else the paths that the results may be about."""
     if case.run.conclusion is None and not case.trusted:
         return running_outcome(case.run)
     if case.run.conclusion == "action_required":
         return no_run_outcome(case.pull, RefusalReason.WAITING, case.run.html_url)
-    guarded_paths = guard_pull(context, case.pull)
-    if not guarded_paths.is_clean:
-        return refused_outcome(case.pull, guarded_paths, case.run.html_url)
-    if not guarded_paths.agents:
-        return no_agent_outcome(case.pull, guarded_paths)
+    paths = guard_pull(context, case.pull)
+    if not paths.is_clean:
+        return refused_outcome(case.pull, paths, case.run.html_url)
+    if not paths.agents:
+        return no_agent_outcome(case.pull, paths)
     if case.run.conclusion != "success" and not case.trusted:
-        return _broken_preview(context, case, f"the preview run ended as '{case.run.conclusion}'")
-    return guarded_paths
+        reason = f"the preview run ended as '{case.run.conclusion}'"
+        return broken_outcome(case.run, reason, context.github.attempts(case.run.id))
+    return paths
 
 
-def scored_outcome(context: BotContext, case: PreviewCase, guarded_paths: GuardedPaths) -> Outcome:
-    """What the preview's results say of a commit that may be believed."""
+def scored_outcome(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
+    """The outcome of a clean commit, from the preview's results."""
+    try:
+        preview, log = _read_preview(context, case, paths)
+    except ArtifactError as error:
+        return broken_outcome(case.run, str(error), context.github.attempts(case.run.id))
+    state = preview_state(preview, context.recorded, run_url=case.run.html_url, removed=paths.withdrawn, log=log)
+    logins = [agent.login for agent in preview.agents]
+    rules = rules_before_merge(context.recorded, logins, context.now, context.is_member)
+    return previewed_outcome(replace(state, rules=rules))
+
+
+def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> tuple[Preview, str]:
+    """The preview of a run and its log.
+
+    Raises:
+        ArtifactError: there is none, or it is not about this commit, its agents and the board's tasks.
+    """
     content = context.github.artifact(case.run.id, PREVIEW_ARTIFACT, ZIP_BYTES)
     if content is None:
-        return _broken_preview(context, case, "the preview run left no artifact")
-    try:
-        preview = read_artifact(content)
-    except ArtifactError as error:
-        return _broken_preview(context, case, str(error))
+        raise ArtifactError("the preview run left no artifact")
+    preview = read_artifact(content)
     if preview.head_sha != case.pull.head_sha:
-        return _broken_preview(context, case, "the preview run played another commit")
-    if {f"submissions/{agent.login}/{agent.agent}" for agent in preview.agents} - set(guarded_paths.agents):
-        return _broken_preview(context, case, "the preview run played an agent that this pull request does not change")
+        raise ArtifactError("the preview run played another commit")
+    if {f"{SUBMISSIONS}/{agent.login}/{agent.agent}" for agent in preview.agents} - set(paths.agents):
+        raise ArtifactError("the preview run played an agent that this pull request does not change")
     task_ids = {task.id for task in context.board.challenge.solo_tasks}
     if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
-        return _broken_preview(context, case, "the preview run played a task that the board does not have")
+        raise ArtifactError("the preview run played a task that the board does not have")
     if fault := preview_duel_fault(context, preview, case.pull.author_id):
-        return _broken_preview(context, case, fault)
-    removed = tuple(path.removeprefix("submissions/") for path in guarded_paths.removed)
-    state = preview_state(preview, context.recorded, run_url=case.run.html_url, removed=removed, log=_preview_log(content))
-    logins = [agent.login for agent in preview.agents]
-    return previewed_outcome(
-        replace(state, rules=rules_before_merge(context.recorded, logins, context.now, context.is_member))
-    )
-
-
-def _broken_preview(context: BotContext, case: PreviewCase, reason: str) -> Outcome:
-    return broken_outcome(case.run, reason, context.github.attempts(case.run.id))
+        raise ArtifactError(fault)
+    return preview, _preview_log(content)
 
 
 def _preview_log(content: bytes) -> str:
-    """The text of preview.log in an artifact that was found sound; a log that cannot be read is no reason to say nothing."""
+    """The text of preview.log in a valid artifact; empty if the log cannot be read."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if LOG_FILE not in archive.namelist():

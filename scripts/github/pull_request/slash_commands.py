@@ -1,4 +1,4 @@
-"""`pullrank bot command`: slash commands in comments. What was typed is data; who may do what is asked of GitHub."""
+"""`pullrank bot command`: slash commands in comments. The text is untrusted; GitHub is asked who may do what."""
 
 import re
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import HelpText, Ranked
 from leaderboard.preview.hypothetical_standings import standing
 from scripts.console import OK, say
-from scripts.github.api.client import GitHubError
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
-from scripts.github.pull_request.bot_context import BASE, BotContext
+from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.pull_request.bot_context import BotContext, rerun
 from scripts.github.pull_request.outcome import is_retry_worthwhile
 from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
+from scripts.repository.layout import MAIN_BRANCH
 
-# Started by `/evaluate`: main's own code plays the commit and reports it.
+# Started by `/evaluate`: main's code plays the commit and reports it.
 EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
-# A run that was started so often is not started again by a comment.
+# After so many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 DONE, STARTED, REFUSED, BUSY = "+1", "rocket", "-1", "eyes"
 
@@ -34,7 +34,7 @@ class SlashCommand:
 
 
 def parse_command(body: str) -> SlashCommand | None:
-    """The command on the first line; None for whatever else was written."""
+    """The command on the first line; None if there is none."""
     lines = body.splitlines()
     match = _COMMAND.fullmatch(lines[0]) if lines else None
     if match is None or (match["argument"] and match["verb"] != "evaluate"):
@@ -43,7 +43,7 @@ def parse_command(body: str) -> SlashCommand | None:
 
 
 def run(context: BotContext) -> int:
-    """Do what the comment asks for, if it asks for something and its author may."""
+    """Execute the command of a comment, if there is one and its author may give it."""
     comment = comment_event(context.surroundings)
     command = parse_command(comment.body)
     if comment.action != "created" or not comment.on_pull or comment.author_type != "User" or command is None:
@@ -59,7 +59,7 @@ def run(context: BotContext) -> int:
 
 
 def _execute(context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> str:
-    """Do it; returns the reaction that acknowledges it."""
+    """Execute a command; returns the reaction that acknowledges it."""
     match command.verb:
         case "retry":
             return _retry(context, comment, pull)
@@ -76,7 +76,7 @@ def _may_write(context: BotContext, comment: CommentEvent) -> bool:
 
 
 def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> str:
-    """Start the preview of the newest commit again, where that may end otherwise."""
+    """Rerun the preview of the newest commit if its outcome may change."""
     if comment.author_id != pull.author_id and not _may_write(context, comment):
         say("Only the author and maintainers may retry.")
         return REFUSED
@@ -93,30 +93,18 @@ def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> str
     if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         say("The same code on the same seeds would end the same way.")
         return REFUSED
-    return _start_again(context, latest)
-
-
-def _start_again(context: BotContext, latest: WorkflowRun) -> str:
-    """The run tells the pull request itself once it begins."""
-    try:
-        context.github.rerun(latest.id)
-    except GitHubError as error:
-        if error.status not in (403, 404, 409):  # It runs already, or is too old to be run again.
-            raise
-        say(str(error))
-        return BUSY
-    return STARTED
+    return STARTED if rerun(context, pull, latest) else BUSY
 
 
 def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> str:
-    """Have main's own code play the newest commit: asked by a maintainer, who names the commit that he looked at."""
+    """Have main's code play the newest commit; a maintainer has to name the commit that he reviewed."""
     if not _may_write(context, comment):
         say("Only maintainers may have a commit evaluated.")
         return REFUSED
-    if not COMMIT_SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != BASE:
+    if not COMMIT_SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != MAIN_BRANCH:
         say("The command takes all 40 digits of the pull request's newest commit.")
         return REFUSED
-    context.github.dispatch(EVALUATE_WORKFLOW, BASE, {"pull": str(pull.number), "sha": sha})
+    context.github.dispatch(EVALUATE_WORKFLOW, MAIN_BRANCH, {"pull": str(pull.number), "sha": sha})
     return STARTED
 
 

@@ -1,7 +1,7 @@
-"""The beacon: the oldest first-parent commit of main at which any folder of a login entered a version for a task.
+"""The beacon: the oldest first-parent commit of main in which any folder of a login entered a version for a task.
 
-Nobody can foresee its id, and no other folder of the same login draws another one for the same bytes. A task that is named
-later has a later beacon: else one could merge many versions, try their seeds for it at home, and name it in the best.
+Nobody can predict its id, and no other folder of the same login gets another one for the same files. A task that is named
+later has a later beacon: otherwise one could merge many versions, try their seeds at home, and enter the best.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ EXAMPLES = EXAMPLE_AGENTS
 
 @dataclass(frozen=True, kw_only=True)
 class SeedBeacon:
-    """Where an agent's seeds come from."""
+    """The commit that an agent's seeds come from."""
 
     sha: str
     committed_at: str
@@ -27,7 +27,7 @@ class SeedBeacon:
 
 @dataclass(frozen=True, kw_only=True)
 class VersionOrigins:
-    """Where the seeds of what stands on main come from."""
+    """The beacons of the versions on main."""
 
     versions: dict[FolderName, SeedBeacon]
     """The commit that brought each folder's version."""
@@ -39,7 +39,7 @@ def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, dig
     """The commit that brought one version.
 
     Raises:
-        CommandError: the clone is shallow, or the version does not stand on main.
+        CommandError: the clone is shallow, or the version is not on main.
     """
     _refuse_shallow(repository)
     oldest = next(FolderHistory(repository, main_sha).holding(login, digest), None)
@@ -49,20 +49,20 @@ def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, dig
 def version_origins(
     repository: GitRepository, main_sha: str, digests: Mapping[FolderName, str], tasks: Mapping[FolderName, Collection[str]]
 ) -> VersionOrigins:
-    """The beacons of the versions that stand on main now, with one walk through history.
+    """The beacons of the versions on main, with one walk through history.
 
     Args:
         repository: a clone with all of main's history.
         main_sha: the commit of main.
-        digests: the version that each folder holds.
-        tasks: the ids of the tasks that each folder enters.
+        digests: each folder's version.
+        tasks: ids of the tasks that each folder enters.
 
     Raises:
-        CommandError: the clone is shallow, or a version does not stand on main.
+        CommandError: the clone is shallow, or a version is not on main.
     """
     _refuse_shallow(repository)
     history = FolderHistory(repository, main_sha)
-    # What a folder holds now has its digest, so hardly a file needs to be read.
+    # A folder's current content has this digest, so few files need to be read.
     oldest = history.first(digests.keys())
     versions = {
         name: _beacon(oldest[name]) if name in oldest else _refuse_missing(folder_of(name), digest)
@@ -89,7 +89,7 @@ def _beacon(state: FolderState) -> SeedBeacon:
 
 
 def arrived(repository: GitRepository, main_sha: str, digests: Mapping[FolderName, str]) -> dict[FolderName, SeedBeacon]:
-    """The beacons of those versions that stand on main; others have none, and a shallow clone tells none."""
+    """The beacons of those versions that are on main; none in a shallow clone."""
     if repository.is_shallow():
         return {}
     history = FolderHistory(repository, main_sha)
@@ -103,6 +103,6 @@ def arrived(repository: GitRepository, main_sha: str, digests: Mapping[FolderNam
 
 
 def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:
-    """Each commit's place in main's history, the later the greater: of two players' beacons the later one counts."""
+    """Each commit's position in main's history: of two players' beacons the later one counts."""
     commits = repository.first_parent(main_sha)
     return {sha: len(commits) - age for age, sha in enumerate(commits)}

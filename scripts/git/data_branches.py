@@ -1,4 +1,4 @@
-"""The data branches: results and traces, written as commits on top of what is there, pushed together or not at all."""
+"""The data branches: results and traces, added as commits and pushed together or not at all."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ from scripts.git.git_repository import GitError, GitRepository, checked
 RESULTS = "results"
 DAMAGED_SHOWN = 20
 BOT_IDENTITY = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
-# What somebody else's push in the meantime looks like; everything else (a rule, a right, a network) is told, not retried.
+# Git's messages if somebody else pushed first; other failures (a rule, a right, the network) are raised, not retried.
 _RACED = re.compile(
     r"^!\t[^\t]*\t\[(?:rejected\] \((?:fetch first|non-fast-forward|stale info)"
     r"|remote rejected\] \((?:cannot lock ref|failed to update ref|incorrect old value|reference already exists"
@@ -31,7 +31,7 @@ _RACED = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class BranchCommit:
-    """One commit to be: its message, and files that it adds."""
+    """A commit to be made, and the files that it adds."""
 
     message: str
     """One line."""
@@ -41,7 +41,7 @@ class BranchCommit:
 
 @dataclass(frozen=True, kw_only=True)
 class DataBranches:
-    """The data branches as seen from a small repository of our own, apart from the clone of main, which stays whole."""
+    """The data branches, in a small repository apart from the clone of main."""
 
     repository: GitRepository
     """Bare; has the newest commit's trees, and no blobs."""
@@ -49,7 +49,7 @@ class DataBranches:
     """Name of the season's traces branch."""
 
     def tips(self) -> dict[str, str]:
-        """Branch to newest commit, for those that exist; fetched shallow and without blobs."""
+        """Newest commit by branch, for existing branches; fetched shallow and without blobs."""
         names = [f"refs/heads/{name}" for name in (RESULTS, self.traces)]
         lines = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
         tips = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in lines.splitlines())}
@@ -58,22 +58,22 @@ class DataBranches:
         return tips
 
     def objects(self, tip: str | None) -> dict[str, str]:
-        """Every path on a commit, with the name of its object."""
+        """Object name by path of a commit."""
         if tip is None:
             return {}
         raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", checked(tip)).decode("utf-8", "replace")
         return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
 
     def build(self, tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> str:
-        """Commits on top of a tip, or the first of an orphan branch; returns the last one. Nothing is checked out."""
+        """Make commits on top of a tip, or an orphan branch; returns the last one. Nothing is checked out."""
         stream = _fast_import_stream(tip, commits, now)
         return self.repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
 
     def push(self, built: dict[str, str]) -> bool:
-        """Push all branches or none; False when somebody else was first.
+        """Push all branches or none; False if somebody else pushed first.
 
         Raises:
-            GitError: the remote refuses for any other reason.
+            GitError: the remote refuses for another reason.
         """
         refs = [f"{checked(sha)}:refs/heads/{name}" for name, sha in sorted(built.items())]
         try:
@@ -86,12 +86,12 @@ class DataBranches:
 
 
 def object_name(content: bytes) -> str:
-    """What git calls these bytes."""
+    """Git's name for a blob."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
-    """What fast-import reads; it answers with the last commit's id."""
+    """The input of `git fast-import`, which prints the last commit's id."""
     name = "refs/pullrank/built"
     yield f"reset {name}\n\n".encode()
     for index, commit in enumerate(commits):
@@ -107,13 +107,13 @@ def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: d
 
 @contextmanager
 def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
-    """The data branches of a clone's origin; what is made here is gone afterwards, whatever happens."""
+    """The data branches of a clone's origin, in a temporary repository."""
     with tempfile.TemporaryDirectory(prefix="pullrank-branches-") as place:
         yield DataBranches(repository=_open_beside(clone, Path(place)), traces=traces_branch(season))
 
 
 def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
-    """A bare repository with the same origin and the same way in."""
+    """A bare repository with the same origin and credentials."""
     address = clone.run("remote", "get-url", "origin").decode().strip()
     repository = GitRepository(place, clone.credentials)
     repository.run("init", "--quiet", "--bare", ".")
@@ -124,18 +124,18 @@ def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
 
 
 def tip_of(repository: GitRepository, branch: str) -> str:
-    """The newest commit of a branch of the origin; empty where there is none."""
+    """The newest commit of a branch of origin; empty if there is none."""
     line = repository.run("ls-remote", "--refs", "origin", f"refs/heads/{branch}").decode()
     return line.split("\t")[0] if line else ""
 
 
 def newest_results(clone: GitRepository) -> str:
-    """The newest commit of the results branch, empty before the first one."""
+    """The newest commit of the results branch; empty before the first."""
     return tip_of(clone, RESULTS)
 
 
 def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
-    """Every file of a commit of the results branch, some hundred at a time."""
+    """Pass every file of a commit of the results branch to `take`; 500 are read at a time."""
     with tempfile.TemporaryDirectory(prefix="pullrank-results-") as place:
         repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
@@ -149,9 +149,9 @@ def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], Non
 
 
 def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
-    """All results and duels on a commit, without what planning does not need; damaged files are named.
+    """All results and duels on a commit, without fields that planning does not need; damaged files are logged.
 
-    What lies at the branch's root is neither: it is put into `aside`, where that is asked for.
+    Files at the branch's root are neither: they are put into `aside`, if given.
     """
     results: list[Result] = []
     duels: list[Duel] = []
@@ -184,7 +184,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
 
 
 def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
-    """Path, record and bytes of what a commit of the results branch holds without GitHub's word on its beacon."""
+    """Path, record and content of the records on a commit whose commits GitHub was not asked about."""
     records: list[tuple[str, Result | Duel, bytes]] = []
 
     def take(path: str, content: bytes) -> None:
@@ -193,7 +193,7 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
         try:
             record = parse_record(content)
         except ValueError:
-            return  # `read_recorded` has named it
+            return  # `read_recorded` logs it.
         if record.beacon_verified is None and path == record.path() + RESULT and content == record.serialised():
             records.append((path, record, content))
 
@@ -203,10 +203,10 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
 
 
 def parse_record(content: bytes) -> Result | Duel:
-    """What a file of the results branch holds.
+    """The record in a file of the results branch.
 
     Raises:
-        ValueError: neither a result nor a duel.
+        ValueError: it is neither a result nor a duel.
     """
     document = canonical_json.parse_strict(content)
     if isinstance(document, dict) and document.get("kind") == "duel":
@@ -215,13 +215,13 @@ def parse_record(content: bytes) -> Result | Duel:
 
 
 def _without_times(duel: Duel) -> Duel:
-    """A duel as ratings need it: who won, and the moves, for games that are the same count once."""
+    """A duel with what ratings need: the results and the moves, because identical games count once."""
     players = tuple(player.model_copy(update={"log_tail": ""}) for player in duel.players)
     return duel.model_copy(update={"players": players, "milliseconds": None})
 
 
 def export_results(clone: GitRepository, sha: str, target: Path) -> int:
-    """Write a commit's results below a folder, as the board's pages read them; returns how many. None is no fault."""
+    """Write a commit's results below a folder, as the board's pages read them; returns their number."""
     written = 0
 
     def take(path: str, content: bytes) -> None:

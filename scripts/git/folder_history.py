@@ -1,7 +1,7 @@
-"""What agents' folders held, commit by commit along main's first parents: one walk of git for all of them.
+"""The states of agents' folders, commit by commit along main's first parents, from one `git log`.
 
-The walk prints which files each commit changed and their objects, so what a folder held is known without looking at a
-tree. File contents are read only where two states differ in the manifest alone, or where a digest itself is asked for.
+The log names each commit's changed files and their objects, so no tree is read. File contents are read only if two states
+differ in the manifest alone, or for a digest.
 """
 
 import hashlib
@@ -15,16 +15,16 @@ from scripts.git.git_repository import FILE_MODES, GitRepository, checked
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, FolderName
 from scripts.repository.layout import folder_of as folder_of
 
-# So many versions are read at a time, with all their files.
+# Versions whose files are read at once.
 VERSIONS_AT_ONCE = 50
 _GONE_MODE = "000000"
 
 FolderFile = tuple[str, str, str]
-"""Mode, path inside the folder, and object."""
+"""Mode, path inside the folder, and object name."""
 
 
 def folder_name(parts: Sequence[str]) -> FolderName | None:
-    """Whose agent a file belongs to, by the parts of its path; None where it is nobody's."""
+    """The agent that a file belongs to, by the parts of its path; None if there is none."""
     if parts[0] == EXAMPLE_AGENTS:
         return (LOCAL, parts[1]) if len(parts) > 2 else None
     is_agent = parts[0] == SUBMISSIONS and len(parts) > 3 and parts[1].casefold() != LOCAL
@@ -33,7 +33,7 @@ def folder_name(parts: Sequence[str]) -> FolderName | None:
 
 @dataclass(frozen=True)
 class FolderContent:
-    """What a folder holds, as far as it is part of a version; equal contents are one version."""
+    """What of a folder's content defines its version; equal contents are one version."""
 
     rest: str
     """Hash over all files except the manifest."""
@@ -56,10 +56,10 @@ class FolderHistory:
     """The states of all agents' folders."""
 
     def __init__(self, repository: GitRepository, main_sha: str) -> None:
-        """Walk from a commit to main's first one.
+        """Read the history of a commit of main.
 
         Raises:
-            GitError: there is no such commit here, or git takes too long.
+            GitError: the commit is not here, or git takes too long.
         """
         self._repository = repository
         self._states: dict[str, list[FolderState]] = {}
@@ -77,21 +77,21 @@ class FolderHistory:
                     self._states.setdefault(name[0].casefold(), []).append(state)
 
     def of(self, login: str) -> Sequence[FolderState]:
-        """Every state of every folder of a login, the oldest first."""
+        """All states of all folders of a login, oldest first."""
         return self._states.get(login.casefold(), ())
 
     def first(self, names: Collection[FolderName]) -> dict[FolderName, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
 
-        Versions are alike if their files are equal and their manifests differ in words only. Folders that hold none now are
-        left out.
+        Versions are equal if their files are, and their manifests differ in descriptions only. Folders without a version now
+        are left out.
         """
         return {name: next(states) for name, states in self._held(names).items()}
 
     def entered(self, tasks: Mapping[FolderName, Collection[str]]) -> dict[tuple[FolderName, str], FolderState]:
-        """For each folder and each task that it enters now the oldest state in which its version entered that task.
+        """For each folder and task the oldest state in which the current version entered the task.
 
-        Which tasks are entered is no part of a version, so a task may be named long after the version came.
+        Tasks are not part of a version: a task may be named long after the version came.
         """
         first: dict[tuple[FolderName, str], FolderState] = {}
         for name, states in self._held(tasks).items():
@@ -104,13 +104,13 @@ class FolderHistory:
         return first
 
     def enters(self, state: FolderState, task_id: str) -> bool:
-        """Whether a folder's manifest named a task then."""
+        """Whether the manifest of a state named a task."""
         self._read_manifests([state.content.manifest])
         submission = self._manifests[state.content.manifest]
         return submission is not None and submission.enters(task_id)
 
     def _held(self, names: Collection[FolderName]) -> dict[FolderName, Iterator[FolderState]]:
-        """For each folder the states, in any folder of its login, of the version that it holds now, the oldest first."""
+        """For each folder the states, in any folder of its login, of its current version, oldest first."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
         self._read_manifests({content.manifest for contents in alike.values() if len(contents) > 1 for content in contents})
         return {name: self._those(name, contents) for name, contents in alike.items()}
@@ -129,19 +129,19 @@ class FolderHistory:
         return identity is not None and self._identities.get(state.content.manifest) == identity
 
     def digests(self, names: Iterable[FolderName]) -> dict[FolderName, str | None]:
-        """The digests of what folders hold now; None where that is no version."""
+        """The digests of the current contents; None for what is not a version."""
         now = {name: content for name in names if (content := self._now.get(name))}
         self._read_digests(now.values())
         return {name: self._digests[content] for name, content in now.items()}
 
     def holding(self, login: str, digest: str) -> Iterator[FolderState]:
-        """The states of a login that are the version with that digest, the oldest first."""
+        """The states of a login with the version of that digest, oldest first."""
         states = self.of(login)
         self._read_digests({state.content for state in states})
         return (state for state in states if self._digests[state.content] == digest)
 
     def _content(self, files: Collection[FolderFile]) -> FolderContent | None:
-        """What files amount to; None where they are no version."""
+        """The content of a folder's files; None if they are no version."""
         if any(mode not in FILE_MODES for mode, _, _ in files):
             return None
         kept = tuple(sorted(file for file in files if "/__pycache__/" not in f"/{file[1]}"))
@@ -175,7 +175,7 @@ class FolderHistory:
 
 
 def _digest(manifest: bytes, files: Iterable[FolderFile], blobs: dict[str, bytes]) -> str | None:
-    """The digest of files, without the caps of today, which old versions need not keep."""
+    """The digest of files, without today's limits, which old versions may exceed."""
     try:
         submission = parse_submission(manifest)
     except LoadError:
@@ -187,18 +187,18 @@ def _digest(manifest: bytes, files: Iterable[FolderFile], blobs: dict[str, bytes
 
 
 def _shown(path: str) -> str:
-    """A path as a digest takes it, whatever bytes it is made of."""
+    """A path as digests use it, whatever its bytes."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 FileChange = tuple[str, str, str]
-"""New mode, new object, and path."""
+"""New mode, new object name, and path."""
 
 
 def _read_commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, str, list[FileChange]]]:
-    """Each commit that changed agents' folders, the oldest first: its id, its time, and what it changed.
+    """Id, time and changes of each commit that changed agents' folders, oldest first.
 
-    A path never passes for a commit, whatever an entrant called his files: one follows each line that begins with a colon.
+    A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI")
     raw = repository.run("log", *form, checked(main_sha), "--", SUBMISSIONS, EXAMPLE_AGENTS)
@@ -219,7 +219,7 @@ def _read_commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[st
 
 
 def _apply_changes(folders: dict[FolderName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[FolderName]:
-    """Bring folders to the state after a commit; returns those that it changed."""
+    """Apply a commit's changes to the folders; returns the names of those that changed."""
     touched: set[FolderName] = set()
     for mode, oid, path in changes:
         name = folder_name(path.split("/"))

@@ -1,4 +1,4 @@
-"""The one owner of git: objects are read as data, and nothing that a repository brings along is run."""
+"""The only caller of git: objects are read as data, and nothing that a repository contains is run."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.repository.layout import SUBMISSIONS
 
 _READ_BYTES = 1 << 16
-# Of what is printed as an error nobody reads more than that.
+# More of stderr is not read.
 _STDERR_BYTES = 1 << 16
 
 
@@ -46,15 +46,15 @@ def run_bounded(
     seconds: float,
     at_most: int,
 ) -> FinishedProcess:
-    """Run a command to its end or to its limits; with it end the processes that it started.
+    """Run a command to its end or its limits; the processes that it started end with it.
 
     Args:
         command: the program and its arguments.
         folder: where it runs.
-        environment: all its variables.
+        environment: all of its variables.
         input_chunks: its standard input, which is never held in memory at once.
-        seconds: after that it is stopped.
-        at_most: bytes; once it has printed more it is stopped.
+        seconds: time limit.
+        at_most: limit of its output in bytes.
     """
     late = Event()
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
@@ -89,7 +89,7 @@ def run_bounded(
 
 
 def _read_output(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
-    """The output, and whether there was more than the limit."""
+    """The output, and whether it exceeded the limit."""
     assert process.stdout is not None
     parts, size = [], 0
     while part := process.stdout.read1(_READ_BYTES):  # type: ignore[attr-defined]  # a pipe is buffered
@@ -101,7 +101,7 @@ def _read_output(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes,
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End it and all that it started, unless it ended already."""
+    """Kill a process and its group, unless it has ended."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -109,12 +109,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 FILE_MODES = ("100644", "100755")
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# What main and the branches of the bot's own may take; of what a stranger made much less is read, see `trees`.
+# For main and the bot's own branches; untrusted trees have smaller limits, see `tree_diff`.
 OUTPUT_BYTES = 1 << 30
 VERB_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
 DEFAULT_SECONDS = 600.0
 
-# Neither hooks nor monitors nor helpers run, whatever the repository's own configuration says.
+# No hooks, monitors or helpers run, whatever the repository's configuration says.
 _SETTINGS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=off", "core.attributesFile=/dev/null",
     "core.pager=cat", "core.askPass=", "credential.helper=", "commit.gpgSign=false", "log.showSignature=false",
@@ -139,7 +139,7 @@ _SET_VARIABLES = {
 
 
 class GitError(CommandError):
-    """Git refused; one line says what it said."""
+    """Git failed; one line says why."""
 
     def __init__(self, verb: str, stderr: str, output: str = "") -> None:
         lines = [line for line in stderr.splitlines() if line.strip()]
@@ -156,14 +156,14 @@ class GitLimitError(GitError):
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials:
-    """What opens the remote; handed to git by the environment, so that no process list shows it."""
+    """Credentials for the remote; given to git by the environment, so that no process list shows them."""
 
     server_url: str
     """Such as https://github.com; the token is sent nowhere else."""
     token: str
 
     def environment(self) -> dict[str, str]:
-        """Git's own way to take settings from the environment."""
+        """Git's variables for settings."""
         basic = b64encode(f"x-access-token:{self.token}".encode()).decode()
         return {
             "GIT_CONFIG_COUNT": "1",
@@ -186,10 +186,10 @@ class TreeLeaf:
 
 
 def checked(sha: str) -> str:
-    """A full commit id, so that no argument of ours is ever taken for an option or a ref.
+    """A full commit id: so no argument is ever taken for an option or a ref.
 
     Raises:
-        CommandError: it is none.
+        CommandError: it is not one.
     """
     if not SHA.fullmatch(sha):
         raise CommandError(OUR_FAULT, f"{sha[:60]!r} is not a full commit id")
@@ -211,11 +211,11 @@ class GitRepository:
         at_most: int = OUTPUT_BYTES,
         seconds: float | None = None,
     ) -> bytes:
-        """What git prints: at most so many bytes, within so many seconds, which else depend on the verb.
+        """What git prints, within a limit of bytes and seconds; the default time limit depends on the verb.
 
         Raises:
-            GitLimitError: it was stopped at one of the limits.
-            GitError: it ended with another code than 0.
+            GitLimitError: it was stopped at a limit.
+            GitError: its exit code is not 0.
         """
         command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
         inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
@@ -240,14 +240,14 @@ class GitRepository:
         return done.output
 
     def resolve(self, name: str) -> str | None:
-        """The commit that a name stands for, if there is one."""
+        """The commit of a name; None if there is none."""
         try:
             return self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}").decode().strip()
         except GitError:
             return None
 
     def is_shallow(self) -> bool:
-        """Whether history was cut off."""
+        """Whether the clone lacks history."""
         return self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def fetch(self, *shas: str, options: tuple[str, ...] = (), source: str = "origin", seconds: float | None = None) -> None:
@@ -256,7 +256,7 @@ class GitRepository:
         self.run("fetch", *quietly, *options, "--end-of-options", source, *map(checked, shas), seconds=seconds)
 
     def merge_bases(self, base: str, head: str, seconds: float | None = None) -> list[str]:
-        """The commits from which the head went its own way; none where the histories have nothing in common."""
+        """The merge bases; empty if the histories have nothing in common."""
         try:
             return self.run("merge-base", "--all", checked(base), checked(head), seconds=seconds).decode().split()
         except GitError as error:
@@ -267,17 +267,17 @@ class GitRepository:
     def leaves(
         self, commit: str, folder: str, at_most: int = OUTPUT_BYTES, seconds: float | None = None
     ) -> tuple[TreeLeaf, ...]:
-        """Every path under a folder of a commit; `at_most`: bytes of git's list of them.
+        """All paths under a folder of a commit; `at_most`: limit of git's list in bytes.
 
         Raises:
-            GitLimitError: the list is longer, or takes longer.
+            GitLimitError: the list exceeds a limit.
         """
         form = ("-r", "-l", "-z", "--full-tree")
         raw = self.run("ls-tree", *form, checked(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
         return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
     def read(self, oids: Sequence[str]) -> list[bytes]:
-        """The bytes of blobs, in order, by one process."""
+        """The contents of blobs, in order, by one process."""
         raw = self.run("cat-file", "--batch", given="".join(f"{checked(oid)}\n" for oid in oids).encode())
         contents, begin = [], 0
         for oid in oids:
@@ -291,7 +291,7 @@ class GitRepository:
         return contents
 
     def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
-        """The plain files under a folder, paths from there, as the folder's digest takes them."""
+        """The plain files under a folder with paths inside it, as the folder's digest takes them."""
         files = [
             leaf for leaf in self.leaves(commit, folder) if leaf.mode in FILE_MODES and b"/__pycache__/" not in leaf.path
         ]
@@ -304,12 +304,12 @@ class GitRepository:
         )
 
     def folders(self, commit: str) -> list[tuple[str, str]]:
-        """Login and name of every agent's folder on a commit."""
+        """Login and agent of every folder on a commit."""
         paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in self.leaves(commit, SUBMISSIONS))
         return sorted({(path[1], path[2]) for path in paths if len(path) > 3})
 
     def first_parent(self, commit: str) -> list[str]:
-        """The commits of a branch by first parents, newest first."""
+        """The first-parent commits of a branch, newest first."""
         return self.run("rev-list", "--first-parent", checked(commit)).decode().split()
 
 
@@ -320,5 +320,5 @@ def _parse_leaf(line: bytes) -> TreeLeaf:
 
 
 def _signal_message(code: int) -> str:
-    """What to say of a git that said nothing itself."""
+    """An error message for a git that printed none."""
     return f"error: it was ended by signal {-code}" if code < 0 else ""

@@ -1,4 +1,4 @@
-"""The agents that stand on a commit: read from its objects, whatever a checkout made of them."""
+"""The agents on a commit, read from its objects, whatever the checkout has."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, Folder
 
 
 def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:
-    """The agents of a commit, the examples among the baselines included, and a line for every folder that is none."""
+    """The agents of a commit with the baselines among the examples, and a line for every faulty folder."""
     folders: dict[FolderName, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, SUBMISSIONS):
         parts = leaf.path.decode("utf-8", "replace").split("/")
@@ -92,7 +92,7 @@ def _folder_fault(name: FolderName, leaves: list[TreeLeaf], limits: SubmissionLi
 
 
 def _path_inside(name: FolderName, leaf: TreeLeaf) -> str:
-    """A file's path from its agent's folder."""
+    """A file's path inside its agent's folder."""
     return leaf.path.decode("utf-8", "replace")[len(folder_of(name)) + 1 :]
 
 
@@ -101,7 +101,7 @@ def _blob(name: FolderName, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
 
 
 def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionFolder:
-    """An entry's files from the commit's objects, whatever the checkout made of them."""
+    """An entry's folder, from the commit's objects."""
     return assemble(clone.blobs(sha, folder_of((entry.login, entry.agent))), limits)
 
 

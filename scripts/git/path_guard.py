@@ -1,6 +1,6 @@
-"""The path guard: a pull request touches its author's own folders, with plain files, and nothing else.
+"""The path guard: a pull request may change its author's own folders, with plain files, and nothing else.
 
-It works on git objects, with renames off: the API's lists end at 300 or 3,000 files, and show a rename as one entry.
+It compares git objects with renames off: the API's lists end at 300 or 3,000 files, and show a rename as one entry.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merg
 from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
 
 FAULTS_SHOWN = 50
-# So many agents of one author may change at once: each costs a look at all its files.
+# Agents that one pull request may change: all files of each are read.
 AGENTS_CHANGED = 200
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 _MODE_FAULTS = {
@@ -28,7 +28,7 @@ _MODE_FAULTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class GuardedPaths:
-    """What a pull request may count as."""
+    """What a pull request changes, and what of it is not allowed."""
 
     agents: tuple[str, ...]
     """Changed folders `submissions/<login>/<agent>` that are in the head."""
@@ -41,7 +41,7 @@ class GuardedPaths:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the evaluator that ran was main's own and the folders keep the rules."""
+        """Whether only own folders changed and they keep the rules, so that main's evaluator is the one that ran."""
         return not self.faults and not self.outside
 
     @property
@@ -62,7 +62,7 @@ class PullAuthor:
 
 
 def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, str]) -> GuardedPaths:
-    """What the changed paths alone say. `owners`: on main, each login without capitals to its folder's spelling."""
+    """Check the changed paths alone. `owners`: login without capitals to the spelling of its folder on main."""
     folder = owners.get(login.casefold(), login)
     changed_agents: set[str] = set()
     deleted_agents: set[str] = set()
@@ -86,7 +86,7 @@ def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, 
 
 
 def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
-    """What is wrong with a changed path of the author's; taking something away is never wrong."""
+    """What is wrong with a changed path in the author's folder; deleting is always allowed."""
     if folder.casefold() == LOCAL:
         return f"the login {LOCAL} stands for the example agents; submit under another account"
     if parts[1] != folder:
@@ -125,7 +125,7 @@ def _shortened(lines: list[str]) -> tuple[str, ...]:
 
 
 def owners_on(leaves: Iterable[TreeLeaf]) -> dict[str, str]:
-    """Each login without capitals to the spelling of its folder."""
+    """Login without capitals to the spelling of its folder."""
     names = {leaf.path.split(b"/")[1].decode("utf-8", "replace") for leaf in leaves if leaf.path.count(b"/") > 1}
     return {name.casefold(): name for name in sorted(names)}
 
@@ -176,15 +176,15 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
 
 
 def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:
-    """The agents' folders that stand in the head, of the owners of those that changed."""
+    """The agents' folders in the head, of the logins whose folders changed."""
     owners = sorted({"/".join(path.split("/")[:2]) for path in changed})
     return _by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
 
 
 def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:
-    """What the whole folder does wrong, unchanged files included; sizes are asked before any byte is read.
+    """What is wrong with a complete folder, unchanged files included; sizes are checked before anything is read.
 
-    What the manifest or the entry lacks is the evaluation's to say, as a verdict.
+    Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
     if len(files) > limits.files:
         return (f"the folder holds more than {limits.files} files; leave out what the agent does not need",)
@@ -200,7 +200,7 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:
-    """A line for each file that is a pointer of Git LFS; only files as small as one are read."""
+    """A line for each Git LFS pointer; only files small enough to be one are read."""
     small = [leaf for leaf in files if leaf.size < POINTER_BYTES]
     for leaf, content in zip(small, repository.read([leaf.oid for leaf in small]), strict=True):
         if is_pointer(content):
@@ -209,14 +209,14 @@ def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLe
 
 
 Folders = tuple[str, Mapping[str, Sequence[TreeLeaf]]]
-"""A commit, and folders that stand there with their files."""
+"""A commit, and some of its folders with their files."""
 
 
 def _copy_faults(repository: GitRepository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
-    """A line for every changed folder whose digest will stand elsewhere too: under another login, or in another folder.
+    """A line for each changed folder whose digest is also elsewhere, under another login or in another folder.
 
-    `main`: the folders that stay as they are; `head`: those that change. Equal digests have equal files but for the
-    manifest, so only folders of equal object names are read.
+    `main`: the unchanged folders; `head`: the changed ones. Equal digests have equal files except for the manifest, so only
+    folders with equal object names are read.
     """
     by_files: dict[frozenset[tuple[str, bytes, str]], list[tuple[str, str]]] = {}
     for commit, folders in (main, head):

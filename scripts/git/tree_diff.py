@@ -1,7 +1,7 @@
-"""What a pull request changes, by trees that a stranger made: however they are nested, little of them is read.
+"""What a pull request changes, by untrusted trees: however they are nested, little of them is read.
 
-A tree may name another one many times, so that a kilobyte stands for a million paths. Git's own recursive comparison
-collects them all before it prints one. Therefore only the folder of the author is unfolded, up to a limit; elsewhere trees
+A tree may contain another one many times, so that a kilobyte stands for a million paths, all of which git's recursive
+comparison collects before it prints one. So only the author's folder is listed recursively, up to a limit; elsewhere trees
 are compared one by one, as few as it takes to name what differs.
 """
 
@@ -13,15 +13,15 @@ from scripts.git.git_repository import GitError, GitLimitError, GitRepository, T
 from scripts.repository.layout import SUBMISSIONS
 
 ROOT = SUBMISSIONS
-# What git may print of one list of a head's paths, and how long it may take.
+# Limits of one list of a head's paths.
 LIST_BYTES = 4 << 20
 LIST_SECONDS = 60.0
-# The same of all lists of one comparison together.
+# Limit of all lists of one comparison together.
 ALL_BYTES = 4 * LIST_BYTES
-# So many folders outside the author's are opened to name the files in them that changed; others are named as a whole.
+# Folders of others that are opened to name their changed files; further ones are named as a whole.
 FOLDERS_OPENED = 32
 MERGE_BASES = 16
-# How long fetching one head may take; an honest one takes seconds.
+# Fetching an honest head takes seconds.
 FETCH_SECONDS = 180.0
 FOLDER_DEPTH = 64
 TREE = "040000"
@@ -29,11 +29,11 @@ _ABSENT = ("000000", "")
 _ILL_NAMED = (b"", b".", b"..")
 
 Listing = dict[bytes, tuple[str, str]]
-"""Path to mode and object."""
+"""Path to mode and object name."""
 
 
 class UnreadableError(CommandError):
-    """A commit cannot be looked at as a whole, and that is its author's fault."""
+    """A commit cannot be read completely, by its author's fault."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(OUR_FAULT, reason)
@@ -55,13 +55,13 @@ class TreeChange:
 
 
 def tree_changes(repository: GitRepository, base: str, head: str, login: str) -> list[TreeChange]:
-    """What the head changes since it left the base, by objects; with several merge bases, since any of them.
+    """What the head changes since its merge base; with several merge bases, since any of them.
 
-    Every changed path in the folder of `login`, however that is spelled; of what lies outside, enough to say where.
+    Every changed path in the folder of `login`, in any spelling; outside of it, enough to say where.
 
     Raises:
-        UnreadableError: the head is made so that it cannot be read within the limits.
-        GitError: one of the commits is not there.
+        UnreadableError: the head cannot be read within the limits.
+        GitError: a commit is missing.
     """
     reader = _TreeComparison(repository=repository, owner=login.casefold())
     changed: dict[bytes, TreeChange] = {}
@@ -72,11 +72,11 @@ def tree_changes(repository: GitRepository, base: str, head: str, login: str) ->
 
 
 def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
-    """The commits from which the head went its own way; none where the histories have nothing in common.
+    """The merge bases; empty if the histories have nothing in common.
 
     Raises:
         UnreadableError: there are too many, or finding them takes too long.
-        GitError: one of the commits is not there.
+        GitError: a commit is missing.
     """
     try:
         bases = repository.merge_bases(base, head, seconds=LIST_SECONDS)
@@ -88,11 +88,11 @@ def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
 
 
 def fetch_head(repository: GitRepository, head: str) -> None:
-    """Fetch a commit that a stranger made, as objects.
+    """Fetch an untrusted commit, as objects.
 
     Raises:
-        UnreadableError: its objects keep git from packing or checking them.
-        GitError: origin does not answer, or no longer has the commit.
+        UnreadableError: git cannot pack or check its objects.
+        GitError: origin does not answer, or does not have the commit.
     """
     try:
         repository.fetch(head, seconds=FETCH_SECONDS)
@@ -101,7 +101,7 @@ def fetch_head(repository: GitRepository, head: str) -> None:
     except GitError as error:
         if "not our ref" in error.said:
             raise
-        # Only where origin answers otherwise, and fails at this commit again, is it the commit's fault.
+        # It is the commit's fault only if origin answers other requests and fails at this commit again.
         repository.run("ls-remote", "--refs", "origin", "refs/heads/main")
         try:
             repository.fetch(head, seconds=FETCH_SECONDS)
@@ -110,7 +110,7 @@ def fetch_head(repository: GitRepository, head: str) -> None:
 
 
 def list_leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf, ...]:
-    """Every path under a folder of a commit that a stranger made.
+    """All paths under a folder of an untrusted commit.
 
     Raises:
         UnreadableError: there are too many, or git cannot read them.
@@ -123,7 +123,7 @@ def list_leaves(repository: GitRepository, head: str, folder: str) -> tuple[Tree
 
 @dataclass(kw_only=True)
 class _TreeComparison:
-    """Compares trees and remembers what it listed."""
+    """Compares trees, and remembers the lists that it read."""
 
     repository: GitRepository
     owner: str
@@ -136,7 +136,7 @@ class _TreeComparison:
     """By object name, and whether the list is recursive."""
 
     def compare(self, old: str | None, new: str | None, prefix: bytes, *, unfolded: bool = False) -> Iterator[TreeChange]:
-        """The differences of two trees; `prefix`: where they lie, with a slash at its end."""
+        """The differences of two trees; `prefix`: their path, with a slash at its end."""
         before, after = self._list(old, prefix, unfolded=unfolded), self._list(new, prefix, unfolded=unfolded)
         for name in sorted({*before, *after}):
             was, now = before.get(name, _ABSENT), after.get(name, _ABSENT)
@@ -144,11 +144,11 @@ class _TreeComparison:
                 yield from self._entry(prefix + name, was, now)
 
     def _entry(self, path: bytes, was: tuple[str, str], now: tuple[str, str]) -> Iterator[TreeChange]:
-        """One name that stands for something else now, or for nothing."""
+        """The changes of one name."""
         if TREE not in (was[0], now[0]):
             yield _tree_change(path, was[0], now[0])
             return
-        # What is no tree on one side is a file that comes or goes beside the tree's own paths.
+        # If one side is a file, it comes or goes besides the tree's own paths.
         if was[0] not in (TREE, _ABSENT[0]):
             yield _tree_change(path, was[0], _ABSENT[0])
         if now[0] not in (TREE, _ABSENT[0]):
@@ -163,7 +163,7 @@ class _TreeComparison:
             yield from self._outside(old, new, folder)
 
     def _outside(self, old: str | None, new: str | None, folder: bytes) -> Iterator[TreeChange]:
-        """Somebody else's folder: named by the files in it as long as that is cheap."""
+        """Another login's folder, named by its changed files as long as that is cheap."""
         self.opened += 1
         if self.opened <= FOLDERS_OPENED:
             try:
@@ -180,7 +180,7 @@ class _TreeComparison:
         return len(parts) == 2 and parts[0] == SUBMISSIONS and parts[1].casefold() == self.owner
 
     def _list(self, tree: str | None, prefix: bytes, *, unfolded: bool = False) -> Listing:
-        """What stands in a tree, or with `unfolded` below it too."""
+        """The entries of a tree, recursively if `unfolded`."""
         if tree is None:
             return {}
         if (tree, unfolded) not in self.listed:
@@ -196,7 +196,7 @@ class _TreeComparison:
 
 
 def _parse_listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
-    """Git's list of a tree, in which each name stands once."""
+    """Git's list of a tree; each name may occur once."""
     listing: Listing = {}
     for line in raw.split(b"\0"):
         if not line:
@@ -230,7 +230,7 @@ def _tree_change(path: bytes, old: str, new: str) -> TreeChange:
     elif new == _ABSENT[0]:
         status = "D"
     else:
-        # A mode begins with the kind: a file, a link, another repository.
+        # The first three digits are the kind: file, link, submodule.
         status = "M" if old[:3] == new[:3] else "T"
     return TreeChange(status=status, old_mode=old, new_mode=new, path=path)
 

@@ -1,7 +1,7 @@
-"""What an official run would do now, so that a quiet hour ends after one job and a part that has nothing to do is left out.
+"""`pullrank bot due`: whether an official run has something to do, so that an idle hour costs one job.
 
-Nothing is remembered for it but what the deployed site was built from: whatever else is due is found by comparing what is
-there with what should be. Where something cannot be told it is due.
+Only what the deployed site was built from is stored; everything else is found by comparing what is there with what should
+be there. If a check fails, the part counts as due.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ from scripts.github.pull_request.reconcile import OFFICIAL
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.static_site.deployed_commit import built_now, read_note
 
-# Runs that are looked at, and so the longest wait: 2 to the power of this less 2, in hours.
+# Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.
 RUNS_LOOKED_AT = 2 * TRIES
-# A schedule strikes some minutes early or late.
+# Schedules start some minutes early or late.
 SCHEDULE_SLACK = timedelta(minutes=30)
 
 
 def run(context: BotContext, work: OfficialRun, address: str) -> int:
-    """Begin an official run if it has something to do, and none is under way that would do it."""
+    """Start an official run if it has something to do and none is under way."""
     runs = context.github.runs_of_workflow(OFFICIAL, MAIN_BRANCH, RUNS_LOOKED_AT)
     if any(run_.conclusion is None for run_ in runs):
         say("An official run is under way; the next hour looks again.")
@@ -47,7 +47,7 @@ def run(context: BotContext, work: OfficialRun, address: str) -> int:
 
 
 def is_site_due(context: BotContext, address: str) -> str:
-    """Why the site is to be built; empty where the deployed one was built from all that is there now."""
+    """Why the site has to be built; empty if the deployed one is up to date."""
 
     def asked() -> str:
         note = read_note(context.clone)
@@ -61,7 +61,7 @@ def is_site_due(context: BotContext, address: str) -> str:
 
 
 def is_announcement_due(context: BotContext) -> str:
-    """Why announcements are to be made; empty where every merged pull request was told all there is to tell."""
+    """Why merged pull requests have to be commented; empty if all are done."""
 
     def asked() -> str:
         number = next(announce.pulls_with_news(context), None)
@@ -71,9 +71,9 @@ def is_announcement_due(context: BotContext) -> str:
 
 
 def _evaluation_reason(work: OfficialRun) -> str:
-    """Why something is to be evaluated or recorded.
+    """Why something has to be evaluated or recorded; empty if nothing has to be.
 
-    Who is in a team only the official run's own token can see, so that everybody is taken for a member here.
+    Only the official run's token sees the members of teams, so everybody counts as a member here.
     """
 
     def asked() -> str:
@@ -86,22 +86,22 @@ def _evaluation_reason(work: OfficialRun) -> str:
 
 
 def _reason_or_doubt(find_reason: Callable[[], str]) -> str:
-    """An answer; where there is none that is a reason to look closer."""
+    """A reason; if finding it fails, the failure is the reason."""
     try:
         return find_reason()
     except CommandError as error:
         return f"it cannot be told whether something is ({error})"
-    # Nothing may stay undone for a defect of the look at it. The text of one may quote what a stranger wrote.
+    # A defect of a check must not leave work undone. The message is not logged: it may quote untrusted text.
     except Exception as error:  # noqa: BLE001
         return f"it cannot be told whether something is ({type(error).__name__}, a defect of the bot; report it)"
 
 
 def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
-    """How long what keeps failing waits: an hour at first, after `TRIES` failures twice as long each time.
+    """How long to wait after failures: not at all below `TRIES`, then an hour, doubled by each further failure.
 
     Args:
-        runs: the latest official runs, the latest first, all of them ended.
-        now: the moment.
+        runs: the latest official runs, newest first, all of them ended.
+        now: the current time.
     """
     ended = [run for run in runs if run.conclusion not in ("cancelled", "skipped")]
     failures = next((i for i, run in enumerate(ended) if run.conclusion == "success"), len(ended))

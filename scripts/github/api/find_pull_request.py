@@ -1,4 +1,4 @@
-"""From a workflow run to its pull request, by fields that GitHub's servers wrote; nothing of the artifact is asked."""
+"""Finds the pull request of a workflow run by fields that GitHub's servers wrote, and by nothing from the artifact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ WORKFLOW = ".github/workflows/preview.yml"
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowRun:
-    """A workflow run as the API tells it."""
+    """A workflow run, by the API."""
 
     id: int
     """Later runs have greater ids."""
@@ -33,7 +33,7 @@ class WorkflowRun:
 
 @dataclass(frozen=True, kw_only=True)
 class PullRequest:
-    """A pull request as the API tells it."""
+    """A pull request, by the API."""
 
     number: int
     author: str
@@ -62,7 +62,7 @@ class PullRequest:
 def find_pull(
     run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int, base_ref: str = MAIN_BRANCH
 ) -> PullRequest | str:
-    """The one pull request that a run speaks for, or why there is none: then nobody is written to."""
+    """The pull request of a preview run, or why there is none: then nothing is written anywhere."""
     if refused := _refusal(run, repository_id):
         return refused
     here = [p for p in candidates if p.base_repository_id == repository_id]

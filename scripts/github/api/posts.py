@@ -1,4 +1,4 @@
-"""The issues in which the bot tells the hosts what fails on the board's side: opened once, kept up to date, and closed."""
+"""The bot's sticky comment on a pull request, and the issues in which it reports failures of the board."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -12,24 +12,24 @@ _STICKY_MARKER = re.compile(r"<!-- pullrank:comment run=(\d{1,20}) -->")
 
 
 class CommentApi(Protocol):
-    """What of GitHub this needs."""
+    """The part of the GitHub client that sticky comments need."""
 
     def comments(self, number: int) -> list[IssueComment]:
-        """All comments, the earliest first."""
+        """All comments, oldest first."""
 
     def create_comment(self, number: int, body: str) -> IssueComment:
-        """Write one."""
+        """Write a comment."""
 
     def edit_comment(self, comment_id: int, body: str) -> None:
-        """Write it anew."""
+        """Replace a comment's text."""
 
     def delete_comment(self, comment_id: int) -> None:
-        """Remove it."""
+        """Delete a comment."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StickyComment:
-    """A comment of ours."""
+    """A comment of the bot that it updates."""
 
     comment_id: int
     run_id: int
@@ -38,7 +38,7 @@ class StickyComment:
 
 
 def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComment]:
-    """The bot's own sticky comments, the earliest first: a marker under another name, or inside a text, is nothing."""
+    """The bot's sticky comments, oldest first; a marker by another account or inside a text does not count."""
     stickies = []
     for comment in comments:
         marker = _STICKY_MARKER.match(comment.body)
@@ -48,7 +48,7 @@ def our_comments(comments: Iterable[IssueComment], bot: str) -> list[StickyComme
 
 
 def newest_run(stickies: Iterable[StickyComment]) -> int:
-    """The latest run that a comment speaks for; 0 without one."""
+    """The latest run that a comment reports; 0 without comments."""
     return max((sticky.run_id for sticky in stickies), default=0)
 
 
@@ -60,15 +60,15 @@ def put_sticky(
     still: Callable[[], bool],
     comments: Iterable[IssueComment] | None = None,
 ) -> bool:
-    """Make the pull request's sticky comment say this; returns whether it does.
+    """Give the pull request's sticky comment this text; returns whether it has it now.
 
     Args:
-        github: where.
+        github: the API.
         number: the pull request.
-        body: the new text; its first line names the run that it speaks for.
-        bot: whose comments are ours.
-        still: asked right before writing; what has meanwhile become untrue is not written.
-        comments: the pull request's, where they were read this moment.
+        body: the new text; its first line names the run that it reports.
+        bot: login of the account whose comments are ours.
+        still: called right before writing; if False, nothing is written.
+        comments: the pull request's comments, if they were just read.
     """
     marker = _STICKY_MARKER.match(body)
     assert marker, "a sticky comment begins with its marker"
@@ -88,7 +88,7 @@ def put_sticky(
 
 
 def repair_sticky(github: CommentApi, stickies: list[StickyComment]) -> None:
-    """Of several comments of ours keep the earliest, with the text of the latest run; two that heal at once agree."""
+    """Keep only the oldest of several sticky comments, with the latest run's text; concurrent repairs agree on it."""
     if len(stickies) < 2:
         return
     earliest, latest = stickies[0], max(stickies, key=lambda sticky: (sticky.run_id, -sticky.comment_id))
@@ -103,12 +103,12 @@ FAILURE_LABEL_STYLE = ("d1242f", "Something of the board itself fails and somebo
 
 
 def open_failure_issues(github: GitHub, bot: str) -> list[GitHubIssue]:
-    """The bot's own open issues about failures, the earliest first; others may use the label, and are left alone."""
+    """The bot's open issues about failures, oldest first; issues of others with the label are left alone."""
     return [issue for issue in github.issues_by_label(FAILURE_LABEL) if issue.author == bot]
 
 
 def update_issue(github: GitHub, opened: Sequence[GitHubIssue], title: str, body: str) -> None:
-    """Have one open issue of a title say `body`, and none if that is empty; `opened` are the bot's."""
+    """Give the one open issue of a title the text `body`; close it if that is empty. `opened`: the bot's open issues."""
     matching = [issue for issue in opened if issue.title == title]
     if body and not matching:
         github.ensure_labels({FAILURE_LABEL: FAILURE_LABEL_STYLE})

@@ -1,4 +1,4 @@
-"""What GitHub answers, as our values: only the fields that the bot goes by."""
+"""GitHub's answers as typed values, with the fields that the bot uses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,16 +8,16 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 BODY_CHARACTERS = 65_536
-OUTSIDE_REPOSITORY = ("/orgs/", "/users/", "/user")  # What is not below the repository.
+OUTSIDE_REPOSITORY = ("/orgs/", "/users/", "/user")  # Paths that are not below the repository.
 
 
 def url_segment(text: str) -> str:
-    """A part of an address."""
+    """Text quoted as one segment of a URL path."""
     return quote(text, safe="")
 
 
 def bounded_body(text: str) -> str:
-    """A comment's or an issue's text.
+    """The text of a comment, issue or pull request.
 
     Raises:
         CommandError: it is too long.
@@ -27,12 +27,12 @@ def bounded_body(text: str) -> str:
     return text
 
 
-GHOST = "ghost"  # GitHub's own name for whoever deleted his account.
+GHOST = "ghost"  # GitHub's name for deleted accounts.
 
 
 @dataclass(frozen=True, kw_only=True)
 class GitHubAccount:
-    """Whose token it is."""
+    """A GitHub account."""
 
     login: str
     id: int
@@ -65,7 +65,7 @@ class GitHubIssue:
 
 @dataclass(frozen=True, kw_only=True)
 class CommitStatus:
-    """What a commit is said to be."""
+    """A status of a commit."""
 
     state: str
     """error, failure, pending or success."""

@@ -1,4 +1,4 @@
-"""How a repository is looked at and mended: each check and each change stands alone, whatever becomes of the others."""
+"""How repository settings are checked and repaired: each check runs on its own, whatever happens to the others."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from scripts.console import CommandError
 
 
 class SettingsReader(Protocol):
-    """Reads and changes settings; the API's paths below the repository's own."""
+    """Reads and changes settings; paths are those of the API, below the repository."""
 
     def setting(self, path: str) -> Any:
-        """One setting; None where there is none. `/orgs/` and `/users/` are not below the repository."""
+        """One setting; None if missing. `/orgs/` and `/users/` are not below the repository."""
 
     def settings(self, path: str) -> list[Any]:
-        """A list among them."""
+        """A list of settings."""
 
     def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
-        """Change one."""
+        """Change a setting."""
 
 
 class SettingState(StrEnum):
-    """How a setting stands."""
+    """The result of a check."""
 
     GOOD = "good"
     MISSING = "missing"
@@ -35,7 +35,7 @@ class SettingState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class SettingChange:
-    """One request that mends a setting."""
+    """One request that corrects a setting."""
 
     verb: str
     """POST, PUT or PATCH."""
@@ -46,7 +46,7 @@ class SettingChange:
 
 @dataclass(frozen=True, kw_only=True)
 class SettingFinding:
-    """One setting, looked at."""
+    """One checked setting."""
 
     name: str
     state: SettingState
@@ -61,7 +61,7 @@ class SettingFinding:
 
 @dataclass(frozen=True)
 class SettingLocation:
-    """Where a setting is set."""
+    """Where a setting is found on GitHub's pages."""
 
     name: str
     page: str
@@ -71,19 +71,19 @@ class SettingLocation:
 def setting_finding(
     place: SettingLocation, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
 ) -> SettingFinding:
-    """A setting that is right or wrong. `words`: what to say when it is right, and when not."""
+    """A setting that is right or wrong. `words`: what to say if it is right, and if it is wrong."""
     state, message, remaining = (SettingState.GOOD, words[0], ()) if good else (SettingState.MISSING, words[1], changes)
     return SettingFinding(name=place.name, state=state, said=message, page=place.page, click=place.click, changes=remaining)
 
 
 Check = Callable[[SettingsReader], SettingFinding]
-"""Looks at one setting."""
+"""Checks one setting."""
 
 
 def check(
     name: str, page: str, click: str
 ) -> Callable[[Callable[[SettingsReader, SettingLocation], SettingFinding]], Check]:
-    """Make a check of a function: a question that GitHub refuses is a finding of its own, not the end of the others."""
+    """Make a check from a function; if GitHub refuses to answer, that is the finding, and the other checks go on."""
 
     def made(function: Callable[[SettingsReader, SettingLocation], SettingFinding]) -> Check:
         place = SettingLocation(name, page, click)
@@ -99,7 +99,7 @@ def check(
     return made
 
 
-# Without an answer, or with a token that is none, every other question would end the same way.
+# No answer at all, or a bad token: every other check would fail, too.
 _FATAL_STATUSES = (0, 401)
 
 
@@ -114,7 +114,7 @@ def _unknown_finding(place: SettingLocation, error: CommandError) -> SettingFind
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """What became of the changes for one finding."""
+    """The result of the changes for one finding."""
 
     name: str
     refusal: str
@@ -122,19 +122,19 @@ class Repair:
 
 
 def inspect_settings(asks: SettingsReader, checks: Iterable[Check]) -> list[SettingFinding]:
-    """What each check says, in their order.
+    """The findings of all checks, in order.
 
     Raises:
-        CommandError: GitHub does not answer at all, or the token is none.
+        CommandError: GitHub does not answer, or the token is invalid.
     """
     return [check(asks) for check in checks]
 
 
 def apply_repairs(asks: SettingsReader, checks: Iterable[Check]) -> list[Repair]:
-    """Change what is missing and can be changed, one check after the other, each on what the one before it left.
+    """Make the changes for missing settings, one check after the other; each check sees the changes before it.
 
     Raises:
-        CommandError: GitHub does not answer at all, or the token is none.
+        CommandError: GitHub does not answer, or the token is invalid.
     """
     repairs = []
     for one in checks:
@@ -145,7 +145,7 @@ def apply_repairs(asks: SettingsReader, checks: Iterable[Check]) -> list[Repair]
 
 
 def _apply_changes(asks: SettingsReader, finding: SettingFinding) -> str:
-    """What GitHub said against it; later changes of one finding build on the earlier ones."""
+    """GitHub's error message, or ""; later changes of a finding build on earlier ones."""
     for change in finding.changes:
         try:
             asks.change_setting(change.verb, change.path, dict(change.body))

@@ -1,4 +1,4 @@
-"""What the repository is: its name, its default branch, who can see it, and what its owner's plan does not have."""
+"""Checks of the repository itself and of GitHub Actions: workflows, forks, the image, name, branch, visibility and plan."""
 
 import fnmatch
 from typing import Any
@@ -15,10 +15,10 @@ from scripts.github.doctor.checks import (
     setting_finding,
 )
 
-# The workflow files, and what they are triggered by; a test compares both with the files.
+# The workflow files and their triggers; a test compares both with the files.
 WORKFLOWS = ("act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site")
 EVENTS = ("issue_comment", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch", "workflow_run")
-# Every action that they use, the ones that those use included.
+# Every action that they use, directly or through another action.
 USED = (
     "actions/attest", "actions/checkout", "actions/deploy-pages", "actions/download-artifact", "actions/setup-python",
     "actions/upload-artifact", "actions/upload-pages-artifact",
@@ -43,7 +43,7 @@ def actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
 
 @check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
 def check_allowed_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether an allow-list leaves out an action that the workflows use."""
+    """Whether an allow-list lacks an action that the workflows use."""
     permissions = asks.setting(_PERMISSIONS) or {}
     policy = permissions.get("allowed_actions", "all")
     listed: dict[str, Any] = (asks.setting(_SELECTED_ACTIONS) or {}) if policy == "selected" else {}
@@ -64,12 +64,12 @@ def check_allowed_actions(asks: SettingsReader, place: SettingLocation) -> Setti
 
 
 def _picked(answer: dict[str, Any], *names: str) -> dict[str, Any]:
-    """What of an answer is sent back as it is; an answer holds more than a request may."""
+    """The fields of an answer that are sent back unchanged; an answer has more fields than a request may have."""
     return {name: answer[name] for name in names if name in answer}
 
 
 def _left_out(listed: dict[str, Any]) -> list[str]:
-    """Actions that no pattern allows. A pattern may exclude with `!`, and a later one may allow again."""
+    """Actions that no pattern allows. A pattern with `!` excludes, and a later one may allow again."""
     left = []
     for name in USED:
         is_allowed = False
@@ -91,7 +91,7 @@ _INACTIVE_REASONS = {
 
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
 def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether each workflow is active; schedules of a public repository go off after 60 quiet days."""
+    """Whether each workflow is active; GitHub disables schedules of a public repository after 60 days without commits."""
     existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
     wrong, changes = [], []
     for name in WORKFLOWS:
@@ -106,12 +106,12 @@ def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFind
         place,
         good=not wrong,
         words=("Every workflow is active.", f"Not active: {', '.join(wrong)}."),
-        changes=tuple(changes),  # What somebody switched off himself only a person switches on.
+        changes=tuple(changes),  # What a person switched off, only a person switches on.
     )
 
 
 def inactive(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
-    """Those of the named workflows that GitHub does not run, each with the reason."""
+    """The named workflows that GitHub does not run, each with the reason."""
     states = {str(workflow["path"]): str(workflow["state"]) for workflow in asks.settings("/actions/workflows")}
     checked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
     return [f"{name} ({_INACTIVE_REASONS.get(state, state)})" for name, state in checked.items() if state != "active"]
@@ -119,7 +119,7 @@ def inactive(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(EVENTS)}")
 def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """What no described request tells: a rule of the repository or its organisation may forbid an event."""
+    """A reminder: the API does not show event rules of the repository or its organisation."""
     message = (
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
         "their first job: without issue_comment no command is answered, without workflow_dispatch rounds do not go on."
@@ -129,7 +129,7 @@ def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFindi
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
 def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """In a private repository: whether pull requests from forks are previewed, and with as little as can be."""
+    """Whether a private repository previews pull requests from forks, with as few rights as possible."""
     if not (asks.setting("") or {}).get("private"):
         message = "A public repository previews pull requests from forks; whose wait for a click is said below."
         return SettingFinding(name=place.name, state=SettingState.GOOD, said=message, page=place.page, click=place.click)
@@ -159,7 +159,7 @@ def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> Settin
 
 @check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
 def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether previews, which hold no token, can have the image; the API cannot change its visibility."""
+    """Whether previews, which have no token, can pull the image; the API cannot change its visibility."""
     repository = asks.setting("") or {}
     owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
     kind = "orgs" if owner.get("type") == "Organization" else "users"
@@ -193,7 +193,7 @@ _PAID = ("pro", "team", *_ENTERPRISE)
 
 
 def identity(named: str) -> Check:
-    """Whether challenge.yml, which names `named` (`owner/name` or nothing), means this repository."""
+    """Whether the repository named in challenge.yml (`owner/name` or "") is this one."""
     click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
 
     @check("Repository", "edit/main/challenge.yml", click)
@@ -214,7 +214,7 @@ def identity(named: str) -> Check:
 
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
 def access(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether the token is an administrator's, without which half of the answers are not given."""
+    """Whether the token is an administrator's; without one, half of the settings cannot be read."""
     repository = asks.setting("")
     if not repository:
         return setting_finding(
@@ -242,13 +242,13 @@ def default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFindi
         place,
         good=actual == BOARD,
         words=(f"It is {BOARD}.", f"It is {actual}: schedules and comments run that branch's workflows, which do nothing."),
-        changes=(),  # Open pull requests and clones hang on it: a person decides.
+        changes=(),  # Open pull requests and clones depend on it: a person decides.
     )
 
 
 @check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
 def check_plan(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Who sees the board, and what its owner's plan does not have for a repository that is not public."""
+    """Who sees the board, and what the owner's plan lacks for a repository that is not public."""
     repository = asks.setting("") or {}
     name = _plan_name(asks, repository.get("owner") or {})
     shown = f"plan {name}" if name else "a plan that this token may not see"
@@ -267,7 +267,7 @@ def _plan_name(asks: SettingsReader, owner: dict[str, Any]) -> str:
 
 
 def lacking(name: str, repository: dict[str, Any]) -> list[str]:
-    """What a plan (GitHub's name for it; empty if unknown) lacks for this private repository, a sentence for each thing."""
+    """What a plan lacks for this private repository, a sentence each; `name`: GitHub's name of it, "" if unknown."""
     lines = []
     if not name:
         lines.append("On Free:")

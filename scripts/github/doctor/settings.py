@@ -1,4 +1,4 @@
-"""What the rules in challenge.yml ask of the repository besides: the environment that holds a season's secrets."""
+"""Checks of Pages, tokens, approvals, merging, rules and environments, and of what a season needs."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from scripts.github.doctor.checks import (
 from scripts.github.doctor.repository_settings import ACTIONS_CHECKS, REPOSITORY_CHECKS
 
 MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
-ADMINISTRATOR = 5  # GitHub's number for the role of a repository's administrators.
+ADMINISTRATOR = 5  # GitHub's id of the administrator role.
 PLACEHOLDER = "@pullrank/maintainers"
 
 
@@ -40,7 +40,7 @@ def check_pages(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     "Workflow permissions › Read repository contents; Actions may not approve pull requests",
 )
 def check_token(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """What a workflow that asks for nothing is allowed."""
+    """The default rights of a workflow."""
     path = "/actions/permissions/workflow"
     setting = asks.setting(path) or {}
     wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
@@ -67,7 +67,7 @@ _APPROVALS = {
 
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
 def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whose pull requests wait for a click before anything runs."""
+    """Whose pull requests wait for an approval before anything runs."""
     setting = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
     policy = setting.get("approval_policy", "")
     state = SettingState.CHOICE if policy in _APPROVALS else SettingState.MISSING
@@ -82,7 +82,7 @@ def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFindi
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
 def check_pinning(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether an action may be used by a tag that its owner can move."""
+    """Whether actions may be used by a tag, which its owner can move."""
     setting = asks.setting("/actions/permissions") or {}
     kept = {key: setting[key] for key in ("allowed_actions",) if key in setting}
     body = {"enabled": True, **kept, "sha_pinning_required": True}
@@ -96,7 +96,7 @@ def check_pinning(asks: SettingsReader, place: SettingLocation) -> SettingFindin
 
 @check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
 def check_merging(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether every merge makes a commit that GitHub signs, which is where seeds come from."""
+    """Whether every merge makes a commit that GitHub signs, which seeds come from."""
     repository = asks.setting("") or {}
     other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
     body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
@@ -142,7 +142,7 @@ def check_main_rules(asks: SettingsReader, place: SettingLocation) -> SettingFin
 
 @check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
 def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether what is recorded can be rewritten."""
+    """Whether recorded results can be rewritten."""
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
     return setting_finding(
@@ -154,7 +154,7 @@ def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFin
 
 
 def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
-    """Whether only main may use an environment, and what makes it so; no change where a person has decided otherwise."""
+    """Whether only main may use an environment, and changes to make it so; none if a person decided otherwise."""
     path = f"/environments/{name}"
     policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
     custom = bool(policy.get("custom_branch_policies"))
@@ -164,7 +164,7 @@ def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[Setti
     only = SettingChange(verb="PUT", path=path, body=named)
     main = SettingChange(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
     good = bool(policy.get("protected_branches")) or allowed == {"main"}
-    # Another branch on the list is somebody's own decision: only a person takes it off.
+    # Another branch on the list is a person's decision: only a person removes it.
     return good, () if allowed - {"main"} else (only, main)
 
 
@@ -182,7 +182,7 @@ def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> Set
 
 @check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
 def check_reporting(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether a hole can be reported in private."""
+    """Whether vulnerabilities can be reported in private."""
     path = "/private-vulnerability-reporting"
     return setting_finding(
         place,
@@ -205,7 +205,7 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
 
 
 def _is_ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
-    """Whether active rulesets over one of the refs hold all the wanted rules together."""
+    """Whether active rulesets for one of the refs contain all the wanted rules together."""
     rules: set[str] = set()
     for summary in asks.settings("/rulesets"):
         if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
@@ -223,7 +223,7 @@ _ENVIRONMENTS_PAGE = "settings/environments"
 
 
 def season_checks(challenge: Challenge) -> tuple[Check, ...]:
-    """What to look at, by what the season needs: nothing for most."""
+    """The checks that a season needs; most need none."""
     teams = sorted({team for phase in challenge.phases for team in phase.teams})
     checks: list[Check] = [check_season_environment] if challenge.sealed or teams else []
     if challenge.sealed:
@@ -235,7 +235,7 @@ def season_checks(challenge: Challenge) -> tuple[Check, ...]:
 
 @check(f"Environment {SEASON_ENVIRONMENT}", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Deployment branches: main only")
 def check_season_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether another branch than main could read what the environment holds."""
+    """Whether another branch than main could read the environment's secrets."""
     good, changes = main_only_policy(asks, SEASON_ENVIRONMENT)
     return setting_finding(
         place,
@@ -250,7 +250,7 @@ def check_season_environment(asks: SettingsReader, place: SettingLocation) -> Se
 
 @check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {VARIABLE}")
 def check_seal(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
-    """Whether the sealed season's secret is where the official run looks for it. GitHub tells the name, never the value."""
+    """Whether the sealed season's secret is in its environment. GitHub shows the name, never the value."""
     return setting_finding(
         place,
         good=VARIABLE in _secret_names(asks),
@@ -263,7 +263,7 @@ def check_seal(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
 
 
 def membership_check(teams: list[str]) -> Check:
-    """Whether the plan can see who is in the organisations and teams that phases name."""
+    """Whether the plan can see the members of the organisations and teams that phases name."""
     click = (
         f"{SEASON_ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
     )

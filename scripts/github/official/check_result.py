@@ -1,6 +1,6 @@
-"""What a round asked of its shards: all in which a handed-in file may differ, and the record of a try that came to nothing.
+"""What a round expects of each file from a shard, and the records that replace refused files.
 
-Duels and evaluations of single agents are judged alike: everything but the numbers is known before the file is opened.
+Results and duels are checked alike: everything but the measured numbers is known before the file is opened.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,18 +23,18 @@ from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.layout import LOCAL
 
-# A run may wait for machines for as long as GitHub lets it live.
+# GitHub ends a run, also one that waits for runners, after 35 days.
 OLDEST_AGE, CLOCK_SLACK = timedelta(days=36), timedelta(minutes=10)
 
 ResultOrDuel = Result | Duel
-"""What a file on the results branch holds."""
+"""The record in a file of the results branch."""
 
 
 def parse_for_item(item: WorkloadItem, content: bytes) -> ResultOrDuel:
-    """What was handed in for one wish.
+    """The record that was handed in for an item.
 
     Raises:
-        ValueError: it is not, byte for byte, a file of that kind.
+        ValueError: the bytes are not exactly those of such a record.
     """
     return parse_duel(content) if isinstance(item, DuelWorkItem) else parse_result(content)
 
@@ -42,7 +42,7 @@ def parse_for_item(item: WorkloadItem, content: bytes) -> ResultOrDuel:
 def mismatches(
     official: OfficialRun, work: Workload, item: WorkloadItem, record: ResultOrDuel, now: datetime
 ) -> Iterator[str]:
-    """Everything in which a file differs from what was asked; its numbers are the replay's to judge."""
+    """Everything in which a record differs from the expected one; its numbers are checked by replay."""
     for name, value in _expected_fields(official, work, item).items():
         if getattr(record, name) != value:
             yield f"{name} is not the one that was asked"
@@ -78,13 +78,13 @@ def _player_faults(item: DuelWorkItem, duel: Duel) -> Iterator[str]:
 
 
 Facts = Mapping[str, CommitFacts]
-"""What GitHub says of commits, as far as it could be asked."""
+"""By commit; without those that GitHub could not be asked about."""
 
 
 def gather_facts(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
-    """What GitHub says of the commits that some wishes and the records without its word come from.
+    """GitHub's facts about the commits of some items and of the records that have none yet.
 
-    Each is asked about once ever, all of them together; what somebody waits for comes before what is only filled in.
+    All are asked about together, and each only once; commits of new items come first.
     """
     new = dict.fromkeys(sha for item in items for sha in sorted(_item_commits(work, item)))
     late = dict.fromkeys(sha for shas in work.unasked.values() for sha in shas)
@@ -93,7 +93,7 @@ def gather_facts(official: OfficialRun, work: Workload, items: Iterable[Workload
 
 
 def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
-    """Examples are the host's: in a duel their commit matters only where the seeds come from it."""
+    """The commits that an item's record depends on; in a duel an example's commit matters only as the beacon."""
     seeds = {item.wanted.beacon} if COMMIT_SHA.fullmatch(item.wanted.beacon) else set()
     if isinstance(item, WorkItem):
         return {work.beacon(item.entry).sha} | seeds
@@ -101,7 +101,7 @@ def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
 
 
 def record_with_facts(facts: Facts, work: Workload, item: WorkloadItem, record: ResultOrDuel) -> ResultOrDuel:
-    """A file that passed, with what only GitHub can tell: shards have no token and no say in it."""
+    """A record that passed, with what only GitHub knows: shards have no token and cannot decide it."""
     signed = {"beacon_verified": _signed(facts, work, item)}
     if isinstance(record, Result):
         assert isinstance(item, WorkItem)
@@ -115,13 +115,13 @@ def record_with_facts(facts: Facts, work: Workload, item: WorkloadItem, record: 
 
 
 def _login_id(facts: Facts, work: Workload, entry: Entry) -> int | None:
-    """The examples are nobody's account."""
+    """None for examples, which belong to no account."""
     commit = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
     return commit.login_id if commit else None
 
 
 def _signed(facts: Facts, work: Workload, item: WorkloadItem) -> bool | None:
-    """Whether all commits are signed; None while GitHub was not asked about one of them."""
+    """Whether all commits are signed; None if GitHub was not asked about one of them."""
     commits = _item_commits(work, item)
     return all(facts[sha].verified for sha in commits) if all(sha in facts for sha in commits) else None
 
@@ -129,7 +129,7 @@ def _signed(facts: Facts, work: Workload, item: WorkloadItem) -> bool | None:
 def failed_record(
     official: OfficialRun, work: Workload, facts: Facts, item: WorkloadItem, message: str, now: datetime
 ) -> ResultOrDuel:
-    """The record of a try that came to nothing through no fault of an agent."""
+    """The record of an internal error, which is no agent's fault."""
     asked = {name: value for name, value in _expected_fields(official, work, item).items() if name != "tier"}
     failed: dict[str, Any] = {
         **asked,

@@ -1,7 +1,7 @@
-"""What only GitHub can tell of a commit of main: whether its signature is good, and whose pull request it merged.
+"""What only GitHub knows of a commit: whether its signature is good, and whose pull request it merged.
 
-A hundred commits are asked about in one request of GraphQL. What could not be asked about, because the hour's requests are
-used up or GitHub does not answer, is left out: it is recorded as not asked, and a later round fills it in.
+One GraphQL request asks about a hundred commits. If the hour's limit is used up or GitHub does not answer, commits are left
+out: they are recorded as not asked, and a later round asks again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import LOCAL
 
 COMMITS_PER_QUERY = 100
-# After a failure: a query of many commits can take longer than GitHub lets one take.
+# After a failure: GitHub may have stopped a large query for its time.
 COMMITS_PER_SMALL_QUERY = 25
-# Points of the hour's limit that are left to others; a batch costs one.
+# Points of the hourly limit that are left for others; a query costs one.
 POINTS_RESERVED = 50
 
 _FACTS_FRAGMENT = """fragment facts on Commit {
@@ -37,7 +37,7 @@ _FACTS_FRAGMENT = """fragment facts on Commit {
 
 @dataclass(frozen=True, kw_only=True)
 class CommitFacts:
-    """What GitHub says of a commit."""
+    """GitHub's facts about a commit."""
 
     verified: bool
     """Whether GitHub says that the commit has a good signature."""
@@ -46,13 +46,13 @@ class CommitFacts:
 
 
 GraphQLQuery = Callable[[str, dict[str, Any]], dict[str, Any]]
-"""Sends a GraphQL query with its variables; returns the whole answer, errors included."""
+"""Sends a GraphQL query with its variables; returns the answer, errors included."""
 AskGitHub = Callable[[Sequence[str]], Mapping[str, CommitFacts]]
-"""Asks about commits; those that could not be asked about are missing from the answer."""
+"""Facts about commits, without those that could not be asked about."""
 
 
 def ask(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dict[str, CommitFacts]:
-    """Ask GitHub about commits of `owner/name`. Never fails and never waits for the next hour: it says what is missing."""
+    """Ask GitHub about commits of `owner/name`. It neither fails nor waits for the next hour; it logs what is missing."""
     facts: dict[str, CommitFacts] = {}
     begin, size, reason = 0, COMMITS_PER_QUERY, ""
     while begin < len(shas) and not reason:
@@ -73,7 +73,7 @@ def ask(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dict[str, 
 
 
 def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
-    """What is recorded of commits already, so that none is asked about twice: by results, and by players' validations."""
+    """Facts recorded in results and in validation duels, so that no commit is asked about twice."""
     facts = {}
     for record in records:
         if isinstance(record, Duel):
@@ -98,7 +98,7 @@ def _query_commits(query: GraphQLQuery, repository: str, batch: Sequence[str]) -
 
 
 def _parse_answer(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, CommitFacts]:
-    """The facts in an answer; a part that failed is missing, and so is everything where the whole failed."""
+    """The facts in an answer, without parts that failed."""
     repository = (answer.get("data") or {}).get("repository") or {}
     paths = [error.get("path") or [] for error in answer.get("errors") or []]
     failed = {path[1] for path in paths if len(path) > 1}
@@ -107,8 +107,8 @@ def _parse_answer(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, Com
 
 
 def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFacts:
-    """Of one commit. A pull request of another repository may have the same commit, and says nothing here."""
-    commit = repository[name] or {}  # GitHub has no such commit: it did not sign it.
+    """The facts of one commit. The same commit may be in another repository's pull request, which does not count."""
+    commit = repository[name] or {}  # Unknown to GitHub, so not signed by it.
     pulls = (commit.get("associatedPullRequests") or {}).get("nodes") or []
     merged = [
         pull
@@ -121,7 +121,7 @@ def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFact
 
 
 def _stop_reason(answer: dict[str, Any]) -> str:
-    """Why no more is asked now; empty where more may be."""
+    """Why to stop asking; empty to go on."""
     data = answer.get("data") or {}
     if not data.get("repository"):
         errors = answer.get("errors") or [{}]

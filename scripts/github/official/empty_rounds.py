@@ -1,4 +1,4 @@
-"""A round that was asked for something and records nothing fails, and one issue says so until a later run has mended it."""
+"""A round that was asked for results and records none fails, and an issue reports it until a later run succeeds."""
 
 import json
 import re
@@ -28,19 +28,19 @@ from scripts.repository.layout import record_store
 
 PUBLISH_ISSUE_TITLE = "Official results could not be recorded"
 REPORT_FILE = "round.json"
-# A log and an issue show so many lines; the rest is counted.
+# Lines shown in a log or an issue; the rest is counted.
 LINES_SHOWN = 20
 _PUBLISH_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
 
 
 def keep_report(accepted: Path, shards: int, checked: CheckedRound) -> None:
-    """Write beside what passed what did not, for the step that records."""
+    """Write what was lost and refused beside the accepted files, for the step that records."""
     report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES_SHOWN], "all": len(checked.refused)}
     write_atomically(accepted / REPORT_FILE, json.dumps(report).encode())
 
 
 def loss_lines(accepted: Path) -> list[str]:
-    """What the checks of a round say was lost, in lines of Markdown; what a shard wrote stands in code only."""
+    """What was lost and refused, in lines of Markdown; text from shards is only in code spans."""
     try:
         report = json.loads((accepted / REPORT_FILE).read_bytes())
     except FileNotFoundError:
@@ -56,16 +56,16 @@ def loss_lines(accepted: Path) -> list[str]:
 
 
 def summary(accepted: Path, recorded: int, known: int) -> str:
-    """What a publish did, for the run's page."""
+    """The step's summary of a publish."""
     lines = [f"{recorded} results were recorded, {known} were known already.", ""]
     return "\n".join([*lines, *(f"- {line}" for line in loss_lines(accepted))]) + "\n"
 
 
 def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
-    """What the round was asked for and has not brought: neither accepted nor recorded by anybody, and still wanted.
+    """The round's items that are neither accepted nor recorded by anybody, and still wanted.
 
     Raises:
-        CommandError: the remote does not say what is recorded and wanted now.
+        CommandError: the remote cannot be read.
     """
     work = read_workload(official, assignment.sha, assignment.results_sha)
     store = record_store(accepted)
@@ -78,7 +78,7 @@ def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) 
 
 
 def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[WorkloadItem]:
-    """Those that main asks for now: agents go, are excluded or are changed while a round runs, and tasks are too."""
+    """The items that main still asks for: agents and tasks can be removed or changed while a round runs."""
     clone = official.clone
     line = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
     if not line:
@@ -110,7 +110,7 @@ def _item_entries(item: WorkloadItem) -> tuple[Entry, ...]:
 
 @contextmanager
 def telling(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
-    """Whatever ends the block is told in the issue before it goes on."""
+    """Report any failure of the block in the issue, and raise it again."""
     try:
         yield
     except Exception as error:
@@ -120,7 +120,7 @@ def telling(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -
 
 
 def refuse_silence(items: Sequence[WorkloadItem]) -> None:
-    """End the run where nothing was recorded.
+    """End the run if items are missing.
 
     Raises:
         CommandError: something is missing.
@@ -140,20 +140,19 @@ def _update_publish_issue(github: GitHub, surroundings: WorkflowEnvironment, lin
     )
     try:
         update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, body)
-    except CommandError as error:  # what is to be told is worse, and must not be hidden by that
+    except CommandError as error:  # It must not hide the failure that is being reported.
         say(f"The issue could not be written: {error}")
 
 
 def close_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
-    """Results were recorded, or none are missing: there is nothing to tell any more."""
+    """Close the issue: results were recorded, or none are missing."""
     update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, "")
 
 
 def close_once_mended(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:
-    """Close the issue after a later run that succeeded with nothing to record, such as when the agent was withdrawn.
+    """Close the issue after a later run succeeded with nothing to record, for example because the agent was withdrawn.
 
-    `ended` are the official runs that came to an end, the latest first. The run that this is a part of is not among them,
-    and may be the one that the issue names.
+    `ended`: the official runs that ended, newest first; without the current one, which may be the one that the issue names.
     """
     for issue in opened:
         named = _PUBLISH_MARKER.match(issue.body)

@@ -1,7 +1,7 @@
-"""The official run's last job: checks what the shards hand in, replays it, and records it on the data branches.
+"""The official run's last job: checks what the shards hand in and replays it.
 
-`check` believes nothing: whatever is not exactly what this round asked for, on the seeds that git tells, with actions that
-give these returns, is refused. `record`, in a module of its own, writes what passed.
+Shards are not trusted: a file that is not exactly what the round asked for, or whose actions do not give its returns, is
+refused. `record_results` records what passed.
 """
 
 import hashlib
@@ -33,16 +33,16 @@ from scripts.repository.season_file import sealed_with
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
 FOLDER = "manifests"
-# What actions/attest takes at once: so many subjects, in a file of so many bytes.
+# Limits of actions/attest: subjects, and bytes of their list.
 SUBJECTS, SUBJECT_BYTES = 1024, 512 * 1024
-# GitHub ends a matrix at 256 jobs, each of which attests one list: together a quarter of a million results.
+# GitHub's limit for a matrix is 256 jobs, each of which attests one list.
 ATTESTED_LISTS = 256
 
 
 def write_manifests(paths: Iterable[Path], place: Path) -> int:
-    """Write the lists of files below a folder, as 0.sha256 and so on; returns how many there are.
+    """Write the hash lists of files below a folder, as 0.sha256 and so on; returns their number.
 
-    Traces need not be in them, as each result names the hash of its own.
+    Traces need not be listed: each result contains the hash of its trace.
     """
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place)}\n".encode() for path in paths]
     lists = list(_manifest_lists(sorted(lines)))
@@ -71,12 +71,12 @@ def _manifest_lists(lines: Sequence[bytes]) -> Iterator[bytes]:
 def sealed_record(
     challenge: Challenge, secret: SeasonSecret, record: Result | Duel, trace: bytes | None
 ) -> tuple[Result | Duel, bytes | None]:
-    """What passed, sealed anew: publish adds what only GitHub can tell, and its nonces are its own."""
+    """A record that passed, encrypted again: publish has added GitHub's facts, and uses nonces of its own."""
     return (record, trace) if isinstance(record, Duel) else sealed_with(challenge, secret, record, trace)
 
 
 def decrypted_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
-    """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
+    """The shards' files, decrypted into a private folder; undecryptable ones are copied unchanged, and refused later."""
     opened = []
     for item in handed:
         copy = ShardFile(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
@@ -85,7 +85,7 @@ def decrypted_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSec
 
 
 def _decrypt_copy(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
-    """Whether the files could be read: else what was handed in is refused where it lies."""
+    """Copy a file; False if it cannot be read, so that the original is refused."""
     try:
         content = item.result.read_bytes()
         trace = item.trace.read_bytes() if item.trace.exists() else None
@@ -97,7 +97,7 @@ def _decrypt_copy(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> boo
         if trace is not None and closed.sealed is not None:
             trace = decrypt_trace(trace, closed, secret)
         content = plain
-    except READ_ERRORS:  # a sealed file in the place of an open one is refused by what reads it
+    except READ_ERRORS:  # Whatever reads a sealed file in place of an open one refuses it.
         pass
     write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
     if trace is not None:
@@ -105,7 +105,7 @@ def _decrypt_copy(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> boo
     return True
 
 
-# Replaying ends after four hours of the six that a job has: the rest is for fetching the shards and pushing.
+# A job has six hours: the other two are for downloading shards and pushing.
 REPLAY_SECONDS = 4 * 3600.0
 
 
@@ -130,10 +130,10 @@ class CheckedRound:
 def check(
     official: OfficialRun, assignment: ShardAssignment, given: Sequence[Path], accepted: Path, now: datetime
 ) -> CheckedRound:
-    """Check every shard's files and copy what passes to the folder `accepted`, with a list of hashes to attest.
+    """Check every shard's files and copy what passes to the folder `accepted`, with hash lists to attest.
 
     Raises:
-        CommandError: the round itself cannot be told.
+        CommandError: the round cannot be planned again.
     """
     work = read_workload(official, assignment.sha, assignment.results_sha)
     received = receive_shards(assignment, work, given)
@@ -169,7 +169,7 @@ def check(
 
 @dataclass(frozen=True, kw_only=True)
 class _InspectedFile:
-    """A file that was handed in, and what is wrong with it before anything is replayed."""
+    """A file of a shard and its faults before any replay."""
 
     handed: ShardFile
     faults: tuple[str, ...]
@@ -181,13 +181,13 @@ def _inspect_file(official: OfficialRun, work: Workload, handed: ShardFile, now:
     try:
         record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
         return _InspectedFile(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, record, now)))
-    except READ_ERRORS as error:  # it costs that file alone
+    except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return _InspectedFile(handed=handed, faults=(f"{why}{first_line(error)}",))
 
 
 RecordAndTrace = tuple[ResultOrDuel, bytes | None]
-"""A result and its trace, or a duel."""
+"""A result and its trace, or a duel and None."""
 
 
 def _replay(
@@ -198,9 +198,9 @@ def _replay(
     now: datetime,
     secret: SeasonSecret | None,
 ) -> tuple[list[_InspectedFile], list[RecordAndTrace], list[str]]:
-    """Replay what is not refused yet. A refused file counts as a failure of ours, so that it is not tried for ever.
+    """Replay what is not refused yet. A refused file becomes an internal error, so that it is not tried for ever.
 
-    What there was no time for is neither, and left out of all that is returned.
+    Files that there was no time for are left out of everything returned.
     """
     sound = [item.handed for item in passed if not item.faults]
     jobs = [VerificationJob(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
@@ -222,7 +222,7 @@ def _replay(
                 )
             )
         else:
-            # In a sealed season a fault's words could name an episode, and the log is public.
+            # A fault's text could reveal a sealed season's episode, and the log is public.
             lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
             accepted.append((_failed_record(official, work, facts, handed, faults[0], now), None))
     return judged, accepted, lines
@@ -231,7 +231,7 @@ def _replay(
 def _failed_record(
     official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime
 ) -> ResultOrDuel:
-    """A fault may quote the file: no half of a character in it must keep it from being written."""
+    """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
     return check_result.failed_record(
         official, work, facts, handed.item, f"publish refused it: {escape_commands(fault)}", now
     )
@@ -246,7 +246,7 @@ def _sealed_again(
     accepted: RecordAndTrace,
     now: datetime,
 ) -> RecordAndTrace:
-    """What passed, sealed; what cannot be sealed, as it has no score to show, is a failure of ours."""
+    """An accepted record, sealed; an internal error if it has no score and so cannot be sealed."""
     try:
         return sealed_record(work.challenge, secret, *accepted)
     except (ValueError, CommandError):
@@ -255,7 +255,7 @@ def _sealed_again(
 
 
 def _write_accepted(records: Sequence[RecordAndTrace], older: list[AmendedRecord], accepted: Path) -> int:
-    """Write what passed to a folder, and the lists of hashes to attest; returns how many lists."""
+    """Write what passed to a folder, with hash lists to attest; returns their number."""
     store = record_store(accepted)
     paths = [
         store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records

@@ -1,6 +1,6 @@
-"""Records what publish accepted on the data branches: what is recorded already wins, and results never precede their traces.
+"""Records accepted results on the data branches; existing records stay, and no result precedes its trace.
 
-A large round is pushed in parts. A kill at any point leaves each part in or out, on both branches alike.
+A large round is pushed in parts; if it is killed, each part is on both branches or on none.
 """
 
 import json
@@ -34,7 +34,7 @@ REPLACED_FILE = "replaced.json"
 
 @dataclass(frozen=True, kw_only=True)
 class AmendedRecord:
-    """A record with what GitHub says now."""
+    """A record with GitHub's facts about its commits added."""
 
     record: Result | Duel
     replaced: str
@@ -44,7 +44,7 @@ class AmendedRecord:
 def amended_records(
     official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Iterator[AmendedRecord]:
-    """The records of the results branch that can be filled in now."""
+    """The records of the results branch whose missing facts are known now."""
     ready = {path for path, shas in work.unasked.items() if all(sha in facts for sha in shas)}
     if not ready:
         return
@@ -76,7 +76,7 @@ def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, Commit
 
 
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
-    """Write the records to the folder of accepted files, and beside them what each replaces; returns the files."""
+    """Write the records and the names of the objects that they replace to the accepted folder; returns the files."""
     store = record_store(accepted)
     files = [
         store.write_duel(amendment.record) if isinstance(amendment.record, Duel) else store.write(amendment.record, None)
@@ -88,21 +88,21 @@ def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
 
 
 def read_replaced(accepted: Path) -> dict[str, str]:
-    """By path on the results branch: the object's name of what an accepted file takes the place of."""
+    """Path on the results branch to the name of the object that an accepted file replaces."""
     path = accepted / REPLACED_FILE
     object_names = parse_strict(path.read_bytes()) if path.exists() else {}
     assert isinstance(object_names, dict)
     return object_names
 
 
-# GitHub takes 2 GiB in one push, and what is pushed is safe: many small pushes lose less to a kill, and to others' pushes.
+# GitHub takes 2 GiB in one push. Small pushes lose less if the job is killed or others push first.
 PART_BYTES = 500_000_000
 PART_FILES = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedRound:
-    """What a publish changed."""
+    """What was recorded."""
 
     recorded: tuple[ResultOrDuel, ...]
     known: int = 0
@@ -114,13 +114,13 @@ class PublishedRound:
 
 
 def _wait(attempt: int) -> None:
-    """Wait a random while, longer the more often others were first, so that not all come back at once."""
+    """Wait a random time that grows with the number of attempts, so that competing jobs do not retry together."""
     time.sleep(random.uniform(0.1, min(8.0, 0.5 * 2**attempt)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PushPatience:
-    """What is done when others push first."""
+    """How often to push again when others pushed first."""
 
     tries: int = 100
     """Pushes at most."""
@@ -131,12 +131,12 @@ class PushPatience:
 def record(
     official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
 ) -> PublishedRound:
-    """Record what `check` accepted: one commit per result, both branches in one push, anew whenever others were first.
+    """Record what `check` accepted: one commit per result, both branches in one push, again if others pushed first.
 
-    A large round is pushed in parts, each whole in itself: results with their traces. A kill leaves the parts before it.
+    A large round is pushed in parts of results with their traces.
 
     Raises:
-        CommandError: the remote refuses for another reason than that, or others are first too often.
+        CommandError: the remote refuses for another reason, or others push first too often.
     """
     store = record_store(accepted)
     files: list[tuple[Path, ResultOrDuel]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
@@ -154,13 +154,13 @@ def record(
 
 
 AcceptedFile = tuple[Path, ResultOrDuel]
-"""An accepted file, and what it holds."""
+"""An accepted file and its record."""
 NewFile = tuple[Path, ResultOrDuel, str]
-"""The accepted file, what it holds, and its path on the branch."""
+"""An accepted file, its record, and its path on the results branch."""
 
 
 def _parts(store: ResultStore, files: Sequence[AcceptedFile]) -> Iterator[list[AcceptedFile]]:
-    """The files in pushes of bounded size, each result with its trace; at least one in each."""
+    """The files in parts of bounded size, each result with its trace; at least one file in each."""
     part: list[AcceptedFile] = []
     size = 0
     for file, record in files:
@@ -183,7 +183,7 @@ def _push_part(
     now: datetime,
     patience: PushPatience,
 ) -> list[NewFile]:
-    """Push one part; returns what of it was new."""
+    """Push one part; returns the new files in it."""
     for attempt in range(patience.tries):
         tips = branches.tips()
         fresh = _new_files(part, branches.objects(tips.get(RESULTS)), older)
@@ -194,9 +194,9 @@ def _push_part(
 
 
 def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older: Mapping[str, str]) -> list[NewFile]:
-    """What is not recorded. A failure of ours never takes a result's place: it is a numbered try beside it.
+    """The files that are not recorded. An internal error never replaces a result: it gets the next free try number.
 
-    A record that GitHub could not be asked about is replaced only while it is still the one that was filled in.
+    An amended record is pushed only if its original is still on the branch.
     """
     fresh = []
     for file, record in files:

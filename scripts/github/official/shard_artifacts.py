@@ -1,7 +1,7 @@
-"""What shards hand in, read as hostile: which folders are shards of this round, and which of their files to look at.
+"""What shards hand in, treated as hostile: which folders are shards of this round, and which of their files to read.
 
-A shard is believed only as a whole: it must be the one that its folder's name says, with the claim that fits. A single file
-in it that is no result costs that one result: an agent can make its own trace too large, and must not take others with it.
+A shard must be the one that its folder's name says, with a claim that fits. A single bad file costs only its own result: an
+agent can make its own trace too large, and must not harm others by it.
 """
 
 import os
@@ -20,20 +20,20 @@ from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, Shar
 from scripts.github.official.workload import Workload, WorkloadItem
 
 MAX_RESULT_BYTES = 8 << 20
-# GitHub refuses a push that holds a file of more than 100 MiB.
+# GitHub refuses files of more than 100 MiB.
 MAX_TRACE_BYTES = 95 << 20
-# What reading a stranger's file can raise: parsers, conversions and arithmetic on what was parsed, and the disk.
+# What reading an untrusted file can raise: parsers, conversions and arithmetic on parsed values, and the disk.
 READ_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
 _SHARD_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")
 
 
 class ClaimError(Exception):
-    """A shard's folder is not what that shard would hand in; one line says why."""
+    """A folder does not hold what its shard should hand in; one line says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShardFile:
-    """One result file that a shard handed in, unread."""
+    """One result file of a shard, unread."""
 
     shard: Path
     item: WorkloadItem
@@ -45,17 +45,17 @@ class ShardFile:
 
     @property
     def result(self) -> Path:
-        """The result file."""
+        """Path of the result file."""
         return self.shard / "results" / (self.path + RESULT)
 
     @property
     def trace(self) -> Path:
-        """The trace file, which need not be there; a duel has none."""
+        """Path of the trace file, which may be missing; a duel has none."""
         return self.shard / "traces" / (self.path + TRACE)
 
 
 def item_path(item: WorkloadItem) -> str:
-    """Where the result of an evaluation or a duel lies, without the ending."""
+    """Path of an item's result below results/, without the ending."""
     if isinstance(item, DuelWorkItem):
         first, second = (f"{entry.login}+{entry.agent}" for entry in item.entries)
         return duel_path(item.task_id, first, second, item.wanted.key())
@@ -65,7 +65,7 @@ def item_path(item: WorkloadItem) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardFolder:
-    """All that one shard handed in."""
+    """The content of one shard's folder."""
 
     handed: tuple[ShardFile, ...]
     """The requested results that are there."""
@@ -74,7 +74,7 @@ class ShardFolder:
 
 
 def shard_folders(given: Iterable[Path]) -> list[Path]:
-    """The folders of single shards: those given, and those inside the ones given."""
+    """The shards' folders: those given, and those inside the given ones."""
     folders: list[Path] = []
     for path in given:
         inner = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
@@ -83,10 +83,10 @@ def shard_folders(given: Iterable[Path]) -> list[Path]:
 
 
 def loose_folder_lines(given: Iterable[Path]) -> list[str]:
-    """A line for each given folder that is a shard's own content and not a folder of shards.
+    """A line for each given folder that is itself a shard's content.
 
-    A shard's number is taken from the name of its folder, which the workflow gives, and never from what it says of itself:
-    so nothing of this can be used.
+    A shard's number is taken from the folder name, which the workflow gives, and never from the content: so such a folder
+    cannot be used.
     """
     loose = [path for path in given if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
     return [f"{path.name}: holds a shard's files in no folder of their own; which shard's cannot be told" for path in loose]
@@ -100,10 +100,10 @@ def shard_number(folder: Path) -> int:
 
 
 def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardFolder:
-    """What a shard handed in.
+    """The content of a shard's folder.
 
     Raises:
-        ClaimError: it is not this round's, or not this shard's.
+        ClaimError: it is of another round or another shard.
     """
     number = shard_number(folder)
     if number >= len(work.packing.shards):
@@ -134,10 +134,10 @@ def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> Sha
 
 
 def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The asked files that are there, each with why it cannot be read or nothing, and lines about all else.
+    """The expected files that are there, each with the reason why it cannot be read or "", and lines about everything else.
 
-    Only folders on the way to an asked file are looked into, nothing is opened, and no link is followed: neither the depth
-    nor the number of what lies there costs more than a count.
+    Only folders on the way to expected files are listed, nothing is opened, and no link is followed: depth and number of
+    unexpected files cost no more than counting.
     """
     parents = {"/".join(path.split("/")[:depth]) for path in expected_files for depth in range(1, path.count("/") + 1)}
     files: dict[str, str] = {}
@@ -181,7 +181,7 @@ def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
 
 
 def duplicate_numbers(folders: Sequence[Path]) -> set[int]:
-    """Numbers that more than one folder bears: which of them is forged cannot be told."""
+    """Numbers that several folders have: which of them is forged cannot be known."""
     numbers = [shard_number(folder) for folder in folders]
     return {number for number in numbers if numbers.count(number) > 1}
 
@@ -199,7 +199,7 @@ class Received:
 
 
 def receive_shards(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
-    """Everything that the shards of a round handed in, as far as it is theirs to hand in."""
+    """Everything that the shards of a round handed in, without what is refused unread."""
     folders = shard_folders(given)
     doubled = duplicate_numbers(folders)
     received = Received(refused=loose_folder_lines(given))

@@ -1,4 +1,4 @@
-"""The official run's first two jobs: `plan` says how many shards there are, `evaluate` plays one of them."""
+"""The official run's first two jobs: `plan` computes the shards, `evaluate` plays one of them."""
 
 import json
 import time
@@ -35,13 +35,13 @@ from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
 
 CLAIM_FILE = "shard.json"
-# The step of the workflow that evaluates ends a little later, and loses what is being played then: nothing is begun that
-# could last so long. Otherwise an agent that does not like its episodes could stall until the end, and be played anew.
+# The workflow step times out a little later and loses what is being played, so nothing is started that could last that long.
+# Otherwise an agent could stall on bad episodes until the timeout, and be played again.
 STEP_SECONDS = 320 * 60.0
 
 
 class ShardClaim(Frozen):
-    """shard.json: what a shard says it was asked."""
+    """shard.json: what a shard says it was asked to play."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
     shard: int = Field(ge=0, lt=256)
@@ -55,7 +55,7 @@ class ShardClaim(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class ShardAssignment:
-    """One shard of a round, as the matrix carries it."""
+    """One shard of a round, as the job matrix names it."""
 
     sha: str
     results_sha: str
@@ -64,7 +64,7 @@ class ShardAssignment:
     shard: int = 0
 
     def claim(self, keys: tuple[str, ...]) -> ShardClaim:
-        """What the shard says of itself."""
+        """The claim that the shard writes."""
         return ShardClaim.model_validate(
             {
                 "schema": 1, "shard": self.shard, "shards": self.shards, "sha": self.sha,
@@ -99,7 +99,7 @@ class PlannedShards:
     """A line for each evaluation that phases, people or quotas keep out."""
 
     def outputs(self) -> dict[str, Any]:
-        """The job's outputs: every value is JSON, made here and nowhere else."""
+        """The job's outputs."""
         return {
             "shards": list(self.shards), "total": len(self.shards), "count": self.count, "left": self.left, "sha": self.sha,
             "results_sha": self.results_sha, "labels": list(self.labels), "at_once": self.at_once, "moment": self.moment,
@@ -108,7 +108,7 @@ class PlannedShards:
 
 
 def plan(official: OfficialRun, results_sha: str | None = None) -> PlannedShards:
-    """What the newest commit of main asks for, against the newest results or the given ones."""
+    """Plan a round of main's newest commit against the newest results, or the given ones."""
     sha = official.clone.resolve("HEAD")
     if sha is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
@@ -131,7 +131,7 @@ def plan(official: OfficialRun, results_sha: str | None = None) -> PlannedShards
 
 
 def is_more_wanted(official: OfficialRun) -> bool:
-    """Whether main asks for more than is recorded now: who passed a validation has opponents, and they change with him."""
+    """Whether main asks for more than is recorded now: who passed a validation gets opponents."""
     sha = official.clone.resolve("HEAD") or ""
     return bool(read_workload(official, sha, newest_results(official.clone)).items)
 
@@ -143,17 +143,17 @@ def evaluate(
     out: Path,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Play one shard into a folder; returns how many results lie there. A kill loses only what was being played.
+    """Play one shard into a folder; returns the number of its results. If killed, only the current evaluation is lost.
 
     Raises:
-        CommandError: the shard does not exist, or this machine would measure with another runtime than was planned.
+        CommandError: the shard does not exist, or the runtime here is not the planned one.
     """
     work = read_workload(official, assignment.sha, assignment.results_sha)
     if len(work.packing.shards) != assignment.shards or not 0 <= assignment.shard < assignment.shards:
         raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
     if bench.runtime_digest != official.runtime_digest:
         raise CommandError(OUR_FAULT, "the sandbox here is not the one that was planned with; pin the base image by digest")
-    season_secret(official.secret, work.challenge)  # before anything is played
+    season_secret(official.secret, work.challenge)  # Before anything is played.
     items = work.shard(assignment.shard)
     out.mkdir(parents=True, exist_ok=True)
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
@@ -162,24 +162,24 @@ def evaluate(
     begun = clock()
     for number, item in enumerate(items):
         longest = longest_seconds(work.challenge.limits, is_duel=isinstance(item, DuelWorkItem))
-        # Where the limits are beyond any job, each may still begin in the time that the shard was packed for.
+        # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
         if clock() - begun > max(STEP_SECONDS - longest, Capacity().shard_seconds):
             say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
             return number
         line = _play_item(official, bench, work, item, store)
-        if work.challenge.sealed is None:  # else the moment of a line would tell how long it took
+        if work.challenge.sealed is None:  # Else the log's times would show how long each took.
             say(line)
     return len(items)
 
 
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
-    """What an evaluation or a duel may last, whatever becomes of it: two starts, and then all that the watchdog allows."""
+    """The longest time an evaluation or a duel can take: two starts, and all that the watchdog allows."""
     starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
     return starts + (WALL_FACTOR * limits.wall_seconds + WALL_SPARE if is_duel else limits.wall_seconds)
 
 
 def _play_item(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkloadItem, store: ResultStore) -> str:
-    """Play one evaluation or duel into the store; returns what came of it in a line."""
+    """Play one evaluation or duel into the store; returns a line about its outcome."""
     if isinstance(item, DuelWorkItem):
         duel = _play_duel(official, bench, work, item)
         store.write_duel(duel)
@@ -197,7 +197,7 @@ def _play_item(official: OfficialRun, bench: Evaluator, work: Workload, item: Wo
 def _sealed_result(
     challenge: Challenge, order: EvaluationRequest, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
-    """The same, sealed. What has no score to show is a failure of ours, and takes no other's result with it."""
+    """The result and trace, sealed. A result without a score becomes an internal error, so that the others are not lost."""
     assert order.secret is not None
     try:
         return sealed_with(challenge, order.secret, result, trace)
@@ -208,14 +208,14 @@ def _sealed_result(
 
 
 def _failure_message(verdict: Verdict, message: str) -> str:
-    """Our own failures are told in the log; what an agent says never is, for a log line can be a command there."""
+    """The message of an internal error. An agent's own message is never logged: a log line can be a workflow command."""
     return f": {escape_commands(message.splitlines()[0])}" if verdict is Verdict.INTERNAL_ERROR and message else ""
 
 
 def _evaluation_request(official: OfficialRun, bench: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
     submission = submission_at(official.clone, work.sha, item.entry, work.challenge.submissions)
     order = bench.order(submission, work.task(item), item.wanted.beacon)
-    # Who signed the beacon and who opened the pull request is publish's to ask: once, and not on this machine.
+    # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
     return replace(order, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret)
 

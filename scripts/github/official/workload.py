@@ -1,4 +1,4 @@
-"""What two commits ask for: main's entries and rules, less what the results branch holds; the same on every machine."""
+"""What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ from scripts.repository.season_file import NAME, parse_seasons
 
 Document = TypeVar("Document")
 WorkloadItem = WorkItem | DuelWorkItem
-"""One evaluation of an agent, or one duel."""
+"""An evaluation of an agent, or a duel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ def open_official(
     ask: AskGitHub,
     run_url: str | None = None,
 ) -> OfficialRun:
-    """An official run on a clone. `runtime`: the sandbox and the base image."""
+    """An official run on a clone. `runtime`: sandbox and base image."""
     sandbox, base = runtime
     return OfficialRun(
         clone=clone,
@@ -94,7 +94,7 @@ class Workload:
     """Commits that GitHub was not asked about yet, by the path of the record."""
 
     def shard(self, number: int) -> tuple[WorkloadItem, ...]:
-        """The evaluations of one shard."""
+        """The items of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
 
     def beacon(self, entry: Entry) -> SeedBeacon:
@@ -102,14 +102,14 @@ class Workload:
         return self.beacons[entry.login, entry.agent]
 
     def task(self, item: WorkloadItem) -> Task:
-        """The rules of what an evaluation is of."""
+        """The task of an item."""
         task = self.challenge.task(item.task_id)
         assert task is not None
         return task
 
 
 def planned_runtime_digest(sandbox: str, base: str) -> str:
-    """The runtime digest, without an engine where the base image is named by its digest."""
+    """The runtime digest; without asking an engine if the base image is named by its digest."""
     if sandbox == "process":
         return runtime_digest("process")
     if "@sha256:" in base:
@@ -125,7 +125,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     """What is wanted at two commits.
 
     Raises:
-        CommandError: the checkout is another commit, its rules cannot be used, or history is cut off.
+        CommandError: the checkout is at another commit, its rules are invalid, or the clone is shallow.
     """
     clone = official.clone
     if clone.resolve("HEAD") != checked(sha):
@@ -180,7 +180,7 @@ def _unasked_commits(
     entries: Iterable[Entry],
     beacons: Mapping[FolderName, SeedBeacon],
 ) -> dict[str, tuple[str, ...]]:
-    """Records of this season that GitHub was not asked about, as far as their commits can be told."""
+    """By record of this season whose commits GitHub was not asked about: those commits, if all are known."""
     commits = {(entry.login, entry.agent, entry.digest): beacons[entry.login, entry.agent].sha for entry in entries}
     unasked = {}
     for record in records:
@@ -188,7 +188,7 @@ def _unasked_commits(
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
             continue
         sides = record.players if isinstance(record, Duel) else (record,)
-        # A public beacon is the commit; of a duel's two it is only the later one.
+        # A public beacon is the commit; for a duel it is the later one of two.
         is_named = isinstance(record, Result) and COMMIT_SHA.fullmatch(record.beacon)
         sides_shas = [commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
         shas = (
@@ -200,17 +200,17 @@ def _unasked_commits(
 
 
 def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> RunContext:
-    """The run's moment, with the memberships that its phases ask for."""
+    """The run's context with the memberships that phases need."""
     moment = official.moment
     if moment.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
         logins = [entry.login for entry in entries if is_asked(challenge.people, entry)]
         return replace(moment, members=members_of(challenge, logins, official.is_member))
-    # Whom nobody can ask about is no member: the plan is the last to be asked.
+    # Nobody else asks after the plan: an unknown member is none.
     return moment if moment.members is not None else replace(moment, members={})
 
 
 def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
-    """What somebody waits for comes before what is only measured again; validations come before all pairs."""
+    """New and changed agents first, measuring again last; within that validations before pairs."""
     return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
 
 

@@ -1,4 +1,4 @@
-"""The preview's artifact: bytes from a stranger, read without unpacking anything to a disk."""
+"""The preview's artifact: untrusted bytes, read without unpacking anything to disk."""
 
 import io
 import itertools
@@ -16,9 +16,9 @@ from evaluator.model.records.result import Result
 ZIP_BYTES = 1 << 20
 PREVIEW_FILE, PREVIEW_BYTES = "preview.json", 512 << 10
 LOG_FILE, LOG_BYTES = "preview.log", 64 << 10
-# The two that GitHub and every packer write; each other one brings a decoder of its own, with errors of its own.
+# GitHub and common tools write these two; each other method has a decoder with errors of its own.
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile and zlib raise on an unsound archive: NotImplementedError is a feature they lack, RuntimeError a password.
+# What zipfile and zlib raise on a bad archive: NotImplementedError for a missing feature, RuntimeError for a password.
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
@@ -30,7 +30,7 @@ def read_artifact(content: bytes) -> Preview:
     """The preview in an artifact.
 
     Raises:
-        ArtifactError: it is anything else than the zip file that our preview writes.
+        ArtifactError: it is not a zip file as our preview writes it.
     """
     if len(content) > ZIP_BYTES:
         raise ArtifactError(f"the artifact has {len(content)} bytes, more than {ZIP_BYTES}")
@@ -56,7 +56,7 @@ def _read_preview_member(archive: zipfile.ZipFile) -> bytes:
         if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW_FILE else LOG_BYTES):
             raise ArtifactError(f"{member.orig_filename} in the artifact is too large")
     with archive.open(members[names.index(PREVIEW_FILE)]) as file:
-        content = file.read(PREVIEW_BYTES + 1)  # what a member says of its size is a claim too
+        content = file.read(PREVIEW_BYTES + 1)  # The size in the archive's directory is untrusted too.
     if len(content) > PREVIEW_BYTES:
         raise ArtifactError(f"{PREVIEW_FILE} in the artifact is too large")
     return content
@@ -85,7 +85,7 @@ def _parse_preview(content: bytes) -> Preview:
 
 
 def _is_same_json(ours: object, given: object) -> bool:
-    """Equal, and of the same types throughout: nothing was quietly turned into what we hoped for; 1 may stand for 1.0."""
+    """Equal, with the same types throughout, so that nothing was silently converted; 1 may stand for 1.0."""
     if isinstance(ours, dict) and isinstance(given, dict):
         return ours.keys() == given.keys() and all(_is_same_json(ours[key], given[key]) for key in ours)
     if isinstance(ours, list) and isinstance(given, list):

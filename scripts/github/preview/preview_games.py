@@ -1,4 +1,4 @@
-"""The games of a preview: each agent against itself, then against the baselines, then against who is nearest to it."""
+"""The duels of a preview: each agent against itself, then against baselines, then against agents of similar rating."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,17 +19,17 @@ from scripts.repository.layout import LOCAL
 from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
 
-# Of so many baselines a preview plays the first; the rest of its duels is for those who are nearest.
+# A preview plays so many baselines at most; its other opponents are those of the nearest rating.
 BASELINES_MET = 3
 
 
 Name = tuple[str, str]
-"""Login without capitals, and folder."""
+"""Login without capitals, and agent."""
 
 
 @dataclass(kw_only=True)
 class PreviewGames:
-    """A preview's games under way."""
+    """The duels of one preview."""
 
     session: PreviewSession
     bench: Evaluator
@@ -45,7 +45,7 @@ class PreviewGames:
     """Agents and games that there was no time for."""
 
     def play(self) -> None:
-        """Validations come first; then everybody's first opponent in every game, then everybody's second."""
+        """Play validations first; then each agent's first opponent in each game, then the second."""
         for folder, submission, task in self._entered():
             self._meet(folder, submission, task, submission)
         for _ in range(DUELS - 1):
@@ -85,14 +85,14 @@ class PreviewGames:
             self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
 
     def _rival(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task) -> SubmissionEntry | None:
-        """The next opponent: a baseline, else who is rated nearest; None where everybody worth meeting was met."""
+        """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
         gone = {_agent_name(submission)} | {
             other for name, game, other in self.met if (name, game) == (_agent_name(submission), task.id)
         }
         if named := [found for found in self._baselines(task, board) if _agent_name(found) not in gone]:
             return named[0]
-        # The official run has folders of one login or team not meet either.
+        # As in the official run, agents of one login or team do not meet.
         one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
         others = (row for row in board.rows if not one_side.are_one(_agent_name(submission), row.entry.name))
         rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
@@ -115,7 +115,7 @@ class PreviewGames:
         return submission[:BASELINES_MET]
 
     def _elo(self, folder: ChangedAgent, task: Task) -> float | None:
-        """The rating that it would have by what was played so far."""
+        """The rating by the duels played so far."""
         preview = self.session.preview()
         own = tuple(agent for agent in preview.agents if (agent.login, agent.agent) == (folder.login, folder.agent))
         state = preview_state(preview.model_copy(update={"agents": own}), self.recorded, run_url=None)

@@ -1,4 +1,4 @@
-"""What a preview has so far, and the two files that say so: written anew after every evaluation, so a kill loses little."""
+"""What a preview has so far, and its two files, rewritten after every evaluation so that little is lost if it is killed."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ MAX_FAULTS = 50
 
 @dataclass(kw_only=True)
 class ChangedAgent:
-    """One changed folder and what came of it so far."""
+    """A changed folder and its results so far."""
 
     login: str
     agent: str
@@ -42,7 +42,7 @@ class ChangedAgent:
     """Its validations and its duels with others so far."""
 
     def document(self) -> PreviewedAgent:
-        """What preview.json says of it."""
+        """Its part of preview.json."""
         if self.found is None:
             return PreviewedAgent(
                 login=self.login, agent=self.agent, faults=tuple(line[:NOTE_CHARACTERS] for line in self.faults[:MAX_FAULTS])
@@ -55,11 +55,11 @@ class ChangedAgent:
         )  # fmt: skip
 
     def side(self, duel: Duel) -> int:
-        """Which side of a duel of its own it has."""
+        """Its index among the players of a duel."""
         return [player.name for player in duel.players].index((self.login.casefold(), self.agent))
 
     def drop(self) -> str | None:
-        """Leave out what was played last, and say so; None where there is nothing."""
+        """Remove what was played last; returns a line about it, or None if there is nothing."""
         if self.duels:
             duel = self.duels.pop()
             return f"{duel_line(duel)}; there is no room for its matches in a preview"
@@ -72,7 +72,7 @@ class ChangedAgent:
 
 @dataclass(kw_only=True)
 class PreviewSession:
-    """One preview under way; everything is written down after every evaluation."""
+    """One preview under way."""
 
     board: Checkout
     pull: PullEvent
@@ -92,25 +92,25 @@ class PreviewSession:
             self.skipped.append(line[:NOTE_CHARACTERS])
 
     def preview(self) -> Preview:
-        """What there is so far."""
+        """The content of preview.json so far."""
         return Preview(
             schema=1, head_sha=self.pull.head_sha, evaluator_sha=self.evaluator_sha, skipped=tuple(self.skipped),
             agents=tuple(folder.document() for folder in self.folders),
         )  # fmt: skip
 
     def log(self) -> bytes:
-        """The ends of the agents' logs; of a duel only what the changed agent printed."""
+        """The ends of the agents' logs; of a duel only the changed agent's."""
         return written(tail for folder in self.folders for tail in _log_tails(folder))
 
     def write(self) -> Preview:
-        """Put both files where the workflow uploads them from."""
+        """Write both files for the upload."""
         preview = self._fitting()
         write_atomically(self.out / LOG_FILE, self.log())
         write_atomically(self.out / PREVIEW_FILE, serialised_preview(preview))
         return preview
 
     def _fitting(self) -> Preview:
-        """What there is so far, without the results that there is no room for."""
+        """The preview without results that do not fit its size limit."""
         while len(serialised_preview(preview := self.preview())) > PREVIEW_BYTES:
             fullest = max(self.folders, key=lambda folder: (len(folder.duels), len(folder.results)))
             line = fullest.drop()
@@ -136,17 +136,17 @@ def serialised_preview(preview: Preview) -> bytes:
 
 
 def evaluation_name(login: str, agent: str, task: str) -> str:
-    """One evaluation in words: the same in the log, where the comment looks for it."""
+    """The name of one evaluation: the same in the log, where the comment looks for it."""
     return f"{login}/{agent} on {task}"
 
 
 def _without_log(result: Result) -> Result:
-    """The result as preview.json holds it: the log has a file of its own."""
+    """The result for preview.json: logs have a file of their own."""
     return sealed({**result.document(), "log_tail": ""}) if result.log_tail else result
 
 
 def _without_log_and_times(duel: Duel) -> Duel:
-    """The duel as preview.json holds it: the log has a file of its own, and times are not needed to rate it."""
+    """The duel for preview.json: logs have a file of their own, and times are not needed to rate it."""
     document = duel.document()
     players = [{**player, "log_tail": ""} for player in document["players"]]
     plies = sum(match.plies for match in duel.matches)

@@ -1,7 +1,7 @@
-"""`pullrank bot preview`: the untrusted tier. Plays a pull request's agents and writes down what came of it.
+"""`pullrank bot preview`: the untrusted tier. Plays a pull request's agents and writes down the results.
 
-The evaluator is the checkout of main that this runs in; the head is only read, as git objects. Whatever is written here
-is a claim: the report believes it only of a pull request that changed nothing but its author's own agents.
+The evaluator is the checkout of main that this runs in; the head is only read, as git objects. The result is a claim: the
+report trusts it only if the pull request changed nothing but its author's own agents.
 """
 
 import time
@@ -34,7 +34,7 @@ from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import closed, entered, people_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 
-# The workflow's job ends at 60 minutes; what was not begun by then is left to the official run.
+# The workflow's job times out after 60 minutes; what was not started is left for the official run.
 BUDGET_SECONDS = 40 * 60.0
 
 
@@ -47,19 +47,19 @@ def run(
     budget: float = BUDGET_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Preview the pull request of the event; 0 once there is an outcome that explains itself.
+    """Preview the pull request of the event; returns 0 once there is an outcome that explains itself.
 
     Args:
         surroundings: of a `pull_request` event.
         head: a clone that holds the pull request's head and main's commit; never executed, never imported.
         out: where preview.json and preview.log go.
-        sandbox: docker or gvisor; process is for tests with code of one's own.
-        budget: no evaluation begins after so many seconds.
-        clock: seconds that only grow.
+        sandbox: docker or gvisor; `process` only for tests with trusted code.
+        budget: seconds after which no evaluation starts.
+        clock: a monotonic clock in seconds.
 
     Raises:
-        CommandError: the failure is ours; the summary says so, and what was done is written down.
-        KeyboardInterrupt: it was stopped; the same.
+        CommandError: it failed on our side; the summary says so, and the results so far are written.
+        KeyboardInterrupt: it was stopped; likewise.
     """
     pull = pull_event(surroundings)
     board = open_checkout(surroundings.workspace.resolve())
@@ -85,13 +85,13 @@ def run(
 
 @dataclass(frozen=True)
 class _TimeBudget:
-    """How long there is."""
+    """The time until which evaluations may start."""
 
     clock: Callable[[], float]
     end: float
 
     def is_up(self) -> bool:
-        """Whether nothing more may begin."""
+        """Whether nothing more may start."""
         return self.clock() >= self.end
 
 
@@ -124,9 +124,9 @@ def _preview_state(
 
 
 def _main_sha(clone: GitRepository, session: PreviewSession) -> str:
-    """Main's commit as the guard takes it: the evaluator's, fetched from its checkout where that is another clone.
+    """Main's commit for the path guard: the evaluator's, fetched from its checkout if that is another clone.
 
-    A checkout without main's history has nothing to give; then it is the commit that the event names.
+    A shallow checkout cannot give it; then it is the commit that the event names.
     """
     if clone.resolve(session.evaluator_sha) is None and not GitRepository(session.board.root).is_shallow():
         clone.fetch(session.evaluator_sha, source=str(session.board.root))
@@ -134,7 +134,7 @@ def _main_sha(clone: GitRepository, session: PreviewSession) -> str:
 
 
 def _read_agents(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) -> None:
-    """The changed folders from their objects; a fault of the manifest is an outcome too."""
+    """Read the changed folders from git objects; a fault of the manifest is an outcome too."""
     for path in guarded.agents:
         login, agent = path.split("/")[1:3]
         if not LOGIN.fullmatch(login) or not AGENT.fullmatch(agent):
@@ -161,7 +161,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
 
 
 def _play_tasks(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> None:
-    """Every agent on its tasks, task by task, so that a slow agent does not keep the others from theirs."""
+    """Play every agent, task by task, so that a slow agent does not keep the others from being played."""
     for folder, submission, task in _agent_tasks(session):
         name = evaluation_name(folder.login, folder.agent, task.id)
         if until.is_up():
@@ -195,7 +195,7 @@ def _evaluation_request(
 
 
 def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentState:
-    """What the comment would say; the board is as much of it as is checked out at results/."""
+    """The comment's state, by the results that are checked out at results/."""
     preview = session.write()
     recorded, _ = _official_board(session.board)
     log = (session.out / LOG_FILE).read_text(encoding="utf-8")
@@ -203,7 +203,7 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
 
 
 def _official_board(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEntry]]:
-    """The official board as it is checked out, and the agents on it."""
+    """The official board as it is checked out, and its agents."""
     path = board.root / "moderation.yml"
     moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()
     results, _ = board.recorded
@@ -221,7 +221,7 @@ def _official_board(board: Checkout) -> tuple[RecordedResults, dict[Name, Submis
 
 
 def _summarise(surroundings: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
-    """The comment's text as the step's summary: here nobody may write comments."""
+    """Write the comment's text as the step's summary: this tier may not write comments."""
     repository = f"{surroundings.server_url}/{surroundings.repository}"
     context = CommentContext(run_id=surroundings.run_id, repository=repository, pull=session.pull.number)
     write_summary(surroundings.summary_path, render_comment(state, context))

@@ -1,4 +1,4 @@
-"""`pullrank bot announce`: merged pull requests are told their official scores, ranks and pages."""
+"""`pullrank bot announce`: tells merged pull requests their official scores, ranks and pages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,19 +23,19 @@ from scripts.github.pull_request.season_rules import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
-# So many of the latest touched merged pull requests are looked at, a hundred by a request; the label tells which are done.
-# Each that is told becomes one of the latest touched, so it is more than are ever told in the time between two looks.
+# Merged pull requests to read, the last updated first, a hundred per request; a label marks those that are done. A comment
+# updates its pull request, so this is more than are ever commented between two runs.
 PULLS_LOOKED_AT = 1000
-# One run tells so many at most: GitHub lets a repository write 500 texts in an hour, and each takes two here.
+# GitHub lets a repository write 500 texts per hour, and each pull request takes two.
 PULLS_PER_RUN = 200
-# Requests of the hour's thousand that are left to other jobs, which tell people of their previews.
+# Of 1,000 requests per hour, so many are left for the jobs that report previews.
 REQUESTS_RESERVED = 300
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MergedPull:
-    """What a merged pull request brought."""
+    """What a merged pull request changed."""
 
     pull: PullRequest
     sha: str
@@ -47,14 +47,14 @@ class MergedPull:
 
 
 def run(context: BotContext) -> int:
-    """Tell every merged pull request that has not been told all there is."""
+    """Comment on every merged pull request about which there is something new to say."""
     merges = _unannounced_merges(context)
-    told = looked_at = 0
+    written = looked_at = 0
     for merge in merges:
-        # Those that were told all that can be said for now do not count, or two hundred of them would hide the others.
-        if told == PULLS_PER_RUN or not _has_requests(context):
+        # Pull requests without news do not count: 200 of them would hide all others.
+        if written == PULLS_PER_RUN or not _has_requests(context):
             break
-        told += _announce(context, merge)
+        written += _announce(context, merge)
         looked_at += 1
     say(f"{looked_at} merged pull requests were looked at.")
     if later := len(merges) - looked_at:
@@ -63,7 +63,7 @@ def run(context: BotContext) -> int:
 
 
 def pulls_with_news(context: BotContext) -> Iterator[int]:
-    """The merged pull requests that `run` would tell something, or label, now; nothing is written."""
+    """Numbers of the merged pull requests that `run` would comment or label now; nothing is written."""
     for merge in _unannounced_merges(context):
         if not _has_requests(context):
             break
@@ -82,13 +82,18 @@ def _unannounced_merges(context: BotContext) -> list[MergedPull]:
 
 
 def _has_news(context: BotContext, merge: MergedPull) -> bool:
-    state, is_complete = _merged_state(context, merge)
-    body = render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id))
+    body, is_complete = _comment(context, merge)
     return is_complete or not _is_said(context, context.github.comments(merge.pull.number), body)
 
 
+def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:
+    """The comment's text, and whether nothing can be added to it later."""
+    state, is_complete = _merged_state(context, merge)
+    return render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id)), is_complete
+
+
 def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
-    """What the merge commit changed under `submissions/`; None if nothing, or if it is not on main as checked out."""
+    """What the merge commit changed under `submissions/`; None if nothing, or if the commit is not on main."""
     sha = pull.merge_commit_sha
     if sha is None or context.clone.resolve(sha) is None or sha not in context.history:
         return None
@@ -114,13 +119,12 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
 
 
 def _announce(context: BotContext, merge: MergedPull) -> bool:
-    """Tell what is new, and label who was told all; returns whether anything was written."""
-    state, is_complete = _merged_state(context, merge)
-    body = render_comment(state, context.comment_context(merge.pull, context.surroundings.run_id))
+    """Write what is new, and label a pull request that is done; returns whether anything was written."""
+    body, is_complete = _comment(context, merge)
     comments = context.github.comments(merge.pull.number)
     is_news = not _is_said(context, comments, body)
     if is_news:
-        # What is merged stays merged, so nothing is asked again before it is said.
+        # A merge is final, so nothing is checked again before writing.
         if not posts.put_sticky(context.github, merge.pull.number, body, context.surroundings.bot, lambda: True, comments):
             return False
         write_summary(context.surroundings.summary_path, body)
@@ -132,13 +136,13 @@ def _announce(context: BotContext, merge: MergedPull) -> bool:
 
 
 def _is_said(context: BotContext, comments: list[IssueComment], body: str) -> bool:
-    """Whether the comment says the same but for the run in its first line."""
+    """Whether the comment has this text already, apart from the run in its first line."""
     stickies = posts.our_comments(comments, context.surroundings.bot)
     return len(stickies) == 1 and stickies[0].body.partition("\n")[2] == body.partition("\n")[2]
 
 
 def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
-    """What to say, and whether it is all there will ever be to say."""
+    """The comment's state, and whether nothing can be added to it later."""
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
     now = {(entry.login, entry.agent): entry for entry in context.entries}
@@ -148,18 +152,18 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
         state = _with_rules(context, official_state(context.recorded, current, merge.sha, _run_url(context, merge)), current)
         return state, not (state.pending or state.held or state.unshown)
     older = _superseded_state(context, merge, brought)
-    # What is hidden now is told once its board is shown.
+    # A hidden board's scores are announced when it is shown.
     return older, not (isinstance(older, OfficialScore) and older.unshown)
 
 
-def _with_rules(context: BotContext, state: OfficialScore, current: list[tuple[str, str]]) -> OfficialScore:
+def _with_rules(desk: BotContext, state: OfficialScore, current: list[tuple[str, str]]) -> OfficialScore:
     """The same with what phases, people and quotas hold back, which then is not merely pending."""
-    challenge = context.board.challenge
+    challenge = desk.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return state
-    digests = {(entry.login, entry.agent): entry.digest for entry in context.entries}
-    found = arrived(context.clone, context.main, digests)
-    held, told, rules = rules_after_merge(context.recorded, found, current, context.now, context.is_member)
+    digests = {(entry.login, entry.agent): entry.digest for entry in desk.entries}
+    found = arrived(desk.clone, desk.main, digests)
+    held, told, rules = rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
     waiting = set(state.pending) & told
     pending = tuple(line for line in state.pending if line not in waiting)
     lines = tuple(line for line in held if any(line.startswith(f"{one}: ") for one in waiting))
@@ -167,7 +171,7 @@ def _with_rules(context: BotContext, state: OfficialScore, current: list[tuple[s
 
 
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
-    """A later merge brought another version or took the agent away: what is recorded of this one is all there will be."""
+    """The state after a later merge changed or removed the agents: the recorded results of this version are final."""
     others = tuple(entry for entry in context.entries if (entry.login, entry.agent) not in brought)
     then = replace(context.recorded, entries=(*others, *brought.values()))
     state = official_state(then, list(brought), merge.sha, _run_url(context, merge))
@@ -184,7 +188,7 @@ def _entries_at(context: BotContext, sha: str) -> list[Entry]:
 
 
 def _run_url(context: BotContext, merge: MergedPull) -> str | None:
-    """The latest run that measured one of the agents: the present one may have measured nothing."""
+    """The latest run that measured one of the agents; the current run may have measured nothing."""
     results = [result.provenance for result in context.results if (result.login, result.agent) in merge.agents]
     sides = [(duel.provenance, player) for duel in context.duels for player in duel.players]
     provenances = [*results, *(provenance for provenance, player in sides if (player.login, player.agent) in merge.agents)]

@@ -1,4 +1,4 @@
-"""What GitHub tells a workflow run: the only reader of GITHUB_* variables and of the event file."""
+"""The environment and the event of a workflow run: the only reader of GITHUB_* variables and of the event file."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from evaluator.model.identifiers import LOGIN
 from scripts.console import USAGE, CommandError
 
 BOT = "github-actions[bot]"
-EVENT_BYTES = 25 << 20  # GitHub's own cap on a payload.
+EVENT_BYTES = 25 << 20  # GitHub's limit.
 
 REPOSITORY = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
 COMMIT_SHA = re.compile(r"[0-9a-f]{40}")
@@ -66,7 +66,7 @@ class MergeGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowEnvironment:
-    """Where and why a workflow step runs."""
+    """The environment of a workflow step."""
 
     event_name: str
     event: Mapping[str, Any]
@@ -105,7 +105,7 @@ def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment
     """Read the variables and the event file of a workflow run.
 
     Raises:
-        CommandError: one is missing or is not what GitHub writes.
+        CommandError: one is missing or malformed.
     """
     return WorkflowEnvironment(
         event_name=_variable(environ, "GITHUB_EVENT_NAME", re.compile(r"[a-z_]{1,50}")),
@@ -190,7 +190,7 @@ def merge_group(surroundings: WorkflowEnvironment) -> MergeGroup:
 
 
 def dispatch_input(surroundings: WorkflowEnvironment, name: str) -> str:
-    """An input of a `workflow_dispatch` event; empty where it was not given."""
+    """An input of a `workflow_dispatch` event; empty if it was not given."""
     value = _value(surroundings.event, "inputs", name)
     return value if isinstance(value, str) else ""
 
@@ -200,14 +200,14 @@ def _variable(environ: Mapping[str, str], name: str, form: re.Pattern[str] | Non
     if not value:
         raise CommandError(USAGE, f"{name} is not set; 'pullrank bot' runs in a GitHub workflow")
     if form is not None and not form.fullmatch(value):
-        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which GitHub would not write; look at the workflow's env")
+        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is malformed; check the workflow's env")
     return value
 
 
 def _address(environ: Mapping[str, str], name: str, usual: str) -> str:
     value = environ.get(name) or usual
     if value and not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._/-]*)?", value):
-        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is no address; look at the workflow's env")
+        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is no address; check the workflow's env")
     return value.rstrip("/")
 
 

@@ -1,4 +1,4 @@
-"""What a workflow step hands on: outputs for later jobs, and the summary that people read."""
+"""Outputs of a workflow step for later jobs, the step's summary, and text that is safe to log."""
 
 import json
 import re
@@ -12,7 +12,7 @@ LINE_CHARACTERS = 500
 
 
 def escape_commands(text: str) -> str:
-    """One line that no runner takes for a command: no control characters, and the two ways to begin one broken up."""
+    """One line of at most 500 characters that no runner takes for a command; without control characters."""
     line = clean_text(" ".join(text.split())).replace("##[", "## [").replace("::", ": :")
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
@@ -25,10 +25,10 @@ SUMMARY_CUT = "\n\n… the rest does not fit here.\n"
 
 
 def write_output(path: Path | None, name: str, value: Any) -> None:
-    """Append one output, as JSON on one line: nothing untrusted can begin a line of its own.
+    """Append one output, as JSON on one line, so that untrusted text cannot begin a line of its own.
 
     Raises:
-        CommandError: the name is not one, or the value is too large for GitHub.
+        CommandError: the name is malformed, or the value is too large for GitHub.
     """
     if not OUTPUT_NAME.fullmatch(name):
         raise CommandError(OUR_FAULT, f"{name[:80]!r} is not a name for an output")
@@ -41,7 +41,7 @@ def write_output(path: Path | None, name: str, value: Any) -> None:
 
 
 def write_summary(path: Path | None, markdown: str) -> None:
-    """Append to the step's summary what still fits; nowhere to write is no error."""
+    """Append to the step's summary, cut to GitHub's limit; does nothing without a path."""
     if path is None:
         return
     before = path.stat().st_size if path.exists() else 0

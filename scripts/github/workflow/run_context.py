@@ -1,4 +1,4 @@
-"""The moment of an official run and what was asked at it: every job of the run plans by the same."""
+"""The time and memberships that all jobs of an official run share, so that each computes the same plan."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -18,28 +18,28 @@ MembershipLookup = Callable[[str, str], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """When, and who was a member of what then."""
+    """The time of the plan, and who was a member of which team."""
 
     now: datetime
     members: Mapping[str, frozenset[str]] | None = None
     """Members among the owners, by organisation or team; None if nobody asked yet."""
 
     def serialised(self) -> str:
-        """As one job hands it to the next."""
+        """JSON for the other jobs."""
         members = {team: sorted(logins) for team, logins in (self.members or {}).items()}
         return json.dumps({"now": self.now.isoformat(), "members": members}, separators=(",", ":"))
 
 
 def current_run_context() -> RunContext:
-    """Now, to the second, with nothing asked yet."""
+    """The current time, to the second, without memberships."""
     return RunContext(now=datetime.now(UTC).replace(microsecond=0))
 
 
 def parse_run_context(text: str) -> RunContext:
-    """What another job handed on; now, where none did.
+    """The context of the plan job; the current time if there is none.
 
     Raises:
-        CommandError: it is no moment.
+        CommandError: it is malformed.
     """
     if not text:
         return current_run_context()
@@ -55,7 +55,7 @@ def parse_run_context(text: str) -> RunContext:
 
 
 def members_of(challenge: Challenge, logins: Iterable[str], is_member: MembershipLookup) -> dict[str, frozenset[str]]:
-    """Who of some logins is in the organisations and teams that phases name; those on an allow list need not be."""
+    """Members of the teams and organisations that phases name, among some logins; logins on allow lists are not asked."""
     owners = {login.casefold() for login in logins}
     members: dict[str, frozenset[str]] = {}
     for phase in challenge.phases:
@@ -68,7 +68,7 @@ def members_of(challenge: Challenge, logins: Iterable[str], is_member: Membershi
 
 
 def merge_times(entries: Iterable[Entry], found: Mapping[FolderName, SeedBeacon]) -> dict[FolderName, datetime]:
-    """When each version came to main, by login without capitals and folder."""
+    """When each entry's version came to main."""
     beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found.items()}
     merged = ((entry.name, beacons.get(entry.name)) for entry in entries)
     return {name: datetime.fromisoformat(beacon.committed_at).astimezone(UTC) for name, beacon in merged if beacon}

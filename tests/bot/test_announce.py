@@ -70,10 +70,10 @@ def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
 
     tell(scene)
 
-    told = [number for number in (7, 8, 9) if scene.bodies(number)]
-    assert 1 <= len(told) < 3
+    announced = [number for number in (7, 8, 9) if scene.bodies(number)]
+    assert 1 <= len(announced) < 3
     assert scene.world.left["core"] > announce.REQUESTS_RESERVED - 10
-    assert f"{3 - len(told)} merged pull requests are told by a later run" in capsys.readouterr().err
+    assert f"{3 - len(announced)} merged pull requests are told by a later run" in capsys.readouterr().err
     scene.world.left["core"] = 1000
     tell(scene, 501)
     assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]

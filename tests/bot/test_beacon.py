@@ -59,8 +59,8 @@ def of_tasks(board: Clone, agent: str, *tasks: str) -> dict[str, str]:
     """The commit that the seeds of each task come from."""
     name = ("alice", agent)
     entry = next(one for one in read_entries(board.repository, board.head, RULES)[0] if (one.login, one.agent) == name)
-    found = version_origins(board.repository, board.head, {name: entry.digest}, {name: tasks})
-    return {task: item.sha for (_, task), item in found.tasks.items()}
+    origins = version_origins(board.repository, board.head, {name: entry.digest}, {name: tasks})
+    return {task: item.sha for (_, task), item in origins.tasks.items()}
 
 
 def test_a_task_that_is_named_later_has_seeds_of_a_later_commit(board: Clone) -> None:

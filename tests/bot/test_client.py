@@ -337,6 +337,6 @@ def test_a_pull_request_is_opened_merged_and_closed_as_github_describes_it(githu
 
 def test_whose_token_it_is(standin: GitHubStandIn) -> None:
     standin.world.tokens["person"] = OWNER
-    found = GitHub("person", standin.address, f"{OWNER}/{NAME}", pace=0).account()
+    account = GitHub("person", standin.address, f"{OWNER}/{NAME}", pace=0).account()
 
-    assert (found.login, found.id) == (OWNER, 1)
+    assert (account.login, account.id) == (OWNER, 1)

@@ -124,9 +124,9 @@ def test_a_hundred_commits_are_one_request(ask: Asking, standin: GitHubStandIn) 
     for number in range(NEW):
         standin.world.person(LOGIN.format(number), 5000 + number)
         merge(standin, sha(number), 10 + number, LOGIN.format(number))
-    found = ask([sha(number) for number in range(NEW)])
+    facts = ask([sha(number) for number in range(NEW)])
 
-    assert [found[sha(number)].login_id for number in range(NEW)] == [5000 + number for number in range(NEW)]
+    assert [facts[sha(number)].login_id for number in range(NEW)] == [5000 + number for number in range(NEW)]
     assert queried(standin) == [100] * 6
     assert standin.world.left == {"core": 1000, "graphql": 994}
 
@@ -135,9 +135,9 @@ def test_near_the_limit_no_more_is_asked(
     ask: Asking, standin: GitHubStandIn, slept: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     standin.world.left["graphql"] = POINTS_RESERVED + 1
-    found = ask([sha(number) for number in range(NEW)])
+    facts = ask([sha(number) for number in range(NEW)])
 
-    assert set(found) == {sha(number) for number in range(200)}
+    assert set(facts) == {sha(number) for number in range(200)}
     assert slept == []
     assert f"GitHub was not asked about 400 commits ({POINTS_RESERVED - 1} points are left" in capsys.readouterr().err
 
@@ -162,9 +162,9 @@ def test_a_wait_that_is_too_long_is_not_waited(ask: Asking, standin: GitHubStand
 
 def test_a_query_that_takes_github_too_long_is_asked_in_smaller_parts(ask: Asking, standin: GitHubStandIn) -> None:
     standin.world.go_wrong("POST", "/graphql", status=502, message="Bad Gateway", times=8)
-    found = ask([sha(number) for number in range(60)])
+    facts = ask([sha(number) for number in range(60)])
 
-    assert len(found) == 60
+    assert len(facts) == 60
     assert queried(standin)[8:] == [25, 25, 10]
 
 
@@ -323,10 +323,10 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
         for task in ("CartPole-v1", "FrozenLake-v1")
     }
     assert queried(standin) == [2]
-    told = ("login_id", "beacon_verified", "self_sha256")
+    filled = ("login_id", "beacon_verified", "self_sha256")
     for name, content in after.items():
         old, new = (parse_result(one).document() for one in (before[name], content))
-        assert {k: v for k, v in old.items() if k not in told} == {k: v for k, v in new.items() if k not in told}
+        assert {k: v for k, v in old.items() if k not in filled} == {k: v for k, v in new.items() if k not in filled}
     assert origin_branch(begun.clone, "traces-1") == traces
     manifest = (later.place / "accepted" / "manifests" / "0.sha256").read_text()
     assert sorted(line.split("  results/")[1] for line in manifest.splitlines()) == sorted(after)

@@ -33,7 +33,7 @@ def merged(scene: Scene) -> None:
 
 def record(scene: Scene, names: list[tuple[str, str, str]], **fields: object) -> None:
     board = Checkout(scene.clone.path)
-    entries = {f"{found.login}/{found.agent}": found.entry() for found in board.read_all()[0]}
+    entries = {f"{submission.login}/{submission.agent}": submission.entry() for submission in board.read_all()[0]}
     store = ResultStore(results=scene.clone.path / "results", traces=scene.clone.path / "traces")
     for number, (first, second, outcomes) in enumerate(names):
         provenance = {"provenance": {"evaluated_at": "2026-01-01T00:00:00Z", "run_url": RUN}}
@@ -140,7 +140,7 @@ def test_publish_says_whether_another_round_is_due(scene: Scene, monkeypatch: py
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     (scene.clone.path / "challenge.yml").write_bytes(CHALLENGE)
-    said = []
+    outputs = []
     for number in range(3):
         output.write_text("")
         bot.plan(sandbox="process")
@@ -150,6 +150,6 @@ def test_publish_says_whether_another_round_is_due(scene: Scene, monkeypatch: py
         for shard in range(shards):
             bot.evaluate(shard, shards, scene.clone.head, place / f"shard-{shard}", results, "process")
         bot.publish([place], scene.clone.head, shards, results, place / "accepted", "both", "process")
-        said.append([line for line in output.read_text().splitlines() if line.startswith("again")])
+        outputs.append([line for line in output.read_text().splitlines() if line.startswith("again")])
 
-    assert said == [["again=true"], ["again=false"], ["again=false"]]
+    assert outputs == [["again=true"], ["again=false"], ["again=false"]]

@@ -28,8 +28,8 @@ def enter(scene: Scene, number: int, after: str = "", **changes: Any) -> dict[st
 def say(scene: Scene, number: int, state: str, by: str = BOT) -> None:
     """Somebody said something of a pull request's newest commit."""
     sha = scene.world.pulls[number].head_sha
-    said = {"state": state, "context": "pullrank", "description": state, "target_url": "", "creator": by}
-    scene.world.statuses.append({**said, "at": scene.world.now(), "sha": sha})
+    status = {"state": state, "context": "pullrank", "description": state, "target_url": "", "creator": by}
+    scene.world.statuses.append({**status, "at": scene.world.now(), "sha": sha})
 
 
 def told(scene: Scene, event: dict[str, Any]) -> tuple[str, str]:

@@ -59,11 +59,11 @@ def test_a_shard_writes_official_results_with_their_beacon(board: Clone, tmp_pat
     stores = [
         ResultStore(results=begun.folder(s) / "results", traces=begun.folder(s) / "traces") for s in begun.planned.shards
     ]
-    found = {(r.login, r.task): r for store in stores for r in (parse_result(path.read_bytes()) for path in store.files())}
-    alice, bob = found["alice", "CartPole-v1"], found["bob", "CartPole-v1"]
+    results = {(r.login, r.task): r for store in stores for r in (parse_result(path.read_bytes()) for path in store.files())}
+    alice, bob = results["alice", "CartPole-v1"], results["bob", "CartPole-v1"]
 
-    assert len(found) == 4
-    assert {result.tier for result in found.values()} == {Tier.OFFICIAL}
+    assert len(results) == 4
+    assert {result.tier for result in results.values()} == {Tier.OFFICIAL}
     assert (alice.beacon, bob.beacon) == (begun.clone.repository.first_parent(board.head)[1], board.head)
     assert (alice.beacon_verified, alice.login_id, alice.provenance.commit) == (False, None, board.head)
     assert alice.provenance.run_url == RUN
@@ -107,10 +107,10 @@ def test_a_folder_that_is_no_submission_keeps_nobody_else_out(
         }
     )  # fmt: skip
     work = read_workload(open_run(board), board.head, "")
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
 
     assert {item.entry.login for item in work.items} == {"alice", "bob"}
-    assert all(f"submissions/{login}/x" in said for login in ("carol", "dora", "-eve", "fay", "gus"))
+    assert all(f"submissions/{login}/x" in errors for login in ("carol", "dora", "-eve", "fay", "gus"))
 
 
 def test_two_folders_of_one_version_each_have_their_result(board: Clone, tmp_path: Path) -> None:

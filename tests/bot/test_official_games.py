@@ -141,11 +141,11 @@ def test_a_changed_example_is_another_player_with_a_beacon_of_its_own(board: Clo
 
 def test_nothing_that_a_player_says_is_in_the_log(board: Clone, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole_round(board, tmp_path / "1")
-    said = "".join(capsys.readouterr())
+    printed = "".join(capsys.readouterr())
     (refused,) = [path for path in origin_branch(board, RESULTS) if "eve" in path]
 
-    assert "SECRET" not in said
-    assert "eve/a on tictactoe: refused" in said
+    assert "SECRET" not in printed
+    assert "eve/a on tictactoe: refused" in printed
     assert b"SECRET" in origin_branch(board, RESULTS)[refused]
 
 
@@ -232,16 +232,16 @@ FORGED: list[tuple[Change, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), FORGED)
-def test_a_forged_duel_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, said: str) -> None:
+@pytest.mark.parametrize(("change", "fault"), FORGED)
+def test_a_forged_duel_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, fault: str) -> None:
     pair = "alice+a--local+first"
     forge_duel(holder(begun, pair), pair, change)
     checked = begun.check()
 
-    failed = [found for found in checked.accepted if found.verdict is Verdict.INTERNAL_ERROR]
-    assert [isinstance(found, Duel) and found.players[0].login for found in failed] == ["alice"]
+    failed = [record for record in checked.accepted if record.verdict is Verdict.INTERNAL_ERROR]
+    assert [isinstance(record, Duel) and record.players[0].login for record in failed] == ["alice"]
     assert (len(checked.accepted), len(checked.refused)) == (3, 1)
-    assert said in checked.refused[0]
+    assert fault in checked.refused[0]
     published = begun.record()
     assert len(published.recorded) == 3
     assert [path for path in origin_branch(begun.clone, RESULTS) if ".try1." in path and pair in path]
@@ -260,7 +260,7 @@ def test_after_three_tries_a_duel_is_given_up_and_the_rounds_rest(begun: Round, 
         current.check()
         published = current.record()
 
-    assert [isinstance(found, Duel) for found in published.given_up] == [True]
+    assert [isinstance(record, Duel) for record in published.given_up] == [True]
     assert not shard_jobs.is_more_wanted(begun.run)
 
 

@@ -86,17 +86,17 @@ def preview_board(tmp_path: Path) -> PreviewBoard:
 def test_a_good_agent_is_played_on_its_tasks(preview_board: PreviewBoard) -> None:
     preview_board.change(agent_files("alice"))
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    (agent,) = found.agents
+    (agent,) = preview.agents
     assert (agent.login, agent.agent, agent.name, agent.faults) == ("alice", "a", "Test", ())
     assert [(r.task, r.verdict, r.tier, r.login_id) for r in agent.results] == [
         ("CartPole-v1", "ok", "preview", 11),
         ("FrozenLake-v1", "ok", "preview", 11),
     ]
     assert {r.beacon for r in agent.results} == {"preview"}
-    assert {r.provenance.commit for r in agent.results} == {preview_board.head.head} == {found.head_sha}
-    assert found.evaluator_sha == preview_board.main.head
+    assert {r.provenance.commit for r in agent.results} == {preview_board.head.head} == {preview.head_sha}
+    assert preview.evaluator_sha == preview_board.main.head
     assert "✅ Preview: all 2 evaluations scored" in preview_board.said()
     assert "would take place" not in preview_board.said().splitlines()[1]
 
@@ -115,9 +115,9 @@ def test_a_crash_is_told_with_its_log_and_no_command_reaches_the_runner(
 ) -> None:
     preview_board.change(agent_files("alice", source=CRASH))
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    (agent,) = found.agents
+    (agent,) = preview.agents
     assert {r.verdict for r in agent.results} == {Verdict.CRASHED}
     assert {r.log_tail for r in agent.results} == {""}
     assert all(r.self_hash() == r.self_sha256 for r in agent.results)
@@ -149,9 +149,9 @@ def test_a_crash_is_told_with_its_log_and_no_command_reaches_the_runner(
 def test_a_broken_manifest_is_an_outcome(preview_board: PreviewBoard, files: dict[str, bytes | None], fault: str) -> None:
     preview_board.change(files)
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    (agent,) = found.agents
+    (agent,) = preview.agents
     assert (agent.results, agent.submission_digest) == ((), None)
     assert fault in agent.faults[0]
     assert "❌ No score: 1 thing to mend first" in preview_board.said()
@@ -161,9 +161,9 @@ def test_a_broken_manifest_is_an_outcome(preview_board: PreviewBoard, files: dic
 def test_a_broken_agent_does_not_keep_another_from_its_score(preview_board: PreviewBoard) -> None:
     preview_board.change({**agent_files("alice", "bad", manifest=b"x: 1\n"), **agent_files("alice", "good")})
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    assert [(a.agent, len(a.results), bool(a.faults)) for a in found.agents] == [("bad", 0, True), ("good", 2, False)]
+    assert [(a.agent, len(a.results), bool(a.faults)) for a in preview.agents] == [("bad", 0, True), ("good", 2, False)]
     assert "🟡 Preview: 2 of 3 scored" in preview_board.said()
 
 
@@ -172,20 +172,20 @@ def test_files_outside_are_refused_and_nothing_is_played(preview_board: PreviewB
         {**agent_files("alice"), ".github/workflows/preview.yml": b"x", "submissions/bob/standing/agent.py": b"x"}
     )
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    assert found.agents == ()
-    assert set(found.skipped) == {".github/workflows/preview.yml", "submissions/bob/standing/agent.py"}
+    assert preview.agents == ()
+    assert set(preview.skipped) == {".github/workflows/preview.yml", "submissions/bob/standing/agent.py"}
     assert "2 paths outside your folder" in preview_board.said()
 
 
 def test_a_copy_is_refused(preview_board: PreviewBoard) -> None:
     preview_board.change(agent_files("alice", source=AGENT + b"# bob\n"))
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    assert found.agents == ()
-    assert "is the same agent as submissions/bob/standing" in found.skipped[0]
+    assert preview.agents == ()
+    assert "is the same agent as submissions/bob/standing" in preview.skipped[0]
     assert "something here is not allowed" in preview_board.said()
 
 
@@ -207,10 +207,10 @@ def test_a_fifth_agent_waits_for_the_merge(preview_board: PreviewBoard) -> None:
     files = [agent_files("alice", f"a{i}", AGENT + b"#%d\n" % i, manifest) for i in range(6)]
     preview_board.change({name: content for one in files for name, content in one.items()})
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    assert [a.agent for a in found.agents] == ["a0", "a1", "a2", "a3"]
-    assert [line.split(":")[0] for line in found.skipped] == ["alice/a4", "alice/a5"]
+    assert [a.agent for a in preview.agents] == ["a0", "a1", "a2", "a3"]
+    assert [line.split(":")[0] for line in preview.skipped] == ["alice/a4", "alice/a5"]
     assert "alice/a5" in preview_board.said()
 
 
@@ -218,10 +218,10 @@ def test_when_time_is_up_nothing_more_begins(preview_board: PreviewBoard) -> Non
     preview_board.change(agent_files("alice"))
     ticks = itertools.count(0, 10)
 
-    found = preview_board.run(budget=15, clock=lambda: float(next(ticks)))
+    preview = preview_board.run(budget=15, clock=lambda: float(next(ticks)))
 
-    assert [r.task for r in found.agents[0].results] == ["CartPole-v1"]
-    assert found.skipped == (
+    assert [r.task for r in preview.agents[0].results] == ["CartPole-v1"]
+    assert preview.skipped == (
         "alice/a on FrozenLake-v1: the preview’s time was up; the official run plays it after the merge",
     )
 
@@ -281,9 +281,9 @@ def test_a_head_without_mains_history_is_an_outcome(preview_board: PreviewBoard)
     orphan = git(preview_board.head.path, "commit-tree", git(preview_board.head.path, "write-tree"), "-m", "fresh")
     git(preview_board.head.path, "update-ref", "HEAD", orphan)
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    assert "no commit in common with main" in found.skipped[0]
+    assert "no commit in common with main" in preview.skipped[0]
 
 
 def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,10 +291,10 @@ def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypa
     preview_board.run()
     monkeypatch.setattr(preview_session, "PREVIEW_BYTES", (preview_board.out / PREVIEW_FILE).stat().st_size - 300)
 
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    assert [r.task for r in found.agents[0].results] == ["CartPole-v1"]
-    assert found.skipped == ("alice/a on FrozenLake-v1: played, but its episodes do not fit a preview",)
+    assert [r.task for r in preview.agents[0].results] == ["CartPole-v1"]
+    assert preview.skipped == ("alice/a on FrozenLake-v1: played, but its episodes do not fit a preview",)
 
 
 def test_notes_are_bounded(preview_board: PreviewBoard) -> None:
@@ -364,10 +364,10 @@ def test_an_excluded_entry_takes_no_place(preview_board: PreviewBoard) -> None:
 def test_a_robots_pull_request_is_an_outcome(preview_board: PreviewBoard) -> None:
     preview_board.change(agent_files("renovate[bot]"))
 
-    found = preview_board.run("renovate[bot]")
+    preview = preview_board.run("renovate[bot]")
 
-    assert found.agents == ()
-    assert found.skipped
+    assert preview.agents == ()
+    assert preview.skipped
 
 
 @pytest.mark.docker
@@ -375,9 +375,9 @@ def test_in_the_container(preview_board: PreviewBoard, docker: object) -> None:
     preview_board.change({**agent_files("alice", "good"), **agent_files("alice", "bad", source=CRASH)})
     begun = time.monotonic()
 
-    found = preview_board.run(sandbox="docker")
+    preview = preview_board.run(sandbox="docker")
 
-    assert [(a.agent, {r.verdict for r in a.results}) for a in found.agents] == [("bad", {"crashed"}), ("good", {"ok"})]
-    assert {r.sandbox for a in found.agents for r in a.results} == {"docker"}
+    assert [(a.agent, {r.verdict for r in a.results}) for a in preview.agents] == [("bad", {"crashed"}), ("good", {"ok"})]
+    assert {r.sandbox for a in preview.agents for r in a.results} == {"docker"}
     assert "@torvalds" in (preview_board.out / LOG_FILE).read_text(encoding="utf-8")
     assert time.monotonic() - begun < 600

@@ -45,7 +45,7 @@ class GamePreviewBoard(PreviewBoard):
         """Official duels of main's players with the first baseline; the letters are the player's outcomes."""
         board = open_checkout(self.main.path)
         game = board.challenge.tasks[0]
-        entries = {found.login: found.entry() for found in board.read_all()[0] if found.agent in ("a", "first")}
+        entries = {agent.login: agent.entry() for agent in board.read_all()[0] if agent.agent in ("a", "first")}
         store = ResultStore(results=self.main.path / "results", traces=self.main.path / "traces")
         for entry in entries.values():
             store.write_duel(made(entry, on=game, at="2026-01-01T00:00:00Z"))
@@ -135,10 +135,10 @@ def test_what_an_opponent_prints_is_in_none_of_the_files(
 def test_what_there_is_no_time_for_is_said_once(preview_board: GamePreviewBoard) -> None:
     preview_board.change(entered("alice", MINE))
     ticks = iter([0.0, 1.0, 1.0, *[1e9] * 50])
-    found = preview_board.run(budget=10.0, clock=lambda: next(ticks))
+    preview = preview_board.run(budget=10.0, clock=lambda: next(ticks))
 
-    assert len(found.agents[0].duels) < 3
-    assert [line for line in found.skipped if "time was up" in line] == [
+    assert len(preview.agents[0].duels) < 3
+    assert [line for line in preview.skipped if "time was up" in line] == [
         "alice/a on tictactoe: the preview’s time was up; the official run plays the rest after the merge"
     ]
 
@@ -149,11 +149,11 @@ def test_what_there_is_no_room_for_is_told_with_its_outcome(
     preview_board.change(entered("alice", MINE))
     whole = len(preview_session.serialised_preview(preview_board.run()))
     monkeypatch.setattr(preview_session, "PREVIEW_BYTES", whole - 600)
-    found = preview_board.run()
+    preview = preview_board.run()
 
-    assert len(preview_session.serialised_preview(found)) <= whole - 600
-    assert any(line.startswith("alice/a v local/last on tictactoe: +") for line in found.skipped)
-    assert met(found.agents[0]) == ["alice/a", "local/first"]
+    assert len(preview_session.serialised_preview(preview)) <= whole - 600
+    assert any(line.startswith("alice/a v local/last on tictactoe: +") for line in preview.skipped)
+    assert met(preview.agents[0]) == ["alice/a", "local/first"]
 
 
 # The report
@@ -229,14 +229,14 @@ FORGED: list[tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), FORGED)
+@pytest.mark.parametrize(("change", "fault"), FORGED)
 def test_a_forged_duel_is_never_told(
-    scene: Scene, played: PreviewedAgent, change: Callable[[dict[str, Any]], dict[str, Any]], said: str
+    scene: Scene, played: PreviewedAgent, change: Callable[[dict[str, Any]], dict[str, Any]], fault: str
 ) -> None:
     sha = scene.push(entered("alice", MINE))
     body = told(scene, sha, duels(played, change))
 
-    assert said in body
+    assert fault in body
     assert scene.statuses(sha)[0][0] == "error"
     assert "Against" not in body
 
@@ -273,8 +273,8 @@ def test_duels_of_another_or_too_many_or_twice_are_no_preview(played: PreviewedA
         "log tails": [sealed_duel(other(log_tail="x")(first)).document()],
         "its own hash": [first | {"self_sha256": "0" * 64}],
     }
-    for said, forged in wrong.items():
-        with pytest.raises(ArtifactError, match=said):
+    for fault, forged in wrong.items():
+        with pytest.raises(ArtifactError, match=fault):
             read_artifact(remade(played, duels=forged))
 
 

@@ -88,7 +88,7 @@ def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: R
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}
     assert len(named) == 4
-    assert all(hashlib.sha256((accepted / name).read_bytes()).hexdigest() == found for name, found in named.items())
+    assert all(hashlib.sha256((accepted / name).read_bytes()).hexdigest() == record for name, record in named.items())
     assert all(parse_result((accepted / name).read_bytes()).trace_sha256 for name in named)
 
 
@@ -132,7 +132,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "fault"),
     [
         (lambda d: d | {"returns": [500.0] * 3}, "returns"),
         (lambda d: d | {"returns": [d["returns"][0] + 1e-9, *d["returns"][1:]]}, "returns"),
@@ -160,13 +160,13 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
         (lambda d: d | {"versions": {str(n): "x" for n in range(51)}}, "versions"),
     ],
 )
-def test_a_forged_value_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, said: str) -> None:
+def test_a_forged_value_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, fault: str) -> None:
     forge(begun.folder(0), CARTPOLE, change)
     checked = begun.check()
 
     assert len(kept(checked)) == 3
     assert len(checked.refused) == 1
-    assert said in checked.refused[0]
+    assert fault in checked.refused[0]
     assert [r.verdict for r in checked.accepted if f"{r.login} {r.task}" not in kept(checked)] == [Verdict.INTERNAL_ERROR]
 
 
@@ -455,11 +455,11 @@ def test_what_only_github_can_tell_is_asked_by_publish_once_for_each_commit(begu
         asked.append(sha)
         return sha == begun.clone.head
 
-    told = begun.check(run=open_run(begun.clone, signed))
+    checked = begun.check(run=open_run(begun.clone, signed))
 
-    assert {r.login: (r.beacon_verified, r.login_id) for r in told.accepted} == {"alice": (False, 11), "bob": (True, 11)}
+    assert {r.login: (r.beacon_verified, r.login_id) for r in checked.accepted} == {"alice": (False, 11), "bob": (True, 11)}
     assert len(asked) == len(set(asked)) == 2
-    assert all(r.self_hash() == r.self_sha256 for r in told.accepted)
+    assert all(r.self_hash() == r.self_sha256 for r in checked.accepted)
 
 
 def test_failures_of_ours_are_tried_three_times_and_then_reported(begun: Round, tmp_path: Path) -> None:
@@ -532,10 +532,10 @@ def test_no_refusal_is_a_command_to_the_runner(begun: Round) -> None:
     (begun.folder(0) / "##[add-mask]0").write_text("")
     path = next(begun.folder(1).glob(f"results/*/*/*/*{RESULT}"))
     path.write_bytes(b'{"schema": "##[stop-commands]x\\n::set-output name=a::b"}')
-    told = begun.check().refused
+    refused = begun.check().refused
 
-    assert len(told) == 2
-    assert not any(word in line for line in told for word in ("##[", "::", "\n"))
+    assert len(refused) == 2
+    assert not any(word in line for line in refused for word in ("##[", "::", "\n"))
 
 
 def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_as_no_failure(

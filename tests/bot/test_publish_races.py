@@ -53,15 +53,15 @@ def accepted(place: Path, *logins: str) -> Path:
 def whole(clone: Clone) -> dict[str, str]:
     """Login to the publisher whose result is recorded, once every result is seen to lie with the very trace it names."""
     results, traces = origin_branch(clone, RESULTS), origin_branch(clone, "traces-1")
-    found = {}
+    messages = {}
     for name, content in results.items():
         recorded = parse_result(content)
         trace = traces[name.removesuffix(RESULT) + TRACE]
         assert hashlib.sha256(trace).hexdigest() == recorded.trace_sha256
-        found[recorded.login] = recorded.message
+        messages[recorded.login] = recorded.message
     assert len(traces) == len(results)
     git(clone.path.parent / "origin.git", "fsck", "--strict")
-    return found
+    return messages
 
 
 def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
@@ -78,11 +78,11 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
     with ThreadPoolExecutor(PUBLISHERS) as pool:
         patience = record_results.PushPatience(pause=pause)
         done = list(pool.map(lambda folder: record_results.record(run_on(clone), "1", folder, NOW, patience), folders))
-    found = whole(clone)
+    messages = whole(clone)
 
     assert refused  # they did get in each other's way
-    assert set(found) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
-    assert all(found[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
+    assert set(messages) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
+    assert all(messages[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
     assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
     assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS).splitlines()) == PUBLISHERS + 1
 

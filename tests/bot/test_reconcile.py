@@ -19,8 +19,8 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 def say(scene: Scene, sha: str, creator: str) -> None:
     """Somebody says `success` on a commit."""
-    said = {"sha": sha, "state": "success", "context": "pullrank", "description": "", "target_url": ""}
-    scene.world.statuses.append({**said, "creator": creator, "at": scene.world.now()})
+    status = {"sha": sha, "state": "success", "context": "pullrank", "description": "", "target_url": ""}
+    scene.world.statuses.append({**status, "creator": creator, "at": scene.world.now()})
 
 
 def settle(scene: Scene) -> None:
@@ -190,10 +190,10 @@ def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
     scene.ran(32, number=7, content=previewed(scene, second))
     score = reconcile.scored_outcome
 
-    def surprised(context: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
+    def surprised(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
         if case.pull.number == 8:
             raise RecursionError("a stranger's \x1b[31mwords")
-        return score(context, case, found)
+        return score(context, case, paths)
 
     monkeypatch.setattr(reconcile, "scored_outcome", surprised)
     settle(scene)
@@ -213,7 +213,7 @@ def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeyp
     scene.ran(32, number=9)
     asleep = []
 
-    def dies(context: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
+    def dies(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
         asleep.append([scene.statuses(sha) for sha in (good, bad)])
         raise KeyboardInterrupt
 

@@ -325,12 +325,12 @@ def test_attack_14_an_older_run_never_overwrites_a_newer_one(scene: Scene) -> No
     scene.ran(31, content=previewed(scene, sha, returns=(1.0, 1.0)))
     scene.ran(32, content=previewed(scene, sha))
     tell(scene, 32)
-    said, statuses = scene.bodies(), scene.statuses(sha)
+    bodies, statuses = scene.bodies(), scene.statuses(sha)
     scene.standin.calls.clear()
 
     tell(scene, 31)
 
-    assert scene.bodies() == said
+    assert scene.bodies() == bodies
     assert scene.statuses(sha) == statuses
     assert scene.standin.writes() == []
 

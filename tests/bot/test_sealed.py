@@ -146,11 +146,11 @@ def reveal(seasons: Seasons) -> Seasons:
 
 def test_every_entry_plays_the_same_episodes_and_none_knows_its_own_seed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=True)
-    found = {result.login: result for result in board.recorded[0]}
+    results = {result.login: result for result in board.recorded[0]}
 
-    assert found["alice"].seeds == found["carol"].seeds == SECRET.episode_seeds("1", "CartPole-v1", 3)
-    assert found["alice"].beacon == f"sealed-{SECRET.sha256}"
-    assert ":MARK: seed" not in found["carol"].log_tail
+    assert results["alice"].seeds == results["carol"].seeds == SECRET.episode_seeds("1", "CartPole-v1", 3)
+    assert results["alice"].beacon == f"sealed-{SECRET.sha256}"
+    assert ":MARK: seed" not in results["carol"].log_tail
     assert SECRET.agent_seeds("1", "a" * 64, "t", 3) != SECRET.agent_seeds("1", "b" * 64, "t", 3)
 
 
@@ -192,9 +192,9 @@ def played_results(played: Round) -> list[bytes]:
 def test_the_public_log_of_a_shard_says_nothing_of_the_agents(played: Round, capsys: pytest.CaptureFixture[str]) -> None:
     again = dataclasses.replace(played, place=played.place.parent / "again")
     again.evaluate(0)
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
 
-    assert said.out + said.err == ""
+    assert printed.out + printed.err == ""
 
 
 def test_a_job_ends_at_full_multiples_only() -> None:
@@ -300,10 +300,10 @@ def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
 ) -> None:
     begun, real = copied(played, tmp_path), publish.sealed_record
 
-    def sealing(challenge: Challenge, secret: SeasonSecret, found: Result, trace: bytes | None) -> Any:
-        if found.login == "alice" and found.verdict is Verdict.OK:
+    def sealing(challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None) -> Any:
+        if result.login == "alice" and result.verdict is Verdict.OK:
             raise CommandError(3, "a metric has no value to rank by")
-        return real(challenge, secret, found, trace)
+        return real(challenge, secret, result, trace)
 
     monkeypatch.setattr(publish, "sealed_record", sealing)
     checked = begun.check()
@@ -358,21 +358,21 @@ def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
 
-    found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+    findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
 
-    assert {finding.standing for finding in found} == {VerificationStatus.SEALED}
+    assert {finding.standing for finding in findings} == {VerificationStatus.SEALED}
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")
 def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=True)
-    found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+    findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
     table = recorded_standings(board, official=False)
     task = table.tasks[0]
     pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
 
-    assert {finding.standing for finding in found} == {VerificationStatus.VERIFIED}
-    assert sum(finding.steps for finding in found) > 0
+    assert {finding.standing for finding in findings} == {VerificationStatus.VERIFIED}
+    assert sum(finding.steps for finding in findings) > 0
     assert all(row.estimate.low <= row.estimate.score <= row.estimate.high for row in task.rows)
     assert "This season is sealed." not in pages
     assert ":MARK:" in pages
@@ -386,10 +386,10 @@ def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_rev
     document["sealed"]["score"] = 500.0
     path.write_bytes(sealed(document).serialised())
 
-    (found,) = verify_files(board.challenge, board.store, [path], quiet=True)
+    (finding,) = verify_files(board.challenge, board.store, [path], quiet=True)
 
-    assert found.standing is VerificationStatus.REFUTED
-    assert "score" in found.faults[0]
+    assert finding.standing is VerificationStatus.REFUTED
+    assert "score" in finding.faults[0]
 
 
 def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -410,12 +410,12 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
 
 def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
-    entries = tuple(found.entry() for found in board.read_all()[0] if found.login != "local")
+    entries = tuple(submission.entry() for submission in board.read_all()[0] if submission.login != "local")
     promoted = [sealed({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
     recorded = RecordedResults(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
-    told = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)
+    comment = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)
     plain = make.result(probe, [9.0, 10.0, 11.0], on=board.challenge.tasks[0], sandbox="process", **{"class": "preview"})
     agent = {
         "login": "alice",
@@ -427,10 +427,10 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [agent]}
     guessed = render_comment.render_comment(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
 
-    assert "on the secret episodes of this season, which are the same for everybody" in told
-    assert "merge commit" not in told
-    assert "pullrank verify" not in told
-    assert ":MARK:" not in told
+    assert "on the secret episodes of this season, which are the same for everybody" in comment
+    assert "merge commit" not in comment
+    assert "pullrank verify" not in comment
+    assert ":MARK:" not in comment
     assert "the secret episodes of this season, which a preview never plays: the place is a guess" in guessed
 
 
@@ -472,8 +472,8 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     assert new[0].trace_sha256 == old[0].trace_sha256
     assert origin_branch(clone, "traces-1") == traces
     plain = decrypt_result(new[0], SECRET)
-    told = ("login_id", "beacon_verified", "self_sha256")
-    parts = [{k: v for k, v in one.document().items() if k not in told} for one in (plain, decrypt_result(old[0], SECRET))]
+    filled = ("login_id", "beacon_verified", "self_sha256")
+    parts = [{k: v for k, v in one.document().items() if k not in filled} for one in (plain, decrypt_result(old[0], SECRET))]
     assert parts[0] == parts[1]
     assert plain.self_hash() == plain.self_sha256
     assert verify_file(_job(clone, tmp_path / "store", after, traces)).standing is VerificationStatus.VERIFIED

@@ -97,9 +97,9 @@ def test_a_preview_says_what_is_too_late_and_plays_the_rest(tmp_path: Path) -> N
     (context.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + OVER)
     context.change(agent_files("alice"))
 
-    found = context.run()
+    preview = context.run()
 
-    assert [result.task for result in found.agents[0].results] == ["FrozenLake-v1"]
+    assert [result.task for result in preview.agents[0].results] == ["FrozenLake-v1"]
     assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in context.said()
 
 

@@ -97,9 +97,9 @@ def test_a_verified_run_fetches_the_head_as_objects_and_plays_it(
 
     assert bot.preview(scene.clone.path, tmp_path / "preview", "process") == 0
 
-    found = json.loads((tmp_path / "preview" / "preview.json").read_text())
-    assert found["head_sha"] == sha
-    assert [result["verdict"] for result in found["agents"][0]["results"]] == ["ok", "ok"]
+    preview = json.loads((tmp_path / "preview" / "preview.json").read_text())
+    assert preview["head_sha"] == sha
+    assert [result["verdict"] for result in preview["agents"][0]["results"]] == ["ok", "ok"]
     assert not (scene.clone.path / "submissions" / "alice").exists()
 
 

@@ -57,20 +57,11 @@ class OfficialRun:
     """Asks GitHub about organisations and teams; only the plan job does."""
 
 
-def open_official(
-    clone: GitRepository,
-    runtime: tuple[str, str],
-    ask: AskGitHub,
-    run_url: str | None = None,
-) -> OfficialRun:
+def open_official(clone: GitRepository, runtime: tuple[str, str], ask: AskGitHub, run_url: str | None = None) -> OfficialRun:
     """An official run on a clone. `runtime`: sandbox and base image."""
     sandbox, base = runtime
     return OfficialRun(
-        clone=clone,
-        sandbox=sandbox,
-        runtime_digest=planned_runtime_digest(sandbox, base),
-        ask=ask,
-        run_url=run_url,
+        clone=clone, sandbox=sandbox, runtime_digest=planned_runtime_digest(sandbox, base), ask=ask, run_url=run_url
     )
 
 

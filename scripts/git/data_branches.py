@@ -16,8 +16,9 @@ from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
 from scripts.console import say
 from scripts.git.git_repository import GitError, GitRepository, checked
+from scripts.repository.layout import RESULTS_BRANCH
 
-RESULTS = "results"
+RESULTS = RESULTS_BRANCH
 DAMAGED_SHOWN = 20
 BOT_IDENTITY = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
 # Git's messages if somebody else pushed first; other failures (a rule, a right, the network) are raised, not retried.
@@ -50,7 +51,7 @@ class DataBranches:
 
     def tips(self) -> dict[str, str]:
         """Newest commit by branch, for existing branches; fetched shallow and without blobs."""
-        names = [f"refs/heads/{name}" for name in (RESULTS, self.traces)]
+        names = [f"refs/heads/{name}" for name in (RESULTS_BRANCH, self.traces)]
         lines = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
         tips = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in lines.splitlines())}
         if tips:
@@ -131,7 +132,7 @@ def tip_of(repository: GitRepository, branch: str) -> str:
 
 def newest_results(clone: GitRepository) -> str:
     """The newest commit of the results branch; empty before the first."""
-    return tip_of(clone, RESULTS)
+    return tip_of(clone, RESULTS_BRANCH)
 
 
 def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:

@@ -144,13 +144,13 @@ class FolderHistory:
         """The content of a folder's files; None if they are no version."""
         if any(mode not in FILE_MODES for mode, _, _ in files):
             return None
-        kept = tuple(sorted(file for file in files if "/__pycache__/" not in f"/{file[1]}"))
-        manifest = next((oid for _, path, oid in kept if path == MANIFEST_NAME), None)
+        hashed = tuple(sorted(file for file in files if "/__pycache__/" not in f"/{file[1]}"))
+        manifest = next((oid for _, path, oid in hashed if path == MANIFEST_NAME), None)
         if manifest is None:
             return None
-        rest = "\0".join(f"{mode} {oid} {path}" for mode, path, oid in kept if path != MANIFEST_NAME)
+        rest = "\0".join(f"{mode} {oid} {path}" for mode, path, oid in hashed if path != MANIFEST_NAME)
         content = FolderContent(hashlib.sha256(rest.encode("utf-8", "surrogateescape")).hexdigest(), manifest)
-        self._files.setdefault(content, kept)
+        self._files.setdefault(content, hashed)
         return content
 
     def _read_manifests(self, manifests: Iterable[str]) -> None:

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.solo.verify_result import parse_result
-from scripts.git.data_branches import RESULTS, newest_results, parse_record, read_recorded
+from scripts.git.data_branches import newest_results, parse_record, read_recorded
 from scripts.github.api.client import GitHub
 from scripts.github.official import commit_facts, publish, record_results, shard_jobs
 from scripts.github.official.commit_facts import POINTS_RESERVED, CommitFacts
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, read_workload
+from scripts.repository.layout import RESULTS_BRANCH
 from tests.bot.games import FIRST, LAST, entered, game_board
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, open_run, plan_round
@@ -289,9 +290,9 @@ def begun(played: Round, ask: Asking, standin: GitHubStandIn, tmp_path: Path) ->
 
 def facts_of(clone: Clone) -> dict[str, tuple[bool | None, int | None]]:
     """What the results branch says that GitHub said; every file is whole."""
-    records = {name: parse_record(content) for name, content in origin_branch(clone, RESULTS).items()}
+    records = {name: parse_record(content) for name, content in origin_branch(clone, RESULTS_BRANCH).items()}
     assert all(one.self_hash() == one.self_sha256 and one.path() + ".json" == name for name, one in records.items())
-    singles = [parse_result(content) for content in origin_branch(clone, RESULTS).values()]
+    singles = [parse_result(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
     return {f"{one.login} {one.task}": (one.beacon_verified, one.login_id) for one in singles}
 
 
@@ -305,7 +306,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     standin.world.left["graphql"] = 0
     begun.check()
     begun.record()
-    before, traces = origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")
+    before, traces = origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")
     assert set(facts_of(begun.clone).values()) == {(None, None)}
 
     standin.world.left["graphql"] = 1000
@@ -313,7 +314,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     later = following(begun, tmp_path / "later")
     checked = later.check(later.place)
     published = later.record()
-    after = origin_branch(begun.clone, RESULTS)
+    after = origin_branch(begun.clone, RESULTS_BRANCH)
 
     assert (later.planned.count, later.planned.unasked, later.planned.outputs()["unasked"]) == (0, 4, 4)
     assert (checked.filled_in, published.filled_in, published.recorded, published.known) == (4, 4, (), 0)
@@ -331,7 +332,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     manifest = (later.place / "accepted" / "manifests" / "0.sha256").read_text()
     assert sorted(line.split("  results/")[1] for line in manifest.splitlines()) == sorted(after)
     assert following(begun, tmp_path / "last").planned.unasked == 0
-    subjects = git(begun.clone.path.parent / "origin.git", "log", "--format=%s", RESULTS).splitlines()
+    subjects = git(begun.clone.path.parent / "origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()
     assert sum(subject.startswith("fill in: ") for subject in subjects) == 4
 
 
@@ -369,7 +370,7 @@ def test_a_commit_is_asked_about_once_ever(begun: Round, standin: GitHubStandIn,
 
     assert queried(standin) == [2, 1]
     assert facts_of(begun.clone)["eve CartPole-v1"] == (True, None)
-    assert len(origin_branch(begun.clone, RESULTS)) == 8
+    assert len(origin_branch(begun.clone, RESULTS_BRANCH)) == 8
 
 
 def test_duels_are_filled_in_once_both_players_commits_are_known(
@@ -386,12 +387,12 @@ def test_duels_are_filled_in_once_both_players_commits_are_known(
     standin.world.left["graphql"] = 0
     begun.check()
     begun.record()
-    before = [parse_record(content) for content in origin_branch(board, RESULTS).values()]
+    before = [parse_record(content) for content in origin_branch(board, RESULTS_BRANCH).values()]
     standin.world.left["graphql"] = 1000
     later = following(begun, tmp_path / "later")
     later.check(later.place)
     published = later.record()
-    after = [parse_record(content) for content in origin_branch(board, RESULTS).values()]
+    after = [parse_record(content) for content in origin_branch(board, RESULTS_BRANCH).values()]
 
     assert {one.beacon_verified for one in before} == {None}
     assert {one.beacon_verified for one in after} == {True}

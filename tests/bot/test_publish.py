@@ -19,10 +19,11 @@ from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
-from scripts.git.data_branches import RESULTS, export_results, newest_results, read_recorded, traces_branch
+from scripts.git.data_branches import export_results, newest_results, read_recorded, traces_branch
 from scripts.github.official import publish, record_results
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES, MAX_TRACE_BYTES
 from scripts.repository.checkout import Checkout
+from scripts.repository.layout import RESULTS_BRANCH
 from scripts.verification import verify_records
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
@@ -65,9 +66,9 @@ ALL = ["alice CartPole-v1", "alice FrozenLake-v1", "bob CartPole-v1", "bob Froze
 def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Round) -> None:
     checked = begun.check()
     published = begun.record()
-    results, traces = origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")
+    results, traces = origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")
     origin = begun.clone.path.parent / "origin.git"
-    subjects = git(origin, "log", "--format=%s", RESULTS).splitlines()
+    subjects = git(origin, "log", "--format=%s", RESULTS_BRANCH).splitlines()
 
     assert (kept(checked), checked.refused, checked.lost) == (ALL, (), ())
     assert (len(published.recorded), published.known) == (4, 0)
@@ -77,7 +78,7 @@ def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Ro
     assert {name.removesuffix(RESULT) for name in results} == {name.removesuffix(TRACE) for name in traces}
     assert all(parse_result(content).path() + RESULT == name for name, content in results.items())
     assert "challenge.yml" not in results
-    assert git(origin, "rev-list", "--max-parents=0", RESULTS) != git(origin, "rev-list", "--max-parents=0", "main")
+    assert git(origin, "rev-list", "--max-parents=0", RESULTS_BRANCH) != git(origin, "rev-list", "--max-parents=0", "main")
 
 
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
@@ -105,14 +106,14 @@ def test_publishing_again_changes_nothing(begun: Round) -> None:
 def test_what_is_recorded_already_wins(begun: Round) -> None:
     begun.check()
     begun.record()
-    before = origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")
+    before = origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")
     shutil.rmtree(begun.folder(0))
     begun.evaluate(0)
     begun.check()
     again = begun.record()
 
     assert (len(again.recorded), again.known) == (0, 4)
-    assert (origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")) == before
+    assert (origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")) == before
 
 
 def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: Path) -> None:
@@ -242,7 +243,7 @@ def test_a_missing_shard_costs_only_itself_and_the_next_round_plays_it(begun: Ro
 
     assert checked.lost == (1,)
     assert (len(kept(checked)), following.planned.count, len(again.recorded)) == (2, 2, 2)
-    assert len(origin_branch(begun.clone, RESULTS)) == 4
+    assert len(origin_branch(begun.clone, RESULTS_BRANCH)) == 4
 
 
 def test_a_shard_beyond_the_round_and_strange_folders_are_refused(begun: Round) -> None:
@@ -383,7 +384,7 @@ def test_one_surprising_file_costs_that_result_alone(begun: Round, spoil: Callab
     spoil(begun.folder(0))
     checked = begun.check()
     begun.record()
-    recorded = origin_branch(begun.clone, RESULTS)
+    recorded = origin_branch(begun.clone, RESULTS_BRANCH)
 
     assert checked.lost == ()
     assert len(kept(checked)) == 3
@@ -473,7 +474,7 @@ def test_failures_of_ours_are_tried_three_times_and_then_reported(begun: Round, 
                 path.write_bytes(sealed(broken(json.loads(path.read_bytes()))).serialised())
         now.check()
         given_up.append(len(now.record().given_up))
-    tries = sorted(name for name in origin_branch(begun.clone, RESULTS) if ".try" in name)
+    tries = sorted(name for name in origin_branch(begun.clone, RESULTS_BRANCH) if ".try" in name)
 
     assert given_up == [0, 0, 1]
     assert [name.rpartition(".try")[2] for name in tries] == ["1.json", "2.json", "3.json"]
@@ -492,7 +493,7 @@ def test_a_publish_that_is_run_again_does_not_count_a_failure_twice(begun: Round
     begun.record()
     begun.record()
 
-    assert len([name for name in origin_branch(begun.clone, RESULTS) if ".try" in name]) == 1
+    assert len([name for name in origin_branch(begun.clone, RESULTS_BRANCH) if ".try" in name]) == 1
 
 
 def test_a_result_from_the_future_is_refused(begun: Round) -> None:

@@ -17,9 +17,9 @@ import pytest
 from evaluator.host.solo.verify_result import parse_result
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
-from scripts.git.data_branches import RESULTS
 from scripts.github.official import record_results
 from scripts.github.official.workload import OfficialRun, open_official
+from scripts.repository.layout import RESULTS_BRANCH
 from tests.bot.repos import Clone, git, make_board, origin_branch
 from tests.bot.rounds import answers
 from tests.leaderboard.make import entry, result
@@ -52,7 +52,7 @@ def accepted(place: Path, *logins: str) -> Path:
 
 def whole(clone: Clone) -> dict[str, str]:
     """Login to the publisher whose result is recorded, once every result is seen to lie with the very trace it names."""
-    results, traces = origin_branch(clone, RESULTS), origin_branch(clone, "traces-1")
+    results, traces = origin_branch(clone, RESULTS_BRANCH), origin_branch(clone, "traces-1")
     messages = {}
     for name, content in results.items():
         recorded = parse_result(content)
@@ -84,7 +84,7 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert set(messages) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
     assert all(messages[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
     assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
-    assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS).splitlines()) == PUBLISHERS + 1
+    assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()) == PUBLISHERS + 1
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:
@@ -170,7 +170,7 @@ def pushes(clone: Clone) -> list[dict[str, bool]]:
     """Of each push to the origin, oldest first: whether it moved each of the two branches."""
     log = clone.path.parent / "pushes"
     lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
-    return [{"results": f"refs/heads/{RESULTS}" in line, "traces": "refs/heads/traces-1" in line} for line in lines]
+    return [{"results": f"refs/heads/{RESULTS_BRANCH}" in line, "traces": "refs/heads/traces-1" in line} for line in lines]
 
 
 def watched(clone: Clone) -> Clone:
@@ -198,7 +198,7 @@ def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
     assert pushes(clone) == [{"results": True, "traces": True}] * expected
     assert (len(published.recorded), published.known) == (7, 0)
     assert whole(clone) == dict.fromkeys(LOGINS, "mine")
-    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS).split()) == 7
+    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 7
 
 
 def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the_rest(
@@ -214,14 +214,14 @@ def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the
         if code == 0:
             break
         there = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
-        counts.add(len(whole(clone)) if RESULTS in there else 0)
+        counts.add(len(whole(clone)) if RESULTS_BRANCH in there else 0)
         before = len(pushes(clone))
         again = record_results.record(run_on(clone), "1", folder, NOW)
         assert whole(clone) == dict.fromkeys(LOGINS[:4], "mine")
         assert len(again.recorded) + again.known == 4
         assert len(pushes(clone)) == 2
         assert before <= 2
-        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS).split()) == 4
+        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 4
 
     assert code == 0
     assert counts == {0, 2, 4}

@@ -31,12 +31,13 @@ from leaderboard.pages.page_renderer import render_pages
 from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.git.data_branches import RESULTS, export_results, newest_results
+from scripts.git.data_branches import export_results, newest_results
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
 from scripts.github.workflow.season_key import PACE_SECONDS, waiting
 from scripts.repository.checkout import Checkout
+from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.repository.season_file import Revealed, Seasons
 from scripts.seasons.publish_season import keep
@@ -156,7 +157,7 @@ def test_every_entry_plays_the_same_episodes_and_none_knows_its_own_seed(played:
 
 def test_what_is_public_carries_no_episode(played: Round) -> None:
     handed = [p for p in played.place.rglob("*") if p.is_file()]
-    branch = origin_branch(played.clone, RESULTS)
+    branch = origin_branch(played.clone, RESULTS_BRANCH)
     traces = origin_branch(played.clone, "traces-1")
     seeds = SECRET.episode_seeds("1", "CartPole-v1", 3)
     everything = [*(p.read_bytes() for p in handed), *branch.values(), *traces.values()]
@@ -186,7 +187,7 @@ def test_how_much_an_agent_wrote_does_not_show_in_the_size(played: Round) -> Non
 
 
 def played_results(played: Round) -> list[bytes]:
-    return list(origin_branch(played.clone, RESULTS).values())
+    return list(origin_branch(played.clone, RESULTS_BRANCH).values())
 
 
 def test_the_public_log_of_a_shard_says_nothing_of_the_agents(played: Round, capsys: pytest.CaptureFixture[str]) -> None:
@@ -435,7 +436,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
 
 
 def test_a_preview_that_says_it_is_sealed_is_not_believed(played: Round) -> None:
-    (content,) = (c for name, c in origin_branch(played.clone, RESULTS).items() if "alice" in name)
+    (content,) = (c for name, c in origin_branch(played.clone, RESULTS_BRANCH).items() if "alice" in name)
     result = {**json.loads(content), "class": "preview"}
     forged = sealed({**result, "sealed": {**result["sealed"], "score": 1e9}}).document()
     agent = {"login": "alice", "agent": "probe", "submission_digest": result["submission_digest"], "name": "P"}

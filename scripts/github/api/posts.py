@@ -3,28 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import GitHubIssue, IssueComment
 
 _STICKY_MARKER = re.compile(r"<!-- pullrank:comment run=(\d{1,20}) -->")
-
-
-class CommentApi(Protocol):
-    """The part of the GitHub client that sticky comments need."""
-
-    def comments(self, number: int) -> list[IssueComment]:
-        """All comments, oldest first."""
-
-    def create_comment(self, number: int, body: str) -> IssueComment:
-        """Write a comment."""
-
-    def edit_comment(self, comment_id: int, body: str) -> None:
-        """Replace a comment's text."""
-
-    def delete_comment(self, comment_id: int) -> None:
-        """Delete a comment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +36,7 @@ def newest_run(stickies: Iterable[StickyComment]) -> int:
 
 
 def put_sticky(
-    github: CommentApi,
+    github: GitHub,
     number: int,
     body: str,
     bot: str,
@@ -87,7 +70,7 @@ def put_sticky(
     return True
 
 
-def repair_sticky(github: CommentApi, stickies: list[StickyComment]) -> None:
+def repair_sticky(github: GitHub, stickies: list[StickyComment]) -> None:
     """Keep only the oldest of several sticky comments, with the latest run's text; concurrent repairs agree on it."""
     if len(stickies) < 2:
         return

@@ -67,13 +67,16 @@ class SettingLocation:
     page: str
     click: str
 
+    def finding(self, state: SettingState, said: str, changes: tuple[SettingChange, ...] = ()) -> SettingFinding:
+        """What was found there."""
+        return SettingFinding(name=self.name, state=state, said=said, page=self.page, click=self.click, changes=changes)
+
 
 def setting_finding(
     place: SettingLocation, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
 ) -> SettingFinding:
     """A setting that is right or wrong. `words`: what to say if it is right, and if it is wrong."""
-    state, message, remaining = (SettingState.GOOD, words[0], ()) if good else (SettingState.MISSING, words[1], changes)
-    return SettingFinding(name=place.name, state=state, said=message, page=place.page, click=place.click, changes=remaining)
+    return place.finding(SettingState.GOOD, words[0]) if good else place.finding(SettingState.MISSING, words[1], changes)
 
 
 Check = Callable[[SettingsReader], SettingFinding]
@@ -109,7 +112,7 @@ def _unknown_finding(place: SettingLocation, error: CommandError) -> SettingFind
         raise error
     why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
     message = f"Could not be looked at ({why}): {error}"
-    return SettingFinding(name=place.name, state=SettingState.UNKNOWN, said=message, page=place.page, click=place.click)
+    return place.finding(SettingState.UNKNOWN, message)
 
 
 @dataclass(frozen=True, kw_only=True)

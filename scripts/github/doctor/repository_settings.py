@@ -124,7 +124,7 @@ def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFindi
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
         "their first job: without issue_comment no command is answered, without workflow_dispatch rounds do not go on."
     )
-    return SettingFinding(name=place.name, state=SettingState.CHOICE, said=message, page=place.page, click=place.click)
+    return place.finding(SettingState.CHOICE, message)
 
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
@@ -132,7 +132,7 @@ def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> Settin
     """Whether a private repository previews pull requests from forks, with as few rights as possible."""
     if not (asks.setting("") or {}).get("private"):
         message = "A public repository previews pull requests from forks; whose wait for a click is said below."
-        return SettingFinding(name=place.name, state=SettingState.GOOD, said=message, page=place.page, click=place.click)
+        return place.finding(SettingState.GOOD, message)
     settings = asks.setting(_FORK_WORKFLOWS) or {}
     little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
     wanted = {"run_workflows_from_fork_pull_requests": True, **little}
@@ -168,17 +168,13 @@ def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     package = asks.setting(f"/{kind}/{login}/packages/{path}")
     page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
     if package is None:
-        state, message = (
-            SettingState.CHOICE,
-            "It is not in the registry yet: the workflow image puts it there when it is first needed.",
-        )
+        state = SettingState.CHOICE
+        message = "It is not in the registry yet: the workflow image puts it there when it is first needed."
     elif package.get("visibility") == "public":
         state, message = SettingState.GOOD, "Everybody can have the image."
     elif repository.get("private"):
-        state, message = (
-            SettingState.CHOICE,
-            "The image is not public, as the repository: previews build it anew, which takes minutes.",
-        )
+        state = SettingState.CHOICE
+        message = "The image is not public, as the repository: previews build it anew, which takes minutes."
     else:
         state, message = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
     return SettingFinding(name=place.name, state=state, said=message, page=page, click=place.click)
@@ -257,7 +253,7 @@ def check_plan(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
         state, message = SettingState.GOOD, f"Public, {shown}: every plan has all that a public board needs."
     else:
         state, message = SettingState.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, repository))}"
-    return SettingFinding(name=place.name, state=state, said=message, page=place.page, click=place.click)
+    return place.finding(state, message)
 
 
 def _plan_name(asks: SettingsReader, owner: dict[str, Any]) -> str:

@@ -71,21 +71,16 @@ def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFindi
     setting = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
     policy = setting.get("approval_policy", "")
     state = SettingState.CHOICE if policy in _APPROVALS else SettingState.MISSING
-    return SettingFinding(
-        name=place.name,
-        state=SettingState.GOOD if policy == "all_external_contributors" else state,
-        said=_APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself."),
-        page=place.page,
-        click=place.click,
-    )
+    message = _APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself.")
+    return place.finding(SettingState.GOOD if policy == "all_external_contributors" else state, message)
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
 def check_pinning(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether actions may be used by a tag, which its owner can move."""
     setting = asks.setting("/actions/permissions") or {}
-    kept = {key: setting[key] for key in ("allowed_actions",) if key in setting}
-    body = {"enabled": True, **kept, "sha_pinning_required": True}
+    actions = {key: setting[key] for key in ("allowed_actions",) if key in setting}
+    body = {"enabled": True, **actions, "sha_pinning_required": True}
     return setting_finding(
         place,
         good=setting.get("sha_pinning_required") is True,
@@ -273,16 +268,12 @@ def membership_check(teams: list[str]) -> Check:
         if TEAMS_VARIABLE in _secret_names(asks):
             state, message = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
         elif any("/" in team for team in teams):
-            state, message = (
-                SettingState.MISSING,
-                "Phases name teams, whose members nobody sees without a token: nobody may enter.",
-            )
+            state = SettingState.MISSING
+            message = "Phases name teams, whose members nobody sees without a token: nobody may enter."
         else:
-            state, message = (
-                SettingState.CHOICE,
-                "Of organisations the plan sees public members only; with a token it sees all.",
-            )
-        return SettingFinding(name=place.name, state=state, said=message, page=place.page, click=place.click)
+            state = SettingState.CHOICE
+            message = "Of organisations the plan sees public members only; with a token it sees all."
+        return place.finding(state, message)
 
     return look
 

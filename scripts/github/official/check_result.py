@@ -130,9 +130,9 @@ def failed_record(
     official: OfficialRun, work: Workload, facts: Facts, item: WorkloadItem, message: str, now: datetime
 ) -> ResultOrDuel:
     """The record of an internal error, which is no agent's fault."""
-    asked = {name: value for name, value in _expected_fields(official, work, item).items() if name != "tier"}
+    expected = {name: value for name, value in _expected_fields(official, work, item).items() if name != "tier"}
     failed: dict[str, Any] = {
-        **asked,
+        **expected,
         "schema": (duels if isinstance(item, DuelWorkItem) else results).SCHEMA,
         "class": Tier.OFFICIAL,
         "verdict": Verdict.INTERNAL_ERROR,

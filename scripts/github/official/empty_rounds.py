@@ -12,7 +12,7 @@ from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.planning.missing import DuelWorkItem
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import RESULTS, open_branches
+from scripts.git.data_branches import open_branches
 from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import WorkflowRun
@@ -24,7 +24,7 @@ from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
-from scripts.repository.layout import record_store
+from scripts.repository.layout import RESULTS_BRANCH, record_store
 
 PUBLISH_ISSUE_TITLE = "Official results could not be recorded"
 REPORT_FILE = "round.json"
@@ -71,9 +71,9 @@ def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) 
     store = record_store(accepted)
     brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
     with open_branches(official.clone, work.challenge.season) as branches:
-        brought |= branches.objects(branches.tips().get(RESULTS)).keys()
-    asked = [item for number in range(len(work.packing.shards)) for item in work.shard(number)]
-    left = [item for item in asked if item_path(item) + RESULT not in brought]
+        brought |= branches.objects(branches.tips().get(RESULTS_BRANCH)).keys()
+    items = [item for number in range(len(work.packing.shards)) for item in work.shard(number)]
+    left = [item for item in items if item_path(item) + RESULT not in brought]
     return _still_wanted(official, left) if left else []
 
 

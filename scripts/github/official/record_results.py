@@ -22,11 +22,11 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import TRIES
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import RESULTS, BranchCommit, DataBranches, object_name, open_branches, read_unasked
+from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
 from scripts.github.official.check_result import ResultOrDuel
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload
-from scripts.repository.layout import LOCAL, record_store
+from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
 from scripts.runs.workflow_duels import between, outcome
 
 REPLACED_FILE = "replaced.json"
@@ -186,7 +186,7 @@ def _push_part(
     """Push one part; returns the new files in it."""
     for attempt in range(patience.tries):
         tips = branches.tips()
-        fresh = _new_files(part, branches.objects(tips.get(RESULTS)), older)
+        fresh = _new_files(part, branches.objects(tips.get(RESULTS_BRANCH)), older)
         if not fresh or branches.push(_build_commits(branches, tips, store, fresh, older, now)):
             return fresh
         patience.pause(attempt + 1)
@@ -240,7 +240,7 @@ def _build_commits(
         if isinstance(record, Result) and record.trace_sha256 and path not in older:
             at = path.removesuffix(RESULT) + TRACE
             traced.append(BranchCommit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
-    built = {RESULTS: branches.build(tips.get(RESULTS), recorded, now)}
+    built = {RESULTS_BRANCH: branches.build(tips.get(RESULTS_BRANCH), recorded, now)}
     if traced:
         built[branches.traces] = branches.build(tips.get(branches.traces), traced, now)
     return built

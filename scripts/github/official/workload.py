@@ -129,28 +129,23 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     for line in faults:
         say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
-    origin = version_origins(
-        clone,
-        sha,
-        {(entry.login, entry.agent): entry.digest for entry in wanted},
-        {(one.login, one.agent): [task.id for task in challenge.tasks if one.submission.plays(task)] for one in wanted},
-    )
+    digests = {(entry.login, entry.agent): entry.digest for entry in wanted}
+    tasks = {
+        (entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)] for entry in wanted
+    }
+    origin = version_origins(clone, sha, digests, tasks)
     beacons = origin.versions
-    shas = {} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()}
-    beacon = challenge.sealed_beacon or "none"
-    where = MeasurementContext(
-        runtime_digest=official.runtime_digest,
-        beacon=beacon,
-        beacons=shas,
-        order=beacon_order(clone, sha),
-        locks=lock_digests(),
-    )
+    measured = MeasurementContext(
+        runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or "none",
+        beacons={} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()},
+        order=beacon_order(clone, sha), locks=lock_digests(),
+    )  # fmt: skip
     aside: dict[str, bytes] = {}
     results, duels = read_recorded(clone, results_sha, aside)
     refuse_changed_seeds(challenge, results)
     moment = _with_members(official, challenge, wanted)
     gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, beacons), members=moment.members)
-    admitted = admit(challenge, wanted, results, duels, where, gate)
+    admitted = admit(challenge, wanted, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if NAME in aside and (over := parse_seasons(aside[NAME]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")

@@ -84,10 +84,10 @@ def _parse_preview(content: bytes) -> Preview:
     return preview
 
 
-def _is_same_json(ours: object, given: object) -> bool:
+def _is_same_json(ours: object, theirs: object) -> bool:
     """Equal, with the same types throughout, so that nothing was silently converted; 1 may stand for 1.0."""
-    if isinstance(ours, dict) and isinstance(given, dict):
-        return ours.keys() == given.keys() and all(_is_same_json(ours[key], given[key]) for key in ours)
-    if isinstance(ours, list) and isinstance(given, list):
-        return len(ours) == len(given) and all(map(_is_same_json, ours, given))
-    return ours == given and isinstance(ours, bool) == isinstance(given, bool)
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(_is_same_json(ours[key], theirs[key]) for key in ours)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(_is_same_json, ours, theirs))
+    return ours == theirs and isinstance(ours, bool) == isinstance(theirs, bool)

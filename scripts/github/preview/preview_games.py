@@ -90,7 +90,7 @@ class PreviewGames:
         gone = {_agent_name(submission)} | {
             other for name, game, other in self.met if (name, game) == (_agent_name(submission), task.id)
         }
-        if named := [found for found in self._baselines(task, board) if _agent_name(found) not in gone]:
+        if named := [baseline for baseline in self._baselines(task, board) if _agent_name(baseline) not in gone]:
             return named[0]
         # As in the official run, agents of one login or team do not meet.
         one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
@@ -117,8 +117,8 @@ class PreviewGames:
     def _elo(self, folder: ChangedAgent, task: Task) -> float | None:
         """The rating by the duels played so far."""
         preview = self.session.preview()
-        own = tuple(agent for agent in preview.agents if (agent.login, agent.agent) == (folder.login, folder.agent))
-        state = preview_state(preview.model_copy(update={"agents": own}), self.recorded, run_url=None)
+        agents = tuple(agent for agent in preview.agents if (agent.login, agent.agent) == (folder.login, folder.agent))
+        state = preview_state(preview.model_copy(update={"agents": agents}), self.recorded, run_url=None)
         game = next((game for agent in state.agents for game in agent.games if game.task.id == task.id), None)
         return game.rating.elo if game and game.rating else None
 
@@ -134,5 +134,5 @@ def _is_named(submission: SubmissionEntry, named: str) -> bool:
 
 def _is_validated(folder: ChangedAgent, task: Task) -> bool:
     """Whether its validation passed."""
-    own = [duel for duel in folder.duels if duel.task == task.id and duel.is_validation]
-    return any(duel.verdict is Verdict.OK and validation_fault(duel) is None for duel in own)
+    validations = [duel for duel in folder.duels if duel.task == task.id and duel.is_validation]
+    return any(duel.verdict is Verdict.OK and validation_fault(duel) is None for duel in validations)

@@ -125,9 +125,9 @@ def _log_tails(folder: ChangedAgent) -> Iterator[LogTail]:
             who=evaluation_name(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail
         )
     for duel in folder.duels:
-        own = duel.players[folder.side(duel)]
-        if duel.is_validation or own.verdict is not Verdict.OK:
-            yield LogTail(who=f"{between(duel)} on {duel.task}", verdict=own.verdict, text=own.log_tail)
+        player = duel.players[folder.side(duel)]
+        if duel.is_validation or player.verdict is not Verdict.OK:
+            yield LogTail(who=f"{between(duel)} on {duel.task}", verdict=player.verdict, text=player.log_tail)
 
 
 def serialised_preview(preview: Preview) -> bytes:

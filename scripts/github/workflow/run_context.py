@@ -62,13 +62,13 @@ def members_of(challenge: Challenge, logins: Iterable[str], is_member: Membershi
         listed = {login.casefold() for login in phase.allow}
         for team in phase.teams:
             known_members = members.get(team, frozenset())
-            asked = sorted(owners - listed - known_members)
-            members[team] = known_members | {login for login in asked if is_member(login, team)}
+            unlisted = sorted(owners - listed - known_members)
+            members[team] = known_members | {login for login in unlisted if is_member(login, team)}
     return members
 
 
-def merge_times(entries: Iterable[Entry], found: Mapping[FolderName, SeedBeacon]) -> dict[FolderName, datetime]:
+def merge_times(entries: Iterable[Entry], found_beacons: Mapping[FolderName, SeedBeacon]) -> dict[FolderName, datetime]:
     """When each entry's version came to main."""
-    beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found.items()}
+    beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found_beacons.items()}
     merged = ((entry.name, beacons.get(entry.name)) for entry in entries)
     return {name: datetime.fromisoformat(beacon.committed_at).astimezone(UTC) for name, beacon in merged if beacon}

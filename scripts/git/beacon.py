@@ -22,7 +22,6 @@ class SeedBeacon:
 
     sha: str
     committed_at: str
-    """As the commit says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +29,6 @@ class VersionOrigins:
     """The beacons of the versions on main."""
 
     versions: dict[FolderName, SeedBeacon]
-    """The commit that brought each folder's version."""
     tasks: dict[tuple[FolderName, str], SeedBeacon]
     """The commit that entered the version for the task."""
 

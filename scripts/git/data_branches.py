@@ -35,7 +35,6 @@ class BranchCommit:
     """A commit to be made, and the files that it adds."""
 
     message: str
-    """One line."""
     files: tuple[tuple[str, bytes], ...]
     """Path and content of each added file."""
 

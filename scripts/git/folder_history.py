@@ -38,7 +38,6 @@ class FolderContent:
     rest: str
     """Hash over all files except the manifest."""
     manifest: str
-    """Git's object name."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ class FolderState:
     name: FolderName
     sha: str
     committed_at: str
-    """As the commit says."""
     content: FolderContent
 
 

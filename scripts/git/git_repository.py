@@ -26,9 +26,7 @@ class FinishedProcess:
     """How a process ended."""
 
     code: int
-    """Negative for a signal."""
     output: bytes
-    """Up to the limit."""
     errors: bytes
     """The beginning of stderr."""
     is_late: bool
@@ -182,7 +180,6 @@ class TreeLeaf:
     size: int
     """Bytes; 0 for what is no blob."""
     path: bytes
-    """From the root of the repository."""
 
 
 def checked(sha: str) -> str:
@@ -202,7 +199,6 @@ class GitRepository:
 
     path: Path
     credentials: Credentials | None = None
-    """For the remote, if it needs them."""
 
     def run(
         self,

@@ -129,9 +129,7 @@ class _TreeComparison:
     owner: str
     """Login without capitals, whose folder is listed recursively."""
     opened: int = 0
-    """Number of other folders that were opened."""
     size: int = 0
-    """Bytes of all lists so far."""
     listed: dict[tuple[str, bool], Listing] = field(default_factory=dict)
     """By object name, and whether the list is recursive."""
 

@@ -28,7 +28,6 @@ class WorkflowRun:
     conclusion: str | None
     """None until it has ended."""
     created_at: str = ""
-    """In UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,6 @@ class PullRequest:
     base_repository_id: int
     base_ref: str
     state: str
-    """open or closed."""
     merged: bool
     labels: tuple[str, ...] = ()
     title: str = ""

@@ -36,7 +36,6 @@ class GitHubAccount:
 
     login: str
     id: int
-    """Stays the same when the login changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,6 @@ class IssueComment:
     """Later comments have greater ids."""
     author: str
     author_type: str
-    """User, Bot or Organization."""
     body: str
     created_at: str
 
@@ -70,7 +68,6 @@ class CommitStatus:
     state: str
     """error, failure, pending or success."""
     context: str
-    """The name of the check that reports."""
     description: str
     creator: str
 

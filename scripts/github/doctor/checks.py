@@ -38,7 +38,6 @@ class SettingChange:
     """One request that corrects a setting."""
 
     verb: str
-    """POST, PUT or PATCH."""
     path: str
     """Below the repository."""
     body: Mapping[str, Any]

@@ -123,7 +123,6 @@ class PushPatience:
     """How often to push again when others pushed first."""
 
     tries: int = 100
-    """Pushes at most."""
     pause: Callable[[int], None] = _wait
     """Waits before the next push; takes the number of pushes so far."""
 

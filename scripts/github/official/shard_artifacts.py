@@ -37,7 +37,6 @@ class ShardFile:
 
     shard: Path
     item: WorkloadItem
-    """What it should be the result of."""
     path: str
     """Below results/ and traces/, without the ending."""
     fault: str = ""
@@ -191,9 +190,7 @@ class Received:
     """What the shards of a round handed in, unread."""
 
     handed: list[ShardFile] = field(default_factory=list)
-    """Files of all accepted shards."""
     good: set[int] = field(default_factory=set)
-    """Numbers of the accepted shards."""
     refused: list[str] = field(default_factory=list)
     """A line for everything that is not looked at."""
 

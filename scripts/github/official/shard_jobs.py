@@ -50,7 +50,6 @@ class ShardClaim(Frozen):
     results_sha: Sha | None
     """None before the first results."""
     keys: tuple[Digest, ...] = Field(max_length=100_000)
-    """What it was to play, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,18 +77,14 @@ class PlannedShards:
     """One round, as the plan job hands it on."""
 
     shards: tuple[int, ...]
-    """Numbers of the shards; empty if there is nothing to do."""
     count: int
-    """Evaluations in this round."""
     left: int
     """Evaluations for later rounds."""
     sha: str
     results_sha: str
     """Commit of the results branch; empty before the first results."""
     labels: tuple[str, ...]
-    """Of the runners."""
     at_once: int
-    """Runners in parallel."""
     expected_minutes: float
     moment: str = ""
     """The serialised `RunContext` for the other jobs."""

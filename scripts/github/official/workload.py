@@ -32,7 +32,7 @@ from scripts.github.workflow.season_key import refuse_changed_seeds
 from scripts.repository.layout import LOCAL, FolderName
 from scripts.repository.season_file import NAME, parse_seasons
 
-Document = TypeVar("Document")
+ConfigFile = TypeVar("ConfigFile")
 WorkloadItem = WorkItem | DuelWorkItem
 """An evaluation of an agent, or a duel."""
 
@@ -72,9 +72,7 @@ class Workload:
     challenge: Challenge
     sha: str
     items: tuple[WorkloadItem, ...]
-    """All that is wanted and not recorded."""
     beacons: dict[FolderName, SeedBeacon]
-    """The commit that brought each entry's version."""
     packing: Packing
     held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
@@ -200,7 +198,7 @@ def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
     return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
 
 
-def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], Document]) -> Document | None:
+def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], ConfigFile]) -> ConfigFile | None:
     raw = clone.run("ls-tree", "-z", "--full-tree", sha, "--", name)
     if not raw:
         return None

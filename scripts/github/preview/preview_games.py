@@ -8,6 +8,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.preview import DUELS
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import Name
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
@@ -23,10 +24,6 @@ from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_due
 BASELINES_MET = 3
 
 
-Name = tuple[str, str]
-"""Login without capitals, and agent."""
-
-
 @dataclass(kw_only=True)
 class PreviewGames:
     """The duels of one preview."""
@@ -38,7 +35,6 @@ class PreviewGames:
     standing: dict[Name, SubmissionEntry]
     """Possible opponents: the agents of main that rank, and the baselines."""
     is_up: Callable[[], bool]
-    """Whether the time is up."""
     met: set[tuple[Name, str, Name]] = field(default_factory=set)
     """Played pairs by game, also those whose duel did not fit into the preview."""
     late: set[tuple[Name, str]] = field(default_factory=set)

@@ -34,9 +34,7 @@ class ChangedAgent:
     found: SubmissionEntry | None = None
     """None if the folder cannot be used."""
     tasks: tuple[Task, ...] = ()
-    """Those that it enters."""
     faults: tuple[str, ...] = ()
-    """Why it is not played."""
     results: list[Result] = field(default_factory=list)
     duels: list[Duel] = field(default_factory=list)
     """Its validations and its duels with others so far."""
@@ -77,7 +75,6 @@ class PreviewSession:
     board: Checkout
     pull: PullEvent
     evaluator_sha: str
-    """Main's commit."""
     out: Path
     """Folder of preview.json and preview.log."""
     run_url: str

@@ -20,12 +20,13 @@ from evaluator.model.records.preview import AGENTS
 from evaluator.model.records.result import Tier
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, RefusalReason, Refused, WithdrawnEntry
+from leaderboard.core.eligibility import Name
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.preview.artifact import LOG_FILE
-from scripts.github.preview.preview_games import Name, PreviewGames
+from scripts.github.preview.preview_games import PreviewGames
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, evaluation_name
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary

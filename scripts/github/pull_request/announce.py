@@ -39,7 +39,6 @@ class MergedPull:
 
     pull: PullRequest
     sha: str
-    """Its commit on main."""
     agents: tuple[tuple[str, str], ...]
     """Login and folder of each added or changed agent."""
     removed: tuple[str, ...]

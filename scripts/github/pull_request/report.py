@@ -140,7 +140,6 @@ class PreviewCase:
 
     run: WorkflowRun
     pull: PullRequest
-    """At the commit that was played."""
     trusted: bool
     """Whether the run is of main's own workflow, which no pull request can change."""
 

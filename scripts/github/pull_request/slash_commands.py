@@ -1,5 +1,6 @@
 """`pullrank bot command`: slash commands in comments. The text is untrusted; GitHub is asked who may do what."""
 
+import enum
 import re
 from dataclasses import dataclass
 
@@ -19,9 +20,17 @@ EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
 # After so many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
-DONE, STARTED, REFUSED, BUSY = "+1", "rocket", "-1", "eyes"
 
 _COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")
+
+
+class Reaction(enum.StrEnum):
+    """GitHub's reactions that answer a command."""
+
+    DONE = "+1"
+    STARTED = "rocket"
+    REFUSED = "-1"
+    BUSY = "eyes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +38,6 @@ class SlashCommand:
     """What a comment asks for."""
 
     verb: str
-    """retry, evaluate, rank or help."""
     argument: str = ""
 
 
@@ -51,14 +59,14 @@ def run(context: BotContext) -> int:
         return OK
     pull = context.github.pull(comment.number)
     if pull.state != "open" and command.verb in ("retry", "evaluate"):
-        context.github.react(comment.comment_id, REFUSED)
+        context.github.react(comment.comment_id, Reaction.REFUSED)
         say(f"#{pull.number} is closed, so there is nothing to play.")
         return OK
     context.github.react(comment.comment_id, _execute(context, comment, pull, command))
     return OK
 
 
-def _execute(context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> str:
+def _execute(context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> Reaction:
     """Execute a command; returns the reaction that acknowledges it."""
     match command.verb:
         case "retry":
@@ -75,51 +83,51 @@ def _may_write(context: BotContext, comment: CommentEvent) -> bool:
     return context.github.permission(comment.author) in WRITERS
 
 
-def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> str:
+def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> Reaction:
     """Rerun the preview of the newest commit if its outcome may change."""
     if comment.author_id != pull.author_id and not _may_write(context, comment):
         say("Only the author and maintainers may retry.")
-        return REFUSED
+        return Reaction.REFUSED
     latest = latest_run(context, pull)
     if latest is None:
         say("There is no preview run on the newest commit.")
-        return REFUSED
+        return Reaction.REFUSED
     if latest.conclusion is None:
         say("The preview is being played already.")
-        return BUSY
+        return Reaction.BUSY
     if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_ATTEMPTS:
         say("The run waits for a maintainer, or was started too often.")
-        return REFUSED
+        return Reaction.REFUSED
     if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         say("The same code on the same seeds would end the same way.")
-        return REFUSED
-    return STARTED if rerun(context, pull, latest) else BUSY
+        return Reaction.REFUSED
+    return Reaction.STARTED if rerun(context, pull, latest) else Reaction.BUSY
 
 
-def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> str:
+def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> Reaction:
     """Have main's code play the newest commit; a maintainer has to name the commit that he reviewed."""
     if not _may_write(context, comment):
         say("Only maintainers may have a commit evaluated.")
-        return REFUSED
+        return Reaction.REFUSED
     if not COMMIT_SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != MAIN_BRANCH:
         say("The command takes all 40 digits of the pull request's newest commit.")
-        return REFUSED
+        return Reaction.REFUSED
     context.github.dispatch(EVALUATE_WORKFLOW, MAIN_BRANCH, {"pull": str(pull.number), "sha": sha})
-    return STARTED
+    return Reaction.STARTED
 
 
-def _rank(context: BotContext, pull: PullRequest) -> str:
+def _rank(context: BotContext, pull: PullRequest) -> Reaction:
     entries = [entry for entry in context.entries if entry.login.casefold() == pull.author.casefold()]
     shown = [standing(context.recorded, entry.login, entry.agent) for entry in entries]
     state = Ranked(agents=tuple(agent for agent in shown if agent and agent.rows))
     context.github.create_comment(
         pull.number, render_comment(state, context.comment_context(pull, context.surroundings.run_id))
     )
-    return DONE
+    return Reaction.DONE
 
 
-def _help(context: BotContext, pull: PullRequest) -> str:
+def _help(context: BotContext, pull: PullRequest) -> Reaction:
     context.github.create_comment(
         pull.number, render_comment(HelpText(), context.comment_context(pull, context.surroundings.run_id))
     )
-    return DONE
+    return Reaction.DONE

@@ -40,7 +40,6 @@ class CommentEvent:
     """The comment of an `issue_comment` event."""
 
     action: str
-    """created, edited or deleted."""
     comment_id: int
     body: str
     """Untrusted text."""
@@ -49,7 +48,6 @@ class CommentEvent:
     author_type: str
     """User, Bot or Organization."""
     number: int
-    """Of the issue or pull request."""
     on_pull: bool
 
 
@@ -79,7 +77,6 @@ class WorkflowEnvironment:
     run_id: int
     """Later runs have greater ids."""
     run_attempt: int
-    """1, and one more for each rerun."""
     api_url: str
     graphql_url: str
     """Empty if the variable is not set: the address is then derived from `api_url`."""
@@ -89,7 +86,6 @@ class WorkflowEnvironment:
     summary_path: Path | None
     output_path: Path | None
     workspace: Path
-    """The board's checkout."""
     bot: str = BOT
     """Login of the account whose comments are ours."""
     pace: float = 1.0

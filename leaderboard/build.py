@@ -10,7 +10,8 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EligibleEntries, Name, eligible_entries, is_official
+from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.owners import OwnerAttempts, OwnerGroups, owner_groups
 from leaderboard.core.standings import Entry, Excluded, Failure, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.core.versions import VersionFolders, version_folders
@@ -74,10 +75,12 @@ def build_standings(
     return Standings(challenge=challenge, official=official, overall=overall_rows(tasks, columns), tasks=tasks, games=games)
 
 
-def _by_task(challenge: Challenge, results: Iterable[Result], at: VersionFolders) -> dict[str, dict[Name, list[Result]]]:
+def _by_task(
+    challenge: Challenge, results: Iterable[Result], at: VersionFolders
+) -> dict[str, dict[AgentName, list[Result]]]:
     """The results of this season and the present task settings, by task and the folder in which the version stands."""
     digests = {task.id: task.digest() for task in challenge.solo_tasks}
-    found: dict[str, dict[Name, list[Result]]] = {task_id: defaultdict(list) for task_id in digests}
+    found: dict[str, dict[AgentName, list[Result]]] = {task_id: defaultdict(list) for task_id in digests}
     for result in results:
         if result.season == challenge.season and digests.get(result.task) == result.task_digest:
             found[result.task][at.of(result)].append(result)
@@ -102,7 +105,7 @@ class _ResultsByTask:
 
 
 def _sorted_out(
-    task: Task, field: EligibleEntries, recorded: Mapping[Name, Sequence[Result]], sides: OwnerGroups, *, official: bool
+    task: Task, field: EligibleEntries, recorded: Mapping[AgentName, Sequence[Result]], sides: OwnerGroups, *, official: bool
 ) -> _ResultsByTask:
     attempts = OwnerAttempts(sides, ((name, result.submission_digest) for name, own in recorded.items() for result in own))
     scored: list[Measurement] = []
@@ -132,7 +135,7 @@ def _task_board(found: _ResultsByTask, measured: EstimateArrays) -> TaskStanding
 
 
 def _off_the_board(
-    task: Task, field: EligibleEntries, recorded: Mapping[Name, Sequence[Result]]
+    task: Task, field: EligibleEntries, recorded: Mapping[AgentName, Sequence[Result]]
 ) -> tuple[tuple[Excluded, ...], tuple[WithdrawnScore, ...]]:
     """Who is excluded and who was withdrawn; whoever is both is shown as excluded."""
     out = [(entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)]
@@ -146,7 +149,7 @@ def _off_the_board(
     return tuple(sorted(excluded, key=_folded)), tuple(sorted(withdrawn, key=_folded))
 
 
-def _left(field: EligibleEntries, recorded: Mapping[Name, Sequence[Result]]) -> Iterator[Result]:
+def _left(field: EligibleEntries, recorded: Mapping[AgentName, Sequence[Result]]) -> Iterator[Result]:
     """The last official result of each agent that has no folder on main; what only failed on our side says nothing."""
     for name, own in recorded.items():
         if name in field.names:
@@ -162,8 +165,8 @@ def _score(task: Task, result: Result) -> float | None:
     return known_metrics(values([result], task, ranking(task))[0])
 
 
-def _folded(one: Excluded | WithdrawnScore) -> Name:
-    return one.login.casefold(), one.agent
+def _folded(one: Excluded | WithdrawnScore) -> AgentName:
+    return AgentName.folded(one.login, one.agent)
 
 
 def _measurement(entry: Entry, own: Sequence[Result], attempts: OwnerAttempts, *, official: bool) -> Measurement | None:

@@ -16,7 +16,8 @@ from typing import NamedTuple, TypeVar
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Entry, Row, Standings, TaskStandings, entries_of
 from leaderboard.core.versions import VersionFolders, version_folders_of
@@ -75,7 +76,7 @@ class BoardEvent:
 class _ScoredVersion:
     """One result as history sees it."""
 
-    name: Name
+    name: AgentName
     result: Result
     score: float | None
     """None where it failed, or has no value."""
@@ -140,9 +141,9 @@ class BoardHistory:
     def standing(self, board: TaskStandings) -> tuple[RankHistory, ...]:
         """The places over time of the first entries of a board; they end where the board is."""
         rows = _placed(board.rows)[:SHOWN]
-        changes: dict[Name, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}
-        places: dict[Name, int] = {}
-        keys: dict[Name, Key] = {}
+        changes: dict[AgentName, list[tuple[str, int | None]]] = {row.entry.name: [] for row in rows}
+        places: dict[AgentName, int] = {}
+        keys: dict[AgentName, Key] = {}
         last = ""
         for step in self._steps(board):
             last, name = step.told.at, step.told.name
@@ -184,7 +185,7 @@ class BoardHistory:
     def _of(self, board: TaskStandings) -> list[_ScoredVersion]:
         """What is told of those who are on the board or left it."""
         if board.task.id not in self._told:
-            names = _here(board) | {(one.login.casefold(), one.agent) for one in board.withdrawn}
+            names = _here(board) | {AgentName.folded(one.login, one.agent) for one in board.withdrawn}
             results = self._results.get(board.task.id, ())
             counting = _counting(board.task, ((self._homes.of(one), one) for one in results), names)
             self._told[board.task.id] = _all_told(board, counting)
@@ -231,12 +232,14 @@ def _placed(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if not row.entry.is_aside and not row.estimate.is_missing]
 
 
-def _here(board: TaskStandings) -> set[Name]:
+def _here(board: TaskStandings) -> set[AgentName]:
     """Whoever takes a place on the board now, or would with a score."""
     return {entry.name for entry in entries_of(board) if not entry.is_aside}
 
 
-def _counting(task: Task, results: Iterable[tuple[Name, Result]], names: set[Name]) -> list[tuple[Name, Result]]:
+def _counting(
+    task: Task, results: Iterable[tuple[AgentName, Result]], names: set[AgentName]
+) -> list[tuple[AgentName, Result]]:
     """What says something of these agents on this task, oldest first."""
     digest = task.digest()
     found = [
@@ -247,11 +250,11 @@ def _counting(task: Task, results: Iterable[tuple[Name, Result]], names: set[Nam
     return sorted(found, key=_moment)
 
 
-def _moment(one: tuple[Name, Result]) -> tuple[str, str, str]:
+def _moment(one: tuple[AgentName, Result]) -> tuple[str, str, str]:
     return one[1].provenance.evaluated_at, one[1].key, one[1].self_sha256
 
 
-def _all_told(board: TaskStandings, counting: Sequence[tuple[Name, Result]]) -> list[_ScoredVersion]:
+def _all_told(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) -> list[_ScoredVersion]:
     """What each result says; what the board has worked out already is taken from there."""
     task = board.task
     by_name = {metric.name: place for place, metric in enumerate(other_metrics(task), 1)}
@@ -274,7 +277,7 @@ def _all_told(board: TaskStandings, counting: Sequence[tuple[Name, Result]]) -> 
 
 def _replayed(told: Iterable[_ScoredVersion]) -> Iterator[_HistoryStep]:
     """Result after result: the place its agent had before, and the one it has with it."""
-    stands: dict[Name, Key] = {}
+    stands: dict[AgentName, Key] = {}
     ordered: list[Key] = []
     for one in told:
         before = place = None
@@ -297,7 +300,7 @@ def _is_below(key: Key | None, other: Key) -> bool:
     return key is not None and key < other
 
 
-def _put(values: dict[Name, Value], name: Name, value: Value | None) -> None:
+def _put(values: dict[AgentName, Value], name: AgentName, value: Value | None) -> None:
     if value is None:
         values.pop(name, None)
     else:

@@ -16,8 +16,7 @@ from leaderboard.api import rows as sheet
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import Document, flags, overall_row
 from leaderboard.api.table import failure_reason
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.parallel import batches
@@ -281,16 +280,18 @@ class AgentDocuments:
     """In the order of the challenge."""
 
 
-def entered_tasks(standings: Standings) -> Mapping[Name, Sequence[Entry]]:
+def entered_tasks(standings: Standings) -> Mapping[AgentName, Sequence[Entry]]:
     """Every agent that any board names as standing on main, as boards hold it: mostly one object for all of them."""
     each = {id(entry): entry for board in standings.boards for entry in entries_of(board)}
-    found: dict[Name, list[Entry]] = {}
+    found: dict[AgentName, list[Entry]] = {}
     for entry in each.values():
         found.setdefault(entry.name, []).append(entry)
     return found
 
 
-def gather_documents(standings: Standings, entries: Mapping[Name, Sequence[Entry]]) -> Mapping[Name, AgentDocuments]:
+def gather_documents(
+    standings: Standings, entries: Mapping[AgentName, Sequence[Entry]]
+) -> Mapping[AgentName, AgentDocuments]:
     """What boards say of these agents, in their order."""
     agents = {name: AgentDocuments(entry=own[0]) for name, own in entries.items()}
     # A look by identity: most rows may be somebody else's.
@@ -314,7 +315,7 @@ def gather_documents(standings: Standings, entries: Mapping[Name, Sequence[Entry
 
 
 def agent_files(
-    facts: ApiInputs, agents: Mapping[Name, AgentDocuments], departed: Iterable[FormerEntry]
+    facts: ApiInputs, agents: Mapping[AgentName, AgentDocuments], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """One document for each of these agents, and for each that was one."""
     overall = {row.entry.name: row for row in facts.standings.overall}

@@ -9,7 +9,7 @@ from evaluator.model.config.challenge import Task
 from leaderboard.api import agents
 from leaderboard.api.agents import BoardRow
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row
@@ -41,7 +41,7 @@ class Badge:
 
 
 def badge_files(
-    facts: ApiInputs, gathered: Mapping[Name, agents.AgentDocuments], departed: Iterable[FormerEntry]
+    facts: ApiInputs, gathered: Mapping[AgentName, agents.AgentDocuments], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in facts.standings.overall}

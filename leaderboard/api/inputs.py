@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages.page_context import PageContext
@@ -22,7 +23,7 @@ class ApiInputs:
     """The board."""
     context: PageContext
     """What no standings know."""
-    recorded: Mapping[Name, tuple[Result, ...]]
+    recorded: Mapping[AgentName, tuple[Result, ...]]
     """By agent: what counts on this board, of earlier versions too."""
 
     @property
@@ -57,9 +58,9 @@ class ApiInputs:
         return min(same, default=result.provenance.evaluated_at)
 
 
-def api_inputs(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> ApiInputs:
+def api_inputs(standings: Standings, context: PageContext, names: Collection[AgentName] | None = None) -> ApiInputs:
     """Sort out once what is recorded; of these agents alone, where only they are asked for."""
-    found: dict[Name, list[Result]] = {}
+    found: dict[AgentName, list[Result]] = {}
     at = version_folders_of(standings)
     for result in _counting(context.results or _ranked(standings), standings):
         name = at.of(result)

@@ -9,7 +9,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import entries_of
 from leaderboard.pages.health import health
 
@@ -100,8 +100,8 @@ def _gauges(facts: ApiInputs) -> Iterator[str]:
 
 def _received(facts: ApiInputs) -> Counter[str]:
     """Each version once, recorded or waiting; the door of an agent that has left is told by its record alone."""
-    kinds: dict[Name, str] = {}
-    versions: set[tuple[Name, str]] = set()
+    kinds: dict[AgentName, str] = {}
+    versions: set[tuple[AgentName, str]] = set()
     for entry in (entry for board in facts.standings.boards for entry in entries_of(board)):
         kinds[entry.name] = entry.submission.kind.value
         versions.add((entry.name, entry.digest))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from evaluator.model.config.metric import Metric
-from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, Name, WinCount
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import known_metrics, metrics_of
 
@@ -66,7 +66,7 @@ def game_row(row: GameRow) -> dict[str, Any]:
     }
 
 
-def _shown(name: Name) -> str:
+def _shown(name: AgentName) -> str:
     return f"{name[0]}/{name[1]}"
 
 
@@ -75,7 +75,7 @@ def _count(count: WinCount) -> dict[str, Any]:
     return {**named, "score": count.score, "points": count.points}
 
 
-def _crossing(names: tuple[Name, Name], one: HeadToHead) -> dict[str, Any]:
+def _crossing(names: tuple[AgentName, AgentName], one: HeadToHead) -> dict[str, Any]:
     return {"row": _shown(names[0]), "column": _shown(names[1]), **_count(one.count), "key": one.duel.key}
 
 

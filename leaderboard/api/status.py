@@ -6,8 +6,7 @@ from typing import Any
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import Document
 from leaderboard.core import former_entries
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
 from leaderboard.text import serialise
 
@@ -24,7 +23,7 @@ def status_document(facts: ApiInputs) -> Document:
     """Every agent by login and folder; its states stand in the order of `tasks`, null where it did not enter."""
     standings = facts.standings
     tasks = [*(board.task for board in standings.tasks), *(game.task for game in standings.games)]
-    agents: dict[Name, Document] = {}
+    agents: dict[AgentName, Document] = {}
     for index, (entry, state) in _states(standings):
         name = entry.name
         found = agents.get(name)
@@ -32,7 +31,7 @@ def status_document(facts: ApiInputs) -> Document:
             found = agents[name] = _agent(entry, facts, len(tasks))
         found["tasks"][index] = state
     for gone in facts.context.departed:
-        name = (gone.login.casefold(), gone.agent)
+        name = AgentName.folded(gone.login, gone.agent)
         if name not in agents:
             agents[name] = _gone(gone, [task.id for task in tasks])
     return {

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 
 # The owner of the example agents: only those named as baselines are part of an official board.
 LOCAL = "local"
-
-Name = tuple[str, str]
-"""Login without capitals, and the agent's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +20,7 @@ class EligibleEntries:
     """Those that take part."""
     excluded: tuple[tuple[Entry, Exclusion], ...]
     """Those that moderation keeps out."""
-    names: frozenset[Name]
+    names: frozenset[AgentName]
     """All of them, the examples too: whoever is not among them has no folder."""
     moderation: Moderation
     """Keeps out also those that have no folder."""

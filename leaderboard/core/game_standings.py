@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.duel_record import Duel
-from leaderboard.core.entry import Entry
-
-Name = tuple[str, str]
-"""Login without capitals, and the agent's folder."""
+from leaderboard.core.entry import AgentName, Entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +131,7 @@ class RatingSnapshot:
 
     day: str
     """UTC, `2026-05-01`."""
-    elo: Mapping[Name, float]
+    elo: Mapping[AgentName, float]
     """Every player rated by then."""
 
 
@@ -150,7 +147,7 @@ class GameStandings:
     """By login and agent."""
     waiting: tuple[Entry, ...]
     """Entered, but not validated or not yet met with anybody."""
-    crosstable: Mapping[tuple[Name, Name], HeadToHead]
+    crosstable: Mapping[tuple[AgentName, AgentName], HeadToHead]
     """For each ordered pair that met."""
     anchor: str | None
     """The name of the player rated 0; None where there is no row."""

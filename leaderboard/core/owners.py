@@ -11,8 +11,8 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import LOCAL, Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName, Entry
 
 # What stands below a fault: the keys of the manifest that lead to it.
 Place = tuple[int | str, ...]
@@ -86,7 +86,7 @@ def teams_of(entries: Iterable[Entry]) -> Mapping[str, frozenset[str]]:
     return team
 
 
-def taken_team_names(entries: Iterable[Entry], arrived: Mapping[Name, datetime], now: datetime) -> dict[Name, str]:
+def taken_team_names(entries: Iterable[Entry], arrived: Mapping[AgentName, datetime], now: datetime) -> dict[AgentName, str]:
     """Where each may be in one team only: the entries that name somebody of another team, and whom.
 
     Whoever has entries of his own is in his own team, whoever else names him; of others the earlier entry holds.
@@ -94,7 +94,7 @@ def taken_team_names(entries: Iterable[Entry], arrived: Mapping[Name, datetime],
     entries = sorted(entries, key=lambda entry: (arrived.get(entry.name, now), entry.name))
     team = teams_of(entries)
     holder: dict[str, frozenset[str]] = {login: own for own in team.values() for login in own}
-    found: dict[Name, str] = {}
+    found: dict[AgentName, str] = {}
     for entry in entries:
         own = team[entry.login.casefold()]
         rest = sorted(login_name(entry.submission) - own)
@@ -141,24 +141,25 @@ class OwnerGroups:
 
     _persons: PersonIndex
     _members: Mapping[str, frozenset[str]]
-    _aside: frozenset[Name]
+    _aside: frozenset[AgentName]
 
-    def of(self, name: Name) -> frozenset[str]:
+    def of(self, name: AgentName) -> frozenset[str]:
         """The persons behind a folder; nobody behind the examples and the baselines, which are of no side."""
         if name[0] == LOCAL or name in self._aside:
             return frozenset()
         return self._members.get(name[0]) or frozenset([self._persons.of(name[0])])
 
-    def are_one(self, first: Name, second: Name) -> bool:
+    def are_one(self, first: AgentName, second: AgentName) -> bool:
         """Whether two folders are of one account or one team."""
         return not self.of(first).isdisjoint(self.of(second))
 
     def is_between_own(self, duel: Duel) -> bool:
         """The same of the players of a duel, of which one may have left; a validation is not meant."""
-        one, other = duel.players
-        if one.name == other.name or not (self.of(one.name) and self.of(other.name)):
+        first, second = duel.players
+        name, other_name = AgentName(*first.name), AgentName(*second.name)
+        if name == other_name or not (self.of(name) and self.of(other_name)):
             return False
-        return self._persons.of_side(one) == self._persons.of_side(other) or self.are_one(one.name, other.name)
+        return self._persons.of_side(first) == self._persons.of_side(second) or self.are_one(name, other_name)
 
 
 def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> OwnerGroups:
@@ -171,17 +172,17 @@ def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> 
 class OwnerAttempts:
     """How many versions the people behind a folder had evaluated: another folder begins no new count."""
 
-    def __init__(self, own: OwnerGroups, versions: Iterable[tuple[Name, str]]) -> None:
+    def __init__(self, own: OwnerGroups, versions: Iterable[tuple[AgentName, str]]) -> None:
         """`versions`: each evaluated version by the folder that it belongs to, and its digest."""
         self._sides = own
-        self._by_name: dict[Name, set[str]] = defaultdict(set)
+        self._by_name: dict[AgentName, set[str]] = defaultdict(set)
         self._by_person: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for name, digest in versions:
             self._by_name[name].add(digest)
             for person in own.of(name):
                 self._by_person[person].add((name[0], digest))
 
-    def of(self, name: Name) -> int:
+    def of(self, name: AgentName) -> int:
         """The versions of an account or team; of an example or a baseline those of its own folder."""
         people = self._sides.of(name)
         if not people:

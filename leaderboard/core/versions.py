@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import LOCAL, Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings, entries_of
 
 
@@ -48,10 +48,10 @@ class VersionFolders:
 
     _standing: Mapping[tuple[str, str], str]
 
-    def of(self, side: Result | PlayerRecord) -> Name:
+    def of(self, side: Result | PlayerRecord) -> AgentName:
         """Whose a record is: the folder that its version stands in now, else the one that it was made in."""
         login = side.login.casefold()
-        return login, self._standing.get((login, side.submission_digest), side.agent)
+        return AgentName(login, self._standing.get((login, side.submission_digest), side.agent))
 
 
 NOWHERE = VersionFolders({})

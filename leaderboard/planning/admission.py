@@ -11,8 +11,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked, participant_faults, taken_team_names
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.quota import Deferred, OwnerAccounts, apply_quotas
@@ -25,7 +24,7 @@ class AdmissionContext:
 
     now: datetime
     """The moment."""
-    arrived: Mapping[Name, datetime] = field(default_factory=dict)
+    arrived: Mapping[AgentName, datetime] = field(default_factory=dict)
     """When each present version came to main; now where nothing tells."""
     members: Mapping[str, frozenset[str]] | None = None
     """Each organisation's or team's members among the owners, without capitals; None where nobody could ask."""
@@ -63,11 +62,11 @@ class AdmissionPlan:
     """Wanted and not recorded, but kept out; with `renews` it is wanted by itself then."""
 
 
-def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> dict[tuple[Name, str], str]:
+def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> dict[tuple[AgentName, str], str]:
     """Entry and task, and why it is not evaluated there; quotas aside."""
     asked = [entry for entry in entries if is_asked(challenge.people, entry)]
     elsewhere = taken_team_names(asked, gate.arrived, gate.now) if challenge.people.one_team_each else {}
-    found: dict[tuple[Name, str], str] = {}
+    found: dict[tuple[AgentName, str], str] = {}
     for entry in asked:
         wrong = [text for _, text in participant_faults(challenge.people, entry.login, entry.submission)]
         wrong += [elsewhere[entry.name]] if entry.name in elsewhere else []
@@ -102,13 +101,13 @@ def admit(
     return AdmissionPlan(items=tuple(items), held=(*held, *waiting))
 
 
-def _refused(item: WorkItem | DuelWorkItem, refused: Mapping[tuple[Name, str], str]) -> Deferred | None:
+def _refused(item: WorkItem | DuelWorkItem, refused: Mapping[tuple[AgentName, str], str]) -> Deferred | None:
     entries = (item.entry,) if isinstance(item, WorkItem) else item.entries
     found = [why for entry in entries if (why := refused.get((entry.name, item.task_id)))]
     return Deferred(item=item, reason=found[0], renews=None) if found else None
 
 
-def _without(challenge: Challenge, entries: Iterable[Entry], refused: Mapping[tuple[Name, str], str]) -> list[Entry]:
+def _without(challenge: Challenge, entries: Iterable[Entry], refused: Mapping[tuple[AgentName, str], str]) -> list[Entry]:
     """The entries as if their manifests named only the tasks that they may be evaluated on."""
     kept = []
     for entry in entries:

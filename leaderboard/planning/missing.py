@@ -10,8 +10,7 @@ from evaluator.model.config.submission import extras_needed_by, name_with_extras
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
 from leaderboard.planning.matchmaking import wanted_pairings
 
@@ -62,7 +61,7 @@ class MeasurementContext:
     """The protocol, the packages that measure, the base image."""
     beacon: str
     """Where no commit tells."""
-    beacons: Mapping[tuple[tuple[str, str], str], str] = field(default_factory=dict)
+    beacons: Mapping[tuple[AgentName, str], str] = field(default_factory=dict)
     """Login and agent, and the task's id, to the commit the seeds come from."""
     order: Mapping[str, int] = field(default_factory=dict)
     """Each beacon's place in main's history, the later the greater; not needed where there is one beacon."""
@@ -76,7 +75,7 @@ class MeasurementContext:
 
     def beacon_of(self, entry: Entry, task_id: str) -> str:
         """Where an entry's seeds on a task come from."""
-        return self.beacons.get(((entry.login, entry.agent), task_id), self.beacon)
+        return self.beacons.get((AgentName(entry.login, entry.agent), task_id), self.beacon)
 
     def later(self, first: Entry, second: Entry, task_id: str) -> str:
         """Where the seeds of a duel come from: whoever came first could not foresee it.
@@ -185,7 +184,7 @@ def given_up(results: Iterable[Result], at: VersionFolders = NOWHERE) -> set[Mar
     return {mark for mark, count in failed.items() if count >= TRIES}
 
 
-def given_up_duels(duels: Iterable[Duel], at: VersionFolders = NOWHERE) -> set[tuple[Name, Name, str]]:
+def given_up_duels(duels: Iterable[Duel], at: VersionFolders = NOWHERE) -> set[tuple[AgentName, AgentName, str]]:
     """Both players' names and the key of what failed on our side as often as we try."""
     failed = Counter(_duel_mark(duel, at) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
     return {mark for mark, count in failed.items() if count >= TRIES}
@@ -199,7 +198,7 @@ def mark_of(result: Result, at: VersionFolders = NOWHERE) -> Mark:
     return (result.task, *at.of(result), result.key)
 
 
-def _duel_mark(duel: Duel, at: VersionFolders) -> tuple[Name, Name, str]:
+def _duel_mark(duel: Duel, at: VersionFolders) -> tuple[AgentName, AgentName, str]:
     return at.of(duel.players[0]), at.of(duel.players[1]), duel.key
 
 
@@ -235,7 +234,7 @@ class _Seen:
     """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted anew."""
 
     def __init__(self, records: Iterable[Result | Duel], at: VersionFolders) -> None:
-        self._made: dict[tuple[str, tuple[Name, ...]], list[_Made]] = defaultdict(list)
+        self._made: dict[tuple[str, tuple[AgentName, ...]], list[_Made]] = defaultdict(list)
         for record in records:
             players = record.players if isinstance(record, Duel) else (record,)
             names = tuple(at.of(player) for player in players)

@@ -15,7 +15,7 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked, person_index, teams_of
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 
@@ -195,10 +195,12 @@ class OwnerAccounts:
 
 
 def apply_quotas(
-    challenge: Challenge, items: Sequence[WorkItem | DuelWorkItem], accounts: OwnerAccounts, arrived: Mapping[tuple[str,
-    str], datetime],
+    challenge: Challenge,
+    items: Sequence[WorkItem | DuelWorkItem],
+    accounts: OwnerAccounts,
+    arrived: Mapping[AgentName, datetime],
     now: datetime,
-) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:  # fmt: skip
+) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:
     """What may be evaluated now, and what has to wait. Who came first is served first; the order of items stays."""
     order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in _entries(items[i])), i))
     waiting: dict[int, Deferred] = {}

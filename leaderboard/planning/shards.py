@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 
 # GitHub ends a matrix at 256 jobs; 200 leave room for what else a run does.
@@ -74,10 +74,13 @@ def expected_seconds(
     A duel takes what both its players think, each as long as in its longest duel, its validation included.
     """
     alone = _KnownCosts(
-        ((result.task, (result.login.casefold(), result.agent)), result.cost.wall_seconds) for result in results
+        ((result.task, AgentName.folded(result.login, result.agent)), result.cost.wall_seconds) for result in results
     )
     side = _KnownCosts(
-        ((duel.task, player.name), player.cost.wall_seconds) for duel in duels if duel.matches for player in duel.players
+        ((duel.task, AgentName(*player.name)), player.cost.wall_seconds)
+        for duel in duels
+        if duel.matches
+        for player in duel.players
     )
     return [
         DUEL_SECONDS + sum(side.most(item.task_id, entry.name, UNKNOWN_SECONDS / 2) for entry in item.entries)
@@ -93,7 +96,7 @@ def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[R
     A duel has no trace: its moves are in its result.
     """
     steps = _KnownCosts(
-        ((result.task, (result.login.casefold(), result.agent)), float(result.cost.steps))
+        ((result.task, AgentName.folded(result.login, result.agent)), float(result.cost.steps))
         for result in results
         if result.cost.steps
     )
@@ -107,15 +110,15 @@ def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[R
 class _KnownCosts:
     """How much each agent took on each task."""
 
-    def __init__(self, recorded: Iterable[tuple[tuple[str, Name], float]]) -> None:
-        self._own: dict[tuple[str, Name], float] = {}
+    def __init__(self, recorded: Iterable[tuple[tuple[str, AgentName], float]]) -> None:
+        self._own: dict[tuple[str, AgentName], float] = {}
         tasks: dict[str, list[float]] = defaultdict(list)
         for of, seconds in recorded:
             self._own[of] = max(self._own.get(of, 0.0), seconds)
             tasks[of[0]].append(seconds)
         self._medians = {task: statistics.median(seconds) for task, seconds in tasks.items()}
 
-    def most(self, task_id: str, name: Name, unknown: float) -> float:
+    def most(self, task_id: str, name: AgentName, unknown: float) -> float:
         return self._own.get((task_id, name), self._medians.get(task_id, unknown))
 
 

@@ -14,6 +14,7 @@ from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard.build import build_standings
 from leaderboard.comments.states import AgentPreview, GamePreview, OfficialScore, OverallPreview, Previewed, TaskPreview
 from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskStandings
 from leaderboard.preview import hypothetical_ratings, hypothetical_standings
 from leaderboard.preview.hypothetical_ratings import MERGED
@@ -54,10 +55,6 @@ def _game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: 
         task=game.task, meetings=tuple(one for one in meetings if one.is_baseline), refusal=game.refusal,
         position=game.position, failed=game.failed, log=game.log, official=game.official, signed=game.signed,
     )  # fmt: skip
-
-
-Name = tuple[str, str]
-"""Login without capitals, and the agent's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +153,8 @@ def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> 
     return _Candidates(recorded=recorded, then=then)
 
 
-def _name(login: str, agent: str) -> Name:
-    return login.casefold(), agent
+def _name(login: str, agent: str) -> AgentName:
+    return AgentName.folded(login, agent)
 
 
 def _entry(agent: PreviewedAgent) -> Entry:
@@ -193,7 +190,7 @@ def _scored(rows: Iterable[TaskPreview]) -> int:
     return sum(row.estimate is not None for row in rows)
 
 
-def _row(board: TaskStandings, name: Name) -> Row | None:
+def _row(board: TaskStandings, name: AgentName) -> Row | None:
     return next((row for row in board.rows if _name(row.entry.login, row.entry.agent) == name), None)
 
 
@@ -218,7 +215,7 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
     )  # fmt: skip
 
 
-def _overall(board: Standings, name: Name) -> OverallPreview | None:
+def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
     row = next((row for row in board.overall if _name(row.entry.login, row.entry.agent) == name), None)
     if row is None:
         return None
@@ -241,14 +238,14 @@ def official_state(
     return OfficialScore(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), unshown=unshown, run_url=run_url)
 
 
-def _unshown(recorded: RecordedResults, name: Name) -> int:
+def _unshown(recorded: RecordedResults, name: AgentName) -> int:
     """On how many hidden boards an agent has a score."""
     found = [(board.task, row.entry) for board in recorded.now.tasks for row in board.rows]
     found += [(board.task, row.entry) for board in recorded.now.games for row in board.rows]
     return sum(entry.name == name and task.id in recorded.hidden for task, entry in found)
 
 
-def _pending(now: Standings, name: Name) -> Iterator[str]:
+def _pending(now: Standings, name: AgentName) -> Iterator[str]:
     waiting = [(board.task, board.waiting) for board in now.tasks] + [(board.task, board.waiting) for board in now.games]
     for task, entries in waiting:
         for entry in entries:

@@ -5,19 +5,27 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.core.eligibility import is_official
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import WinCount
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
 
-Version = tuple[str, str, str]
-"""Login without capitals, folder, and digest."""
-Pair = tuple[Version, Version]
+
+class AgentVersion(NamedTuple):
+    """One version of an agent."""
+
+    name: AgentName
+    """As `Entry.name`."""
+    digest: str
+
+
+Pair = tuple[AgentVersion, AgentVersion]
 """Two versions in the order of the sides; of a validation twice the same."""
 
 # So many moves of a refused validation are told.
@@ -36,9 +44,11 @@ class DuelTotals:
     """Draws, identical games once."""
 
 
-def version_of(player: PlayerRecord | Entry, at: VersionFolders = NOWHERE) -> Version:
+def version_of(player: PlayerRecord | Entry, at: VersionFolders = NOWHERE) -> AgentVersion:
     """Which version of which agent, under the folder in which it stands now."""
-    return (*at.of(player), player.submission_digest) if isinstance(player, PlayerRecord) else (*player.name, player.digest)
+    if isinstance(player, PlayerRecord):
+        return AgentVersion(at.of(player), player.submission_digest)
+    return AgentVersion(player.name, player.digest)
 
 
 @dataclass(frozen=True)

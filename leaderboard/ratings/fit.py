@@ -11,7 +11,7 @@ from evaluator.model.config.challenge import Task
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.ratings.connectivity import bounds_draws, core_of
 from leaderboard.ratings.davidson import Floats, Indices, Likelihood, Matches, covariance, maximise
-from leaderboard.ratings.duel_results import CountedDuel, Pair, Version
+from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
 from leaderboard.scoring.intervals import ENDS, normal_quantile
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
@@ -250,7 +250,7 @@ def _compare(theta: Floats, spread: Floats, best: npt.NDArray[np.bool_]) -> tupl
 class RatedPlayers:
     """Players that met at least one other."""
 
-    players: tuple[Version, ...]
+    players: tuple[AgentVersion, ...]
     """In order of their names."""
     met: Mapping[tuple[int, int], CountedDuel]
     """For each two that met, by their positions, what counts."""
@@ -259,13 +259,13 @@ class RatedPlayers:
     ratings: Ratings
     """By position."""
 
-    def elo(self) -> dict[Version, float]:
+    def elo(self) -> dict[AgentVersion, float]:
         """How strong each is."""
         return dict(zip(self.players, self.ratings.elo.tolist(), strict=True))
 
 
 def rate_players(
-    admitted: Mapping[Version, str], meetings: Mapping[Pair, CountedDuel], zero: Iterable[str]
+    admitted: Mapping[AgentVersion, str], meetings: Mapping[Pair, CountedDuel], zero: Iterable[str]
 ) -> RatedPlayers | None:
     """Rate those who met; None where nobody did.
 
@@ -291,7 +291,7 @@ def _pairings(met: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals]:
     ]
 
 
-def _anchor(players: Iterable[Version], admitted: Mapping[Version, str], zero: Iterable[str]) -> Version:
+def _anchor(players: Iterable[AgentVersion], admitted: Mapping[AgentVersion, str], zero: Iterable[str]) -> AgentVersion:
     named = (version for name in zero for version in players if is_named(version, name))
     return next(named, None) or min(players, key=lambda version: (admitted[version], version))
 
@@ -301,7 +301,7 @@ def anchor_ratings(task: Task, baselines: Sequence[str]) -> list[str]:
     return [*([task.anchor] if task.anchor else []), *baselines]
 
 
-def is_named(version: Version, name: str) -> bool:
+def is_named(version: AgentVersion, name: str) -> bool:
     """Whether challenge.yml means this player; examples are named by their folder alone."""
-    login, agent, _ = version
+    login, agent = version.name
     return name.casefold() == (agent if login == LOCAL else f"{login}/{agent}").casefold()

@@ -9,8 +9,8 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
-from leaderboard.core.eligibility import EligibleEntries, Name, eligible_entries, is_official
-from leaderboard.core.entry import Entry
+from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import (
     GameExcluded,
     GameFailure,
@@ -25,10 +25,10 @@ from leaderboard.core.game_standings import (
 from leaderboard.core.owners import OwnerAttempts, OwnerGroups, owner_groups
 from leaderboard.ratings.cycles import find_cycle
 from leaderboard.ratings.duel_results import (
+    AgentVersion,
     CountedDuel,
     JudgedDuel,
     Pair,
-    Version,
     counting_duels,
     judge_duels,
     newest_duels,
@@ -59,25 +59,25 @@ def ratings_over_time(
     """
     if now is None:
         return ()
-    names = {version[:2] for version in now.players}
-    here = [meeting for meeting in meetings if {version[:2] for version in meeting.pair} <= names]
+    names = {version.name for version in now.players}
+    here = [meeting for meeting in meetings if {version.name for version in meeting.pair} <= names]
     days = [(day, list(group)) for day, group in groupby(here, key=lambda meeting: meeting.at[:10])]
     kept = _thinned(len(days), min(MOMENTS, STEPS // len(names) ** 2))
-    moments, known, stood = [], dict[Pair, CountedDuel](), dict[Name, CountedDuel]()
+    moments, known, stood = [], dict[Pair, CountedDuel](), dict[AgentName, CountedDuel]()
     for number, (day, group) in enumerate(days[:-1]):
         known.update((meeting.pair, meeting) for meeting in group)
-        stood.update((meeting.pair[0][:2], meeting) for meeting in group if meeting.duel.is_validation)
+        stood.update((meeting.pair[0].name, meeting) for meeting in group if meeting.duel.is_validation)
         if number in kept and (then := rate_players(_admitted(stood), known, [anchor] if anchor else [])):
             moments.append(_moment(day, then))
     return (*moments, _moment(days[-1][0], now))
 
 
-def _admitted(stood: Mapping[Name, CountedDuel]) -> dict[Version, str]:
+def _admitted(stood: Mapping[AgentName, CountedDuel]) -> dict[AgentVersion, str]:
     return {meeting.pair[0]: meeting.at for meeting in stood.values() if validation_fault(meeting.duel) is None}
 
 
 def _moment(day: str, then: RatedPlayers) -> RatingSnapshot:
-    return RatingSnapshot(day=day, elo={version[:2]: elo for version, elo in then.elo().items()})
+    return RatingSnapshot(day=day, elo={version.name: elo for version, elo in then.elo().items()})
 
 
 def _thinned(days: int, most: int) -> frozenset[int]:
@@ -138,7 +138,7 @@ def build_game_standings(
     )
 
 
-def _since(meetings: Iterable[CountedDuel]) -> dict[Version, str]:
+def _since(meetings: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     """When each version was validated first: to be measured again makes nobody later."""
     return {m.pair[0]: m.at for m in reversed(list(meetings)) if m.pair[0] == m.pair[1]}
 
@@ -146,7 +146,7 @@ def _since(meetings: Iterable[CountedDuel]) -> dict[Version, str]:
 def _attempts(meetings: Iterable[CountedDuel], own: OwnerGroups) -> OwnerAttempts:
     """How many versions of each player's owner or team were validated."""
     validated = (meeting.pair[0] for meeting in meetings if meeting.pair[0] == meeting.pair[1])
-    return OwnerAttempts(own, ((version[:2], version[2]) for version in validated))
+    return OwnerAttempts(own, ((version.name, version.digest) for version in validated))
 
 
 def _failures(who: JudgedDuel, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:
@@ -156,7 +156,9 @@ def _failures(who: JudgedDuel, attempts: OwnerAttempts) -> tuple[GameFailure, ..
     )
 
 
-def _rows(now: RatedPlayers, who: JudgedDuel, since: Mapping[Version, str], attempts: OwnerAttempts) -> tuple[GameRow, ...]:
+def _rows(
+    now: RatedPlayers, who: JudgedDuel, since: Mapping[AgentVersion, str], attempts: OwnerAttempts
+) -> tuple[GameRow, ...]:
     """Rated rows: by place, then the earlier player first, then by name."""
     entries = {version_of(entry): entry for entry in who.admitted}
     counts = _counts(now)
@@ -175,7 +177,7 @@ def _rows(now: RatedPlayers, who: JudgedDuel, since: Mapping[Version, str], atte
             count=counts[i],
             points_place=points[i],
             opponents=opponents[i],
-            attempts=attempts.of(version[:2]),
+            attempts=attempts.of(version.name),
             since=since[version],
         )
         for i, version in enumerate(now.players)
@@ -222,17 +224,17 @@ def points_places(counts: Sequence[WinCount]) -> list[int]:
     return [first[value] for value in worth]
 
 
-def _crosstable(now: RatedPlayers) -> dict[tuple[Name, Name], HeadToHead]:
+def _crosstable(now: RatedPlayers) -> dict[tuple[AgentName, AgentName], HeadToHead]:
     found = {}
     for pair, meeting in now.met.items():
-        names = [now.players[i][:2] for i in pair]
+        names = [now.players[i].name for i in pair]
         for side in (0, 1):
             crossing = HeadToHead(count=meeting.tally.counts[side], duel=meeting.duel, side=side)
             found[names[side], names[1 - side]] = crossing
     return found
 
 
-def _cycle(now: RatedPlayers | None, shown: Mapping[Version, str]) -> PreferenceCycle:
+def _cycle(now: RatedPlayers | None, shown: Mapping[AgentVersion, str]) -> PreferenceCycle:
     if now is None:
         return PreferenceCycle(names=(), share=0.0, triads=0)
     wins, draws = np.zeros((2, len(now.players), len(now.players)))
@@ -249,8 +251,10 @@ def _excluded(task: Task, field: EligibleEntries, meetings: Iterable[CountedDuel
     out = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
     for meeting in meetings:
         for player in meeting.duel.players if is_official(meeting.duel) else ():
-            if player.name not in field.names and (why := field.moderation.of(player.login, player.agent)):
-                out[player.name] = (player.login, player.agent, why)
+            if (name := AgentName(*player.name)) not in field.names and (
+                why := field.moderation.of(player.login, player.agent)
+            ):
+                out[name] = (player.login, player.agent, why)
     return tuple(
         GameExcluded(login=login, agent=agent, exclusion=why) for _, (login, agent, why) in sorted(out.items())
     )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Array
 from leaderboard.scoring.intervals import EstimateArrays, intervals, scores
@@ -33,7 +33,7 @@ class OverallEntry:
         return max(row.result.provenance.evaluated_at for row in self.rows.values())
 
 
-def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[Name, OverallSample]) -> tuple[OverallRow, ...]:
+def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[AgentName, OverallSample]) -> tuple[OverallRow, ...]:
     """Rank entries across tasks, by the weighted mean over all tasks that have anchors; what is missing counts 0.
 
     Args:
@@ -70,7 +70,10 @@ def _contenders(boards: Iterable[TaskStandings], scales: Iterable[CommonScale]) 
 
 
 def _rows(
-    contenders: Sequence[OverallEntry], scales: Sequence[CommonScale], values: Array, drawn: Mapping[Name, OverallSample]
+    contenders: Sequence[OverallEntry],
+    scales: Sequence[CommonScale],
+    values: Array,
+    drawn: Mapping[AgentName, OverallSample],
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
     iqm = scores(np.sort(np.nan_to_num(values)), "iqm")
@@ -89,7 +92,10 @@ def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Array:
 
 
 def _estimates(
-    contenders: Sequence[OverallEntry], scales: Sequence[CommonScale], values: Array, drawn: Mapping[Name, OverallSample]
+    contenders: Sequence[OverallEntry],
+    scales: Sequence[CommonScale],
+    values: Array,
+    drawn: Mapping[AgentName, OverallSample],
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
     low, high, centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T

@@ -11,7 +11,7 @@ import numpy as np
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import GROUPS
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
 from leaderboard.scoring.bootstrap import RESAMPLES, Array, Indices, random_stream
 from leaderboard.scoring.intervals import (
@@ -60,7 +60,7 @@ class ScoredTasks:
 
     task: Task
     """Which task."""
-    names: Sequence[Name]
+    names: Sequence[AgentName]
     """Whose they are."""
     results: Sequence[Result]
     """One each, in the order of the names."""
@@ -81,7 +81,7 @@ class OverallSample(NamedTuple):
     """Of how many values its smallest sample is."""
 
 
-def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict[Name, OverallSample]]:
+def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict[AgentName, OverallSample]]:
     """The estimates of every board, and of everybody with a score on the common scale what the overall board needs."""
     known = [_TaskData(scores) for scores in boards]
     names = sorted({name for one in known for name in one.place})
@@ -90,7 +90,7 @@ def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict
     # Not two threads: half of the time goes into what only one thread of a process may do.
     with run_in_background(lambda: _parts(second, known)) if second else nullcontext(list) as others:
         parts = _parts(first, known) + others()
-    columns: dict[Name, OverallSample] = {}
+    columns: dict[AgentName, OverallSample] = {}
     for part in parts:
         columns |= part.columns
         for one, (places, found) in zip(known, part.boards, strict=True):
@@ -118,7 +118,7 @@ class _TaskSlice(NamedTuple):
 
     boards: list[tuple[Indices, EstimateArrays]]
     """On each board: where their results stand, and what those say."""
-    columns: dict[Name, OverallSample]
+    columns: dict[AgentName, OverallSample]
     """Across all tasks."""
 
 
@@ -138,19 +138,19 @@ class _OverallAccumulator:
         self.centre[rows] += scale.normalised(centre) * scale.task.weight / self._whole
         self.size[rows] = np.minimum(self.size[rows], size)
 
-    def columns(self, names: Sequence[Name]) -> dict[Name, OverallSample]:
+    def columns(self, names: Sequence[AgentName]) -> dict[AgentName, OverallSample]:
         """Of whoever has a score at all."""
         error = standard_error(deviation(self.drawn), self.size)
         columns = np.vstack([percentile_interval(self.drawn), self.centre, error, self.size]).T.tolist()
         return {name: OverallSample(*one) for name, one in zip(names, columns, strict=True) if np.isfinite(one[-1])}
 
 
-def _parts(chunks: Iterable[Sequence[Name]], boards: Sequence[_TaskData]) -> list[_TaskSlice]:
+def _parts(chunks: Iterable[Sequence[AgentName]], boards: Sequence[_TaskData]) -> list[_TaskSlice]:
     whole = math.fsum(scale.task.weight for board in boards for scale in board.scales)
     return [_part(names, boards, whole) for names in chunks]
 
 
-def _part(names: Sequence[Name], boards: Sequence[_TaskData], whole: float) -> _TaskSlice:
+def _part(names: Sequence[AgentName], boards: Sequence[_TaskData], whole: float) -> _TaskSlice:
     total, found = _OverallAccumulator(len(names), whole), []
     for board in boards:
         rows = np.array([row for row, name in enumerate(names) if name in board.place], dtype=np.intp)

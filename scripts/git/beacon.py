@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from leaderboard.core.entry import AgentName
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import EXAMPLES as EXAMPLES
 from scripts.git.folder_history import ROOT as ROOT
 from scripts.git.folder_history import FolderHistory, FolderState
-from scripts.git.folder_history import Name as Name
 from scripts.git.folder_history import folder_of as folder_of
 from scripts.git.folder_history import name_of as name_of
 from scripts.git.git_repository import GitRepository
@@ -34,9 +34,9 @@ class SeedBeacon:
 class VersionOrigins:
     """Where the seeds of what stands on main come from."""
 
-    versions: dict[Name, SeedBeacon]
+    versions: dict[AgentName, SeedBeacon]
     """The commit that brought each folder's version."""
-    tasks: dict[tuple[Name, str], SeedBeacon]
+    tasks: dict[tuple[AgentName, str], SeedBeacon]
     """For each folder and task the commit that entered the version for the task."""
 
 
@@ -48,11 +48,11 @@ def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, dig
     """
     _refuse_shallow(repository)
     oldest = next(FolderHistory(repository, main_sha).holding(login, digest), None)
-    return _beacon(oldest) if oldest else _missing(folder_of((login, agent)), digest)
+    return _beacon(oldest) if oldest else _missing(folder_of(AgentName(login, agent)), digest)
 
 
 def origins(
-    repository: GitRepository, main_sha: str, digests: Mapping[Name, str], tasks: Mapping[Name, Collection[str]]
+    repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str], tasks: Mapping[AgentName, Collection[str]]
 ) -> VersionOrigins:
     """The beacons of the versions that stand on main now, with one walk through history.
 
@@ -93,13 +93,13 @@ def _beacon(state: FolderState) -> SeedBeacon:
     return SeedBeacon(sha=state.sha, committed_at=state.committed_at)
 
 
-def arrived(repository: GitRepository, main_sha: str, digests: Mapping[Name, str]) -> dict[Name, SeedBeacon]:
+def arrived(repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str]) -> dict[AgentName, SeedBeacon]:
     """The beacons of those versions that stand on main; others have none, and a shallow clone tells none."""
     if repository.is_shallow():
         return {}
     history = FolderHistory(repository, main_sha)
     standing = history.digests(digests)
-    oldest: dict[Name, FolderState | None] = {
+    oldest: dict[AgentName, FolderState | None] = {
         **history.first([name for name in digests if standing.get(name) == digests[name]])
     }
     for name in digests.keys() - oldest.keys():

@@ -12,6 +12,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
 from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName
 from scripts.git.git_repository import REGULAR, GitRepository, checked
 
 ROOT, EXAMPLES = "submissions", "example_agents"
@@ -19,21 +20,19 @@ ROOT, EXAMPLES = "submissions", "example_agents"
 BATCH = 50
 _GONE = "000000"
 
-Name = tuple[str, str]
-"""Login and agent, as the folders are spelled; the examples are those of the login `local`."""
 File = tuple[str, str, str]
 """Mode, path inside the folder, and object."""
 
 
-def name_of(parts: Sequence[str]) -> Name | None:
+def name_of(parts: Sequence[str]) -> AgentName | None:
     """Whose agent a file belongs to, by the parts of its path; None where it is nobody's."""
     if parts[0] == EXAMPLES:
-        return (LOCAL, parts[1]) if len(parts) > 2 else None
+        return AgentName(LOCAL, parts[1]) if len(parts) > 2 else None
     own = parts[0] == ROOT and len(parts) > 3 and parts[1].casefold() != LOCAL
-    return (parts[1], parts[2]) if own else None
+    return AgentName(parts[1], parts[2]) if own else None
 
 
-def folder_of(name: Name) -> str:
+def folder_of(name: AgentName) -> str:
     """Where an agent lies in the repository."""
     return f"{EXAMPLES}/{name[1]}" if name[0] == LOCAL else f"{ROOT}/{name[0]}/{name[1]}"
 
@@ -52,7 +51,7 @@ class FolderContent:
 class FolderState:
     """A folder after a commit that changed it."""
 
-    name: Name
+    name: AgentName
     """Whose."""
     sha: str
     """The commit."""
@@ -73,12 +72,12 @@ class FolderHistory:
         """
         self._repository = repository
         self._states: dict[str, list[FolderState]] = {}
-        self._now: dict[Name, FolderContent | None] = {}
+        self._now: dict[AgentName, FolderContent | None] = {}
         self._files: dict[FolderContent, tuple[File, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
         self._manifests: dict[str, Submission | None] = {}
         self._identities: dict[str, str] = {}
-        folders: dict[Name, dict[str, File]] = {}
+        folders: dict[AgentName, dict[str, File]] = {}
         for sha, committed_at, changes in _commits(repository, main_sha):
             for name in _applied(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
@@ -90,7 +89,7 @@ class FolderHistory:
         """Every state of every folder of a login, the oldest first."""
         return self._states.get(login.casefold(), ())
 
-    def first(self, names: Collection[Name]) -> dict[Name, FolderState]:
+    def first(self, names: Collection[AgentName]) -> dict[AgentName, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
 
         Versions are alike if their files are equal and their manifests differ in words only. Folders that hold none now are
@@ -98,12 +97,12 @@ class FolderHistory:
         """
         return {name: next(states) for name, states in self._held(names).items()}
 
-    def entered(self, tasks: Mapping[Name, Collection[str]]) -> dict[tuple[Name, str], FolderState]:
+    def entered(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], FolderState]:
         """For each folder and each task that it enters now the oldest state in which its version entered that task.
 
         Which tasks are entered is no part of a version, so a task may be named long after the version came.
         """
-        found: dict[tuple[Name, str], FolderState] = {}
+        found: dict[tuple[AgentName, str], FolderState] = {}
         for name, states in self._held(tasks).items():
             open_tasks = set(tasks[name])
             for state in states:
@@ -119,13 +118,13 @@ class FolderHistory:
         submission = self._manifests[state.content.manifest]
         return submission is not None and submission.enters(task_id)
 
-    def _held(self, names: Collection[Name]) -> dict[Name, Iterator[FolderState]]:
+    def _held(self, names: Collection[AgentName]) -> dict[AgentName, Iterator[FolderState]]:
         """For each folder the states, in any folder of its login, of the version that it holds now, the oldest first."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
         self._read_manifests({one.manifest for same in alike.values() if len(same) > 1 for one in same})
         return {name: self._those(name, same) for name, same in alike.items()}
 
-    def _those(self, name: Name, same: set[FolderContent]) -> Iterator[FolderState]:
+    def _those(self, name: AgentName, same: set[FolderContent]) -> Iterator[FolderState]:
         now = self._now[name]
         return (state for state in self.of(name[0]) if state.content in same and self._is_same(state, now))
 
@@ -138,7 +137,7 @@ class FolderHistory:
         identity = self._identities.get(now.manifest)
         return identity is not None and self._identities.get(state.content.manifest) == identity
 
-    def digests(self, names: Iterable[Name]) -> dict[Name, str | None]:
+    def digests(self, names: Iterable[AgentName]) -> dict[AgentName, str | None]:
         """The digests of what folders hold now; None where that is no version."""
         now = {name: content for name in names if (content := self._now.get(name))}
         self._read_digests(now.values())
@@ -226,9 +225,9 @@ def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, st
         yield sha, committed_at, changes
 
 
-def _applied(folders: dict[Name, dict[str, File]], changes: Iterable[Change]) -> set[Name]:
+def _applied(folders: dict[AgentName, dict[str, File]], changes: Iterable[Change]) -> set[AgentName]:
     """Bring folders to the state after a commit; returns those that it changed."""
-    touched: set[Name] = set()
+    touched: set[AgentName] = set()
     for mode, oid, path in changes:
         name = name_of(path.split("/"))
         if name is None:

@@ -17,8 +17,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL as LOCAL
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError
@@ -41,9 +40,9 @@ class SubmissionEntry:
     """Whether the challenge names it for comparison."""
 
     @property
-    def name(self) -> tuple[str, str]:
+    def name(self) -> AgentName:
         """By which it is found: login without capitals, and folder."""
-        return self.login.casefold(), self.agent
+        return AgentName.folded(self.login, self.agent)
 
     @property
     def shown(self) -> str:
@@ -149,7 +148,7 @@ class Checkout:
         return self._all[:2]
 
     @cached_property
-    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[Name]]:
+    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[AgentName]]:
         found: list[SubmissionEntry] = []
         faults: list[str] = []
         for path in self.folders:

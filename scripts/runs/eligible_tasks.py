@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from scripts.console import CommandError
@@ -56,7 +56,9 @@ def gate_of(board: Checkout, entries: Sequence[Entry], now: datetime) -> Admissi
     clone = GitRepository(board.root)
     try:
         main = clone.resolve("HEAD")
-        found = arrived(clone, main, {(entry.login, entry.agent): entry.digest for entry in entries}) if main else {}
+        found = (
+            arrived(clone, main, {AgentName(entry.login, entry.agent): entry.digest for entry in entries}) if main else {}
+        )
     except CommandError:  # No clone: whatever is here comes now.
         found = {}
     return AdmissionContext(now=now, arrived=merge_times(entries, found))

@@ -14,6 +14,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier, is_place
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
+from leaderboard.core.entry import AgentName
 from scripts.git.folder_history import FolderHistory, FolderState, folder_of
 from scripts.git.git_repository import GitError, GitRepository
 
@@ -225,14 +226,14 @@ def _hidden(record: Record) -> bool:
 
 
 def _is_of(side: Result | PlayerRecord, state: FolderState) -> bool:
-    return (state.name[0].casefold(), state.name[1]) == (side.login.casefold(), side.agent)
+    return AgentName.folded(*state.name) == AgentName.folded(side.login, side.agent)
 
 
 def _missing(side: Result | PlayerRecord, held: Sequence[FolderState]) -> Iterator[str]:
     if not held:
         yield f"no folder of {side.login} on main ever held version {side.submission_digest[:12]}"
     elif not any(_is_of(side, state) for state in held):
-        yield f"{folder_of((side.login, side.agent))} never held version {side.submission_digest[:12]}"
+        yield f"{folder_of(AgentName(side.login, side.agent))} never held version {side.submission_digest[:12]}"
 
 
 def main_history(root: Path) -> MainHistory | None:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from evaluator.model.config.challenge import Challenge
+from leaderboard.core.entry import AgentName
 from scripts.console import CommandError
-from scripts.git.beacon import Name, SeedBeacon, arrived, beacon, origins, verify
+from scripts.git.beacon import SeedBeacon, arrived, beacon, origins, verify
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
@@ -15,7 +16,7 @@ from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
 
 
-def beacons(repository: GitRepository, main_sha: str, digests: dict[Name, str]) -> dict[Name, SeedBeacon]:
+def beacons(repository: GitRepository, main_sha: str, digests: dict[AgentName, str]) -> dict[AgentName, SeedBeacon]:
     """The commits that brought versions."""
     return origins(repository, main_sha, digests, {}).versions
 

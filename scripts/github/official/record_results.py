@@ -20,6 +20,7 @@ from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import TRIES
 from scripts.console import OUR_FAULT, CommandError
@@ -73,7 +74,7 @@ def _filled(
 
 
 def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, CommitFacts]) -> int | None:
-    return None if login == LOCAL else facts[work.beacons[login, agent].sha].login_id
+    return None if login == LOCAL else facts[work.beacons[AgentName(login, agent)].sha].login_id
 
 
 def stage(records: list[AmendedRecord], accepted: Path) -> list[Path]:

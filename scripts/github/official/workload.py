@@ -13,14 +13,14 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import AdmissionContext, admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.beacon import Name, SeedBeacon, beacon_order, origins
+from scripts.git.beacon import SeedBeacon, beacon_order, origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
@@ -86,7 +86,7 @@ class Workload:
     """The commit of main."""
     items: tuple[WorkloadItem, ...]
     """All that is wanted and not recorded."""
-    beacons: dict[Name, SeedBeacon]
+    beacons: dict[AgentName, SeedBeacon]
     """The commit that brought each entry's version."""
     packing: Packing
     """Which shard plays what."""
@@ -105,7 +105,7 @@ class Workload:
 
     def beacon(self, entry: Entry) -> SeedBeacon:
         """The commit that brought an entry's version."""
-        return self.beacons[entry.login, entry.agent]
+        return self.beacons[AgentName(entry.login, entry.agent)]
 
     def task(self, item: WorkloadItem) -> Task:
         """The rules of what an evaluation is of."""
@@ -147,8 +147,11 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     origin = origins(
         clone,
         sha,
-        {(entry.login, entry.agent): entry.digest for entry in wanted},
-        {(one.login, one.agent): [task.id for task in challenge.tasks if one.submission.plays(task)] for one in wanted},
+        {AgentName(entry.login, entry.agent): entry.digest for entry in wanted},
+        {
+            AgentName(one.login, one.agent): [task.id for task in challenge.tasks if one.submission.plays(task)]
+            for one in wanted
+        },
     )
     found = origin.versions
     shas = {} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()}
@@ -180,10 +183,10 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
 
 
 def _unasked(
-    challenge: Challenge, records: Iterable[Result | Duel], entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]
+    challenge: Challenge, records: Iterable[Result | Duel], entries: Iterable[Entry], found: Mapping[AgentName, SeedBeacon]
 ) -> dict[str, tuple[str, ...]]:
     """Records of this season that GitHub was not asked about, as far as their commits can be told."""
-    known = {(entry.login, entry.agent, entry.digest): found[entry.login, entry.agent].sha for entry in entries}
+    known = {(entry.login, entry.agent, entry.digest): found[AgentName(entry.login, entry.agent)].sha for entry in entries}
     unasked = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season

@@ -8,6 +8,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.preview import DUELS
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
@@ -22,10 +23,6 @@ from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_due
 BASELINES = 3
 
 
-Name = tuple[str, str]
-"""Login without capitals, and folder."""
-
-
 @dataclass(kw_only=True)
 class PreviewGames:
     """A preview's games under way."""
@@ -36,13 +33,13 @@ class PreviewGames:
     """What plays."""
     recorded: RecordedResults
     """The official board as it is checked out."""
-    standing: dict[Name, SubmissionEntry]
+    standing: dict[AgentName, SubmissionEntry]
     """Who may be met: the agents of main that rank, the baselines included."""
     is_up: Callable[[], bool]
     """Whether nothing more may begin."""
-    met: set[tuple[Name, str, Name]] = field(default_factory=set)
+    met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
     """Who met whom in which game, whether or not there was room for it."""
-    late: set[tuple[Name, str]] = field(default_factory=set)
+    late: set[tuple[AgentName, str]] = field(default_factory=set)
     """Whose games had no time."""
 
     def play(self) -> None:
@@ -120,8 +117,8 @@ class PreviewGames:
         return game.rating.elo if game and game.rating else None
 
 
-def _name(found: SubmissionEntry) -> Name:
-    return found.login.casefold(), found.agent
+def _name(found: SubmissionEntry) -> AgentName:
+    return AgentName.folded(found.login, found.agent)
 
 
 def _is_called(found: SubmissionEntry, named: str) -> bool:

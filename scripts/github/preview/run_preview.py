@@ -20,13 +20,14 @@ from evaluator.model.records.preview import AGENTS
 from evaluator.model.records.result import Tier
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, RefusalReason, Refused, WithdrawnEntry
+from leaderboard.core.entry import AgentName
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.beacon import ROOT
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect
 from scripts.github.preview.artifact import LOG
-from scripts.github.preview.preview_games import Name, PreviewGames
+from scripts.github.preview.preview_games import PreviewGames
 from scripts.github.preview.preview_session import ChangedAgent, PreviewSession, who
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
@@ -200,7 +201,7 @@ def _state(session: PreviewSession, guarded: GuardedPaths) -> CommentState:
     return preview_state(preview, recorded, run_url=session.run_url, removed=_names(guarded.removed), log=log)
 
 
-def _recorded(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEntry]]:
+def _recorded(board: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
     """The official board as it is checked out, and the agents on it."""
     path = board.root / "moderation.yml"
     moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()

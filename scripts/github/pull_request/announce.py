@@ -7,6 +7,7 @@ from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
@@ -40,7 +41,7 @@ class MergedPull:
     """The pull request."""
     sha: str
     """The commit on main."""
-    agents: tuple[tuple[str, str], ...]
+    agents: tuple[AgentName, ...]
     """Login and folder of what it added or changed."""
     removed: tuple[str, ...]
     """What it withdrew: login/agent."""
@@ -102,7 +103,9 @@ def merge_of(desk: BotContext, pull: PullRequest) -> MergedPull | None:
         say(f"#{pull.number}: {error}")
         return None
     standing = set(desk.clone.folders(sha))
-    names = sorted({(parts[1], parts[2]) for path in (*found.agents, *found.removed) if len(parts := path.split("/")) == 3})
+    names = sorted(
+        {AgentName(parts[1], parts[2]) for path in (*found.agents, *found.removed) if len(parts := path.split("/")) == 3}
+    )
     if not names:
         return None
     agents = tuple(name for name in names if name in standing)
@@ -140,7 +143,7 @@ def _state(desk: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
     now = {(entry.login, entry.agent): entry for entry in desk.entries}
-    brought = {(e.login, e.agent): e for e in _entries_at(desk, merge.sha) if (e.login, e.agent) in merge.agents}
+    brought = {AgentName(e.login, e.agent): e for e in _entries_at(desk, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     if current:
         state = _with_rules(desk, official_state(desk.recorded, current, merge.sha, _run_url(desk, merge)), current)
@@ -150,12 +153,12 @@ def _state(desk: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     return older, not (isinstance(older, OfficialScore) and older.unshown)
 
 
-def _with_rules(desk: BotContext, state: OfficialScore, current: list[tuple[str, str]]) -> OfficialScore:
+def _with_rules(desk: BotContext, state: OfficialScore, current: list[AgentName]) -> OfficialScore:
     """The same with what phases, people and quotas hold back, which then is not merely pending."""
     challenge = desk.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return state
-    digests = {(entry.login, entry.agent): entry.digest for entry in desk.entries}
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in desk.entries}
     found = arrived(desk.clone, desk.main, digests)
     held, told, rules = rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
     waiting = set(state.pending) & told
@@ -164,7 +167,7 @@ def _with_rules(desk: BotContext, state: OfficialScore, current: list[tuple[str,
     return replace(state, pending=pending, held=lines, rules=rules)
 
 
-def _superseded(desk: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
+def _superseded(desk: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:
     """A later merge brought another version or took the agent away: what is recorded of this one is all there will be."""
     others = tuple(entry for entry in desk.entries if (entry.login, entry.agent) not in brought)
     then = replace(desk.recorded, entries=(*others, *brought.values()))

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import Name, SeedBeacon
+from scripts.git.beacon import SeedBeacon
 from scripts.github.workflow.run_context import MembershipLookup, members_of, merge_times
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
@@ -57,7 +57,11 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 
 def rules_after_merge(
-    recorded: RecordedResults, found: dict[Name, SeedBeacon], agents: Sequence[Name], now: datetime, asked: MembershipLookup
+    recorded: RecordedResults,
+    found: dict[AgentName, SeedBeacon],
+    agents: Sequence[AgentName],
+    now: datetime,
+    asked: MembershipLookup,
 ) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...]]:
     """Of merged agents: why something is held, which pending lines that is said of, and what is left of quotas."""
     challenge = recorded.challenge

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.beacon import Name, SeedBeacon
+from scripts.git.beacon import SeedBeacon
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
@@ -66,7 +66,7 @@ def members_of(challenge: Challenge, logins: Iterable[str], asked: MembershipLoo
     return found
 
 
-def merge_times(entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]) -> dict[Name, datetime]:
+def merge_times(entries: Iterable[Entry], found: Mapping[AgentName, SeedBeacon]) -> dict[AgentName, datetime]:
     """When each version came to main, by login without capitals and folder."""
     beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found.items()}
     known = ((entry.name, beacons.get(entry.name)) for entry in entries)

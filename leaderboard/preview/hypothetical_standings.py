@@ -1,6 +1,6 @@
 """What if this were merged? The place that a preview's scores would take, and the place that merged agents have."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -16,6 +16,7 @@ from leaderboard.comments.states import AgentPreview, GamePreview, OfficialScore
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskStandings
+from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.preview import hypothetical_ratings, hypothetical_standings
 from leaderboard.preview.hypothetical_ratings import MERGED
 from leaderboard.scoring.intervals import intervals, measured_estimate
@@ -225,17 +226,32 @@ def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
 
 
 def official_state(
-    recorded: RecordedResults, agents: Iterable[tuple[str, str]], merge_sha: str | None, run_url: str | None = None
+    recorded: RecordedResults,
+    agents: Iterable[AgentName],
+    merge_sha: str | None,
+    run_url: str | None = None,
+    held: Mapping[tuple[AgentName, str], Reason] | None = None,
 ) -> OfficialScore:
-    """What the comment says after the merge. `agents`: login and folder of those that were merged."""
-    shown: list[AgentPreview] = []
-    pending: list[str] = []
-    unshown = 0
-    for login, agent in agents:
-        shown.extend(found for found in [standing(recorded, login, agent)] if found)
-        pending.extend(_pending(recorded.now, _name(login, agent)))
-        unshown += _unshown(recorded, _name(login, agent))
-    return OfficialScore(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), unshown=unshown, run_url=run_url)
+    """The comment after a merge.
+
+    Args:
+        recorded: what is on main and recorded.
+        agents: those that were merged.
+        merge_sha: the commit on main.
+        run_url: the official run.
+        held: agent and task to why it is not evaluated now; what waits for another reason is pending.
+    """
+    agents, held = list(agents), held or {}
+    names = [AgentName.folded(*name) for name in agents]
+    waiting = {key: line for name in names for key, line in _waiting(recorded.now, name)}
+    return OfficialScore(
+        merge_sha=merge_sha,
+        agents=tuple(shown for name in agents if (shown := standing(recorded, *name))),
+        pending=tuple(line for key, line in waiting.items() if key not in held),
+        held=tuple(f"{waiting[key]}: {reason_in_words(reason)}" for key, reason in held.items() if key in waiting),
+        unshown=sum(_unshown(recorded, name) for name in names),
+        run_url=run_url,
+    )
 
 
 def _unshown(recorded: RecordedResults, name: AgentName) -> int:
@@ -245,12 +261,12 @@ def _unshown(recorded: RecordedResults, name: AgentName) -> int:
     return sum(entry.name == name and task.id in recorded.hidden for task, entry in found)
 
 
-def _pending(now: Standings, name: AgentName) -> Iterator[str]:
-    waiting = [(board.task, board.waiting) for board in now.tasks] + [(board.task, board.waiting) for board in now.games]
-    for task, entries in waiting:
-        for entry in entries:
-            if _name(entry.login, entry.agent) == name:
-                yield f"{entry.login}/{entry.agent} on {task.title or task.id}"
+def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName, str], str]]:
+    """Agent and task, and how to name both, for each task on which an agent has no record yet."""
+    for board in now.boards:
+        for entry in board.waiting:
+            if entry.name == name:
+                yield (name, board.task.id), f"{entry.shown} on {board.task.title or board.task.id}"
 
 
 def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview | None:

@@ -17,6 +17,7 @@ from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import AdmissionContext, admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, shown
 from leaderboard.planning.quota import Deferred, OwnerAccounts
+from leaderboard.planning.reasons import reason_in_words
 from scripts.console import OK, print_json, say
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.eligible_tasks import gate_of
@@ -51,7 +52,7 @@ def run(
         why = f": {item.reason}" if explain else ""
         say(f"{shown(item)}{why}")
     for one in held:
-        say(f"Not now: {shown(one.item)}: {one.reason}")
+        say(f"Not now: {shown(one.item)}: {reason_in_words(one.reason)}")
     if explain:
         remaining = _remaining(board.challenge, entries, results, duels, gate)
         for line in (*_code(board.challenge), *remaining, *_unlike(board.challenge, results, duels)):
@@ -104,4 +105,4 @@ def _document(item: WorkItem | DuelWorkItem) -> dict[str, Any]:
 
 def _held(one: Deferred) -> dict[str, Any]:
     renews = one.renews.isoformat() if one.renews else None
-    return {**_document(one.item), "reason": one.reason, "held": True, "renews": renews}
+    return {**_document(one.item), "reason": reason_in_words(one.reason), "held": True, "renews": renews}

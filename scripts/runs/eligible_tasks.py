@@ -9,6 +9,7 @@ from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
+from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git.beacon import EXAMPLES, arrived
 from scripts.git.git_repository import GitRepository
@@ -70,10 +71,11 @@ def people_faults(challenge: Challenge, found: SubmissionEntry, folder: str) -> 
         return
     manifest = next(blob.content for blob in found.folder.blobs if blob.path == MANIFEST_NAME)
     _, where = parse_yaml(manifest, MANIFEST_NAME, MAX_BYTES)
-    for place, text in participant_faults(challenge.people, found.login, found.folder.submission):
+    for fault in participant_faults(challenge.people, found.login, found.folder.submission):
+        place = fault.place
         while place and place not in where:
             place = place[:-1]
-        yield f"{folder}/{MANIFEST_NAME}:{where.get(place, 1)}: {text}"
+        yield f"{folder}/{MANIFEST_NAME}:{where.get(place, 1)}: {reason_in_words(fault)}"
 
 
 def refuse_people(board: Checkout, found: SubmissionEntry) -> None:
@@ -97,7 +99,7 @@ def closed(challenge: Challenge, found: SubmissionEntry, at: datetime) -> Iterat
         if phase and found.login == LOCAL:  # Nobody knows yet whose it will be.
             phase = phase.model_copy(update={"allow": (), "teams": ()})
         if phase and found.folder.submission.plays(task) and (why := phase_refusal(phase, found.login, at, None)):
-            yield task, why
+            yield task, reason_in_words(why)
 
 
 def closed_lines(board: Checkout, found: SubmissionEntry, now: datetime | None = None) -> list[str]:

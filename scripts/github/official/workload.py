@@ -214,7 +214,7 @@ def _asked(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]
 
 def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
     """What somebody waits for comes before what is only measured again; validations come before all pairs."""
-    return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
+    return sorted(items, key=lambda item: not item.is_awaited)
 
 
 def _document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], Model]) -> Model | None:

@@ -9,6 +9,7 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
+from leaderboard.planning.reasons import Reason
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
 from scripts.git.beacon import arrived
@@ -146,25 +147,23 @@ def _state(desk: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     brought = {AgentName(e.login, e.agent): e for e in _entries_at(desk, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     if current:
-        state = _with_rules(desk, official_state(desk.recorded, current, merge.sha, _run_url(desk, merge)), current)
+        held, rules = _rules(desk, current)
+        state = official_state(desk.recorded, current, merge.sha, _run_url(desk, merge), held)
+        state = replace(state, rules=rules)
         return state, not (state.pending or state.held or state.unshown)
     older = _superseded(desk, merge, brought)
     # What is hidden now is told once its board is shown.
     return older, not (isinstance(older, OfficialScore) and older.unshown)
 
 
-def _with_rules(desk: BotContext, state: OfficialScore, current: list[AgentName]) -> OfficialScore:
-    """The same with what phases, people and quotas hold back, which then is not merely pending."""
+def _rules(desk: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
+    """What phases, people and quotas hold back, which then is not merely pending, and what to say of the rules."""
     challenge = desk.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
-        return state
+        return {}, ()
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in desk.entries}
     found = arrived(desk.clone, desk.main, digests)
-    held, told, rules = rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
-    waiting = set(state.pending) & told
-    pending = tuple(line for line in state.pending if line not in waiting)
-    lines = tuple(line for line in held if any(line.startswith(f"{one}: ") for one in waiting))
-    return replace(state, pending=pending, held=lines, rules=rules)
+    return rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
 
 
 def _superseded(desk: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:

@@ -1,4 +1,4 @@
-"""An entry: an agent that is on main now."""
+"""An entry: an agent that is on main now; and its rank."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,3 +54,18 @@ class Entry:
     def shown(self) -> str:
         """`login/agent`."""
         return f"{self.login}/{self.agent}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedEntry:
+    """An entry with its rank; the rank interval is at 95 % for each pair."""
+
+    place: int
+    """1 for the best; equal scores or ratings share a place."""
+    rank_low: int
+    """1 + entries significantly better."""
+    rank_high: int
+    """N − entries significantly worse."""
+    with_leader: bool
+    """Not told apart from the leader."""
+    entry: Entry

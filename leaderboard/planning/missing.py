@@ -12,7 +12,7 @@ from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
+from leaderboard.core.versions import AS_RECORDED, VersionFolders, version_folders
 from leaderboard.planning.matchmaking import wanted_pairings
 
 EvaluationId = tuple[AgentName, str, str]
@@ -211,19 +211,19 @@ def _duels(
     return items
 
 
-def given_up(results: Iterable[Result], folders: VersionFolders = NOWHERE) -> set[EvaluationId]:
+def given_up(results: Iterable[Result], folders: VersionFolders = AS_RECORDED) -> set[EvaluationId]:
     """The evaluations that failed on our side `TRIES` times."""
     failed = Counter(mark_of(result, folders) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
     return {evaluation for evaluation, count in failed.items() if count >= TRIES}
 
 
-def given_up_duels(duels: Iterable[Duel], folders: VersionFolders = NOWHERE) -> set[DuelId]:
+def given_up_duels(duels: Iterable[Duel], folders: VersionFolders = AS_RECORDED) -> set[DuelId]:
     """The duels that failed on our side `TRIES` times."""
     failed = Counter(_duel_id(duel, folders) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
     return {duel for duel, count in failed.items() if count >= TRIES}
 
 
-def mark_of(result: Result, folders: VersionFolders = NOWHERE) -> EvaluationId:
+def mark_of(result: Result, folders: VersionFolders = AS_RECORDED) -> EvaluationId:
     """Which evaluation a result is of, under the folder that its version is in now.
 
     The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own.

@@ -14,7 +14,7 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import WinCount
 from leaderboard.core.owners import owner_groups
-from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
+from leaderboard.core.versions import AS_RECORDED, VersionFolders, version_folders
 
 
 class AgentVersion(NamedTuple):
@@ -44,7 +44,7 @@ class DuelTotals:
     """Draws, identical games once."""
 
 
-def version_of(player: PlayerRecord | Entry, at: VersionFolders = NOWHERE) -> AgentVersion:
+def version_of(player: PlayerRecord | Entry, at: VersionFolders = AS_RECORDED) -> AgentVersion:
     """Which version of which agent, under the folder in which it stands now."""
     if isinstance(player, PlayerRecord):
         return AgentVersion(at.of(player), player.submission_digest)
@@ -57,7 +57,7 @@ class CountedDuel:
 
     duel: Duel
     """What was recorded."""
-    homes: VersionFolders = NOWHERE
+    homes: VersionFolders = AS_RECORDED
     """Where versions stand now."""
 
     @cached_property

@@ -13,18 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups, owner_groups
 from leaderboard.core.versions import VersionFolders, version_folders
-from leaderboard.ratings.davidson import Floats, Indices, chances
+from leaderboard.ratings.connectivity import Bools
+from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.duel_results import CountedDuel, Pair, counting_duels, judge_duels, newest_duels, version_of
 from leaderboard.ratings.fit import RatedPlayers, anchor_ratings, is_named, rate_players
-
-Bools = npt.NDArray[np.bool_]
+from leaderboard.scoring.bootstrap import Array, Indices
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class _PlayerTable:
     barred: Bools
     """Who never meets: each and itself, and agents of one login or team; shape (players, players)."""
     is_baseline: Bools
-    theta: Floats
+    theta: Array
     """Logarithm of the strength; NaN without a rating."""
     nu: float
     """Davidson's ν: how often equals draw."""

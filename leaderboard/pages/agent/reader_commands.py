@@ -4,6 +4,7 @@ import shlex
 from dataclasses import dataclass
 
 from evaluator.model.records.result import Tier
+from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.pages.page_context import PageContext
@@ -42,7 +43,7 @@ def reader_commands(standings: Standings, context: PageContext, profile: AgentPr
     results = [showing.result for showing in profile.showings if showing.result]
     official = [result for result in results if result.tier is Tier.OFFICIAL]
     recorded = f"results/*/{shlex.quote(entry.login)}/{shlex.quote(entry.agent)}"
-    is_local = entry.login == urls.LOCAL
+    is_local = entry.login == LOCAL
     folder = f"{'example_agents' if is_local else f'submissions/{entry.login}'}/{entry.agent}"
     return ReaderCommands(
         fetch=_fetch(repository, standings.challenge.season, entry.login, entry.agent) if official and repository else "",

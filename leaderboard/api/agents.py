@@ -29,8 +29,7 @@ from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.leaderboards import cost_document, measured_document, played_document
 from leaderboard.api.standings_json import exclusion_document, flags, overall_scores, place_document
 from leaderboard.api.table import failure_reason
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
@@ -329,7 +328,7 @@ def gather_documents(standings: Standings, entries: Mapping[Name, Entry]) -> Map
 
 
 def agent_files(
-    facts: ApiInputs, agents: Mapping[Name, AgentDocuments], departed: Iterable[FormerEntry]
+    facts: ApiInputs, agents: Mapping[AgentName, AgentDocuments], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """One document for each of these agents, and for each that left."""
     overall = {row.entry.name: row for row in facts.standings.overall}

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Task
 from leaderboard.api.agents import AgentDocuments, BoardRow
 from leaderboard.api.documents import Closed
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages.page_context import PageContext

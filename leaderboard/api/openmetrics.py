@@ -9,7 +9,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import entries_of
 from leaderboard.pages.health import health
 

@@ -7,7 +7,8 @@ from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import rating_charts
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, Name, WinCount
+from leaderboard.core.entry import AgentName
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Entry
 from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.game_boards.match_replay import AllFrames, match_replay, side_names
@@ -59,7 +60,7 @@ def crosstable(board: GameStandings) -> list[tuple[GameRow, list[Pairing | None]
     return table
 
 
-def opponents_of(board: GameStandings, name: Name) -> list[Opponent]:
+def opponents_of(board: GameStandings, name: AgentName) -> list[Opponent]:
     """A player's opponents, the strongest first."""
     found = []
     for row in board.rows:
@@ -94,7 +95,7 @@ def render_game_pages(board: GameStandings, page: Callable[..., str], frames: Al
         pages[path] = page(
             path, "duel.html.jinja", task=board.task, duel=duel, replay=shown, counts=counts, names=side_names(duel),
             signed=format.SIGNED,
-            entries=[entries.get(player.name) for player in duel.players],
+            entries=[entries.get(AgentName(*player.name)) for player in duel.players],
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip
     return pages

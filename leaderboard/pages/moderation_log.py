@@ -9,8 +9,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
 from leaderboard.core.standings import Excluded, Standings, entries_of
@@ -120,12 +119,12 @@ def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
 
 
 def _rulings(standings: Standings, gone: Iterable[FormerEntry]) -> Iterator[Ruling]:
-    found: dict[Name, Ruling] = {}
+    found: dict[AgentName, Ruling] = {}
     out: list[Excluded | GameExcluded | FormerEntry] = [one for board in standings.tasks for one in board.excluded]
     out += [one for game in standings.games for one in game.excluded]
     for one in (*out, *gone):
         if one.exclusion:
-            name = (one.login.casefold(), one.agent)
+            name = AgentName.folded(one.login, one.agent)
             found.setdefault(name, Ruling(login=one.login, agent=one.agent, exclusion=one.exclusion))
     yield from (found[name] for name in sorted(found))
 
@@ -148,7 +147,7 @@ def _leavings(standings: Standings, gone: Sequence[FormerEntry]) -> Iterator[Dep
 
 
 def _vouched(standings: Standings) -> list[tuple[Entry, VerifiedEntry]]:
-    found: dict[Name, tuple[Entry, VerifiedEntry]] = {}
+    found: dict[AgentName, tuple[Entry, VerifiedEntry]] = {}
     for entry in (entry for board in standings.boards for entry in entries_of(board)):
         if entry.verified:
             found.setdefault(entry.name, (entry, entry.verified))

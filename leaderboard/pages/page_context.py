@@ -9,6 +9,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.game_boards.match_replay import AllFrames
 from leaderboard.pages.episode_replays import Episodes
@@ -32,7 +33,7 @@ class PageContext:
     """Rendered episodes of the best of each task."""
     results: tuple[Result, ...] = ()
     """Everything recorded that may be shown, of earlier versions too: what history is made of."""
-    pulls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    pulls: Mapping[AgentName, int] = field(default_factory=dict)
     """By login without capitals and agent: the pull request that brought the present version."""
     reproduced: frozenset[str] = frozenset()
     """Keys of results that came out again when they were measured again."""

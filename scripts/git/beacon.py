@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
+from leaderboard.core.entry import AgentName
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState
 from scripts.git.git_repository import GitRepository

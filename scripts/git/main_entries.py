@@ -7,7 +7,7 @@ from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, LOGIN
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.repository.checkout import SubmissionEntry
@@ -35,7 +35,7 @@ def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[
 
 
 def _twin_fault(other: Entry) -> str:
-    return f"is left out: it {twin_fault(folder_of((other.login, other.agent)))}"
+    return f"is left out: it {twin_fault(folder_of(AgentName(other.login, other.agent)))}"
 
 
 _RESERVED = f"the login {LOCAL} stands for the example agents"
@@ -65,12 +65,13 @@ def _add_entries(
         else:
             good[name] = [leaf for leaf in leaves if b"/__pycache__/" not in leaf.path]
     contents = iter(clone.read([leaf.oid for leaves in good.values() for leaf in leaves]))
-    for (login, agent), leaves in good.items():
-        blobs = tuple(_blob((login, agent), leaf, next(contents)) for leaf in leaves)
+    for name, leaves in good.items():
+        login, agent = name
+        blobs = tuple(_blob(name, leaf, next(contents)) for leaf in leaves)
         try:
             folder = assemble(blobs, challenge.submissions)
         except LoadError as error:
-            faults.extend(f"{folder_of((login, agent))}/{line}" for line in error.lines)
+            faults.extend(f"{folder_of(name)}/{line}" for line in error.lines)
             continue
         named = challenge.is_baseline(login, agent, example=login == LOCAL)
         entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest, baseline=named))
@@ -107,6 +108,6 @@ def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionL
 
 def submission_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionEntry:
     """An entry as the evaluator takes it."""
-    path = clone.path / Path(folder_of((entry.login, entry.agent)))
+    path = clone.path / Path(folder_of(AgentName(entry.login, entry.agent)))
     folder = read_agent(clone, sha, entry, limits)
     return SubmissionEntry(login=entry.login, agent=entry.agent, path=path, folder=folder, baseline=entry.baseline)

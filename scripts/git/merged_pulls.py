@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from evaluator.model.canonical_json import parse_strict
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.store import write_atomically
 from scripts.git.git_repository import SHA, GitError, GitRepository
 from scripts.github.api.find_pull_request import PullRequest
@@ -43,10 +43,10 @@ def merged_pulls(root: Path) -> dict[Name, int]:
         printed = GitRepository(root).run(*arguments).decode(errors="replace")
     except GitError:
         return {}
-    newest: dict[Name, int | None] = {}
+    newest: dict[AgentName, int | None] = {}
     for number, paths in _commits(printed, _confirmed(root)):
         for login, agent in paths:
-            newest.setdefault((login.casefold(), agent), number)
+            newest.setdefault(AgentName.folded(login, agent), number)
     return {name: number for name, number in newest.items() if number is not None}
 
 

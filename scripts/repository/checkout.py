@@ -17,8 +17,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL as LOCAL
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError

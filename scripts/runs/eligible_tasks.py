@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
+from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git.beacon import EXAMPLES, arrived
 from scripts.git.git_repository import GitRepository

@@ -14,6 +14,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier, is_place
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
+from leaderboard.core.entry import AgentName
 from scripts.git.folder_history import FolderHistory, FolderState, folder_of
 from scripts.git.git_repository import GitError, GitRepository
 
@@ -223,7 +224,7 @@ def _has_hidden_time(record: RecordOfAnyKind) -> bool:
 
 
 def _is_of(side: Result | PlayerRecord, state: FolderState) -> bool:
-    return (state.name[0].casefold(), state.name[1]) == (side.login.casefold(), side.agent)
+    return AgentName.folded(*state.name) == AgentName.folded(side.login, side.agent)
 
 
 def _sides(record: RecordOfAnyKind) -> Sequence[Result | PlayerRecord]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evaluator.model.config.challenge import Challenge
+from leaderboard.core.entry import AgentName
 from scripts.console import CommandError
 from scripts.git.beacon import SeedBeacon, arrived, beacon, version_origins
 from scripts.git.git_repository import GitRepository

@@ -13,7 +13,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts import agent_charts, interval_chart, rating_charts
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.charts.social_cards import HOME, card_files
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.parallel import WHOLE, Partition, batches
 from leaderboard.core.standings import Estimate, Standings
@@ -163,8 +163,8 @@ def _measured(profile: AgentProfile) -> list[tuple[Task, Result]]:
     return [(task, result) for task, result in found if result is not None and result.returns]
 
 
-def _name(profile: AgentProfile) -> Name:
-    return profile.entry.login.casefold(), profile.entry.agent
+def _name(profile: AgentProfile) -> AgentName:
+    return profile.entry.name
 
 
 def _said(profile: AgentProfile) -> str:

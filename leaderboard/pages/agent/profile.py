@@ -6,13 +6,11 @@ from typing import Any
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
+from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import WHOLE, Partition
 from leaderboard.core.standings import Entry, Failure, OverallRow, Row, Standings, TaskStandings, entries_of
 from leaderboard.pages.game_page import Opponent, opponents_of
-
-Name = tuple[str, str]
-"""Login and agent, as written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +71,8 @@ def agent_profiles(standings: Standings, share: Partition = WHOLE) -> tuple[Agen
     found = {id(entry): entry for board in standings.boards for entry in entries_of(board)}
     entries = {_name(entry): entry for entry in found.values()}
     names = share.of(sorted(entries, key=lambda name: (name[0].casefold(), name)))
-    showings: dict[Name, list[TaskResult]] = {name: [] for name in names}
-    playings: dict[Name, list[GameResult]] = {name: [] for name in names}
+    showings: dict[AgentName, list[TaskResult]] = {name: [] for name in names}
+    playings: dict[AgentName, list[GameResult]] = {name: [] for name in names}
     wanted = {key: name for key, entry in found.items() if (name := _name(entry)) in showings}
     shown = {key: showings[name] for key, name in wanted.items()}
     played = {key: playings[name] for key, name in wanted.items()}
@@ -94,8 +92,8 @@ def agent_profiles(standings: Standings, share: Partition = WHOLE) -> tuple[Agen
     )
 
 
-def _name(entry: Entry) -> Name:
-    return entry.login, entry.agent
+def _name(entry: Entry) -> AgentName:
+    return AgentName(entry.login, entry.agent)
 
 
 def _show(board: TaskStandings, showings: Mapping[int, list[TaskResult]]) -> None:

@@ -10,7 +10,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.versions import VersionFolders
 from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.scoring.intervals import values
@@ -186,10 +187,10 @@ class EarlierVersions:
 
 
 def results_by_agent(
-    results: Iterable[Result], season: str, names: Iterable[Name], at: VersionFolders, *, official: bool
-) -> Mapping[Name, Sequence[Result]]:
+    results: Iterable[Result], season: str, names: Iterable[AgentName], at: VersionFolders, *, official: bool
+) -> Mapping[AgentName, Sequence[Result]]:
     """The results of the season of those agents: looked through once, not for each."""
-    found: dict[Name, list[Result]] = {name: [] for name in names}
+    found: dict[AgentName, list[Result]] = {name: [] for name in names}
     for result in results:
         own = found.get(at.of(result))
         if own is not None and result.season == season and (is_official(result) or not official):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Tier
+from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.pages.page_context import PageContext
@@ -43,7 +44,7 @@ def reader_commands(standings: Standings, context: PageContext, profile: AgentPr
     results = [showing.result for showing in profile.showings if showing.result]
     official = [result for result in results if result.tier is Tier.OFFICIAL]
     recorded = f"results/*/{shlex.quote(entry.login)}/{shlex.quote(entry.agent)}"
-    is_local = entry.login == urls.LOCAL
+    is_local = entry.login == LOCAL
     folder = f"{'example_agents' if is_local else f'submissions/{entry.login}'}/{entry.agent}"
     return ReaderCommands(
         fetch=_fetch(repository, standings.challenge.season, entry.login, entry.agent) if official and repository else "",

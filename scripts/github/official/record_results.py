@@ -72,7 +72,7 @@ def _with_facts(
 
 
 def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, CommitFacts]) -> int | None:
-    return None if login == LOCAL else facts[work.beacons[login, agent].sha].login_id
+    return None if login == LOCAL else facts[work.beacons[AgentName(login, agent)].sha].login_id
 
 
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:

@@ -22,6 +22,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, shown
+from leaderboard.planning.reasons import reason_in_words
 from leaderboard.planning.shards import Capacity, minutes
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import newest_results
@@ -121,7 +122,7 @@ def plan(official: OfficialRun, results_sha: str | None = None) -> PlannedShards
         expected_minutes=minutes(work.packing, runners.at_once),
         moment=work.moment.serialised(),
         unasked=len(work.unasked),
-        held=tuple(f"{shown(held.item)}: {held.reason}" for held in work.held),
+        held=tuple(f"{shown(held.item)}: {reason_in_words(held.reason)}" for held in work.held),
     )
 
 

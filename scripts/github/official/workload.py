@@ -13,7 +13,7 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import AdmissionContext, admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
@@ -88,7 +88,7 @@ class Workload:
 
     def beacon(self, entry: Entry) -> SeedBeacon:
         """The commit that brought an entry's version."""
-        return self.beacons[entry.login, entry.agent]
+        return self.beacons[AgentName(entry.login, entry.agent)]
 
     def task(self, item: WorkloadItem) -> Task:
         """The task of an item."""

@@ -7,7 +7,9 @@ from evaluator.model.config.participants import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry
+from leaderboard.planning.reasons import Reason
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
 from scripts.git.beacon import arrived
@@ -155,18 +157,14 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     return older, not (isinstance(older, OfficialScore) and older.unshown)
 
 
-def _with_rules(desk: BotContext, state: OfficialScore, current: list[tuple[str, str]]) -> OfficialScore:
-    """The same with what phases, people and quotas hold back, which then is not merely pending."""
+def _rules(desk: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
+    """What phases, people and quotas hold back, which then is not merely pending, and what to say of the rules."""
     challenge = desk.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
-        return state
-    digests = {(entry.login, entry.agent): entry.digest for entry in desk.entries}
+        return {}, ()
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in desk.entries}
     found = arrived(desk.clone, desk.main, digests)
-    held, told, rules = rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
-    waiting = set(state.pending) & told
-    pending = tuple(line for line in state.pending if line not in waiting)
-    lines = tuple(line for line in held if any(line.startswith(f"{one}: ") for one in waiting))
-    return replace(state, pending=pending, held=lines, rules=rules)
+    return rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
 
 
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:

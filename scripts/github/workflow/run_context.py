@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.beacon import SeedBeacon
 from scripts.repository.layout import FolderName

@@ -297,16 +297,16 @@ def _rounded(numbers: Array) -> Array:
     return rounded
 
 
-def entered_agents(standings: Standings) -> Mapping[Name, Entry]:
+def entered_agents(standings: Standings) -> Mapping[AgentName, Entry]:
     """Every agent on main that a leaderboard has."""
-    agents: dict[Name, Entry] = {}
+    agents: dict[AgentName, Entry] = {}
     for board in standings.boards:
         for entry in entries_of(board):
             agents.setdefault(entry.name, entry)
     return agents
 
 
-def gather_documents(standings: Standings, entries: Mapping[Name, Entry]) -> Mapping[Name, AgentDocuments]:
+def gather_documents(standings: Standings, entries: Mapping[AgentName, Entry]) -> Mapping[AgentName, AgentDocuments]:
     """The rows of these agents on every task."""
     agents = {name: AgentDocuments(entry=entry) for name, entry in entries.items()}
 

@@ -47,7 +47,7 @@ class Badge:
 
 
 def badge_files(
-    facts: ApiInputs, agents: Mapping[Name, AgentDocuments], departed: Iterable[FormerEntry]
+    facts: ApiInputs, agents: Mapping[AgentName, AgentDocuments], departed: Iterable[FormerEntry]
 ) -> Iterator[tuple[str, bytes]]:
     """Two files for each agent and board, and two for its place across all tasks."""
     overall = {row.entry.name: row for row in facts.standings.overall}

@@ -21,7 +21,7 @@ class ApiInputs:
 
     standings: Standings
     context: PageContext
-    recorded: Mapping[Name, tuple[Result, ...]]
+    recorded: Mapping[AgentName, tuple[Result, ...]]
     """By agent: the results that count on this leaderboard, earlier versions included."""
 
     @property
@@ -56,9 +56,9 @@ class ApiInputs:
         return min(moments, default=result.provenance.evaluated_at)
 
 
-def api_inputs(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> ApiInputs:
+def api_inputs(standings: Standings, context: PageContext, names: Collection[AgentName] | None = None) -> ApiInputs:
     """Group the results that count by agent; only those of `names`, where they are given."""
-    recorded: dict[Name, list[Result]] = {}
+    recorded: dict[AgentName, list[Result]] = {}
     folders = version_folders_of(standings)
     for result in _counting(context.results or _ranked(standings), standings):
         name = folders.of(result)

@@ -100,8 +100,8 @@ def _gauges(facts: ApiInputs) -> Iterator[str]:
 
 def _received(facts: ApiInputs) -> Counter[str]:
     """Versions by kind, each counted once, recorded or waiting. For former agents the kind is read from their results."""
-    kinds: dict[Name, str] = {}
-    versions: set[tuple[Name, str]] = set()
+    kinds: dict[AgentName, str] = {}
+    versions: set[tuple[AgentName, str]] = set()
     for entry in (entry for board in facts.standings.boards for entry in entries_of(board)):
         kinds[entry.name] = entry.submission.kind.value
         versions.add((entry.name, entry.digest))

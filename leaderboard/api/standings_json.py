@@ -28,8 +28,8 @@ from leaderboard.api.documents import (
     UnscoredJson,
     WithdrawnJson,
 )
-from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, Name, WinCount
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import known_metrics, metrics_of
 
@@ -214,11 +214,11 @@ def _game_failure(failure: GameFailure) -> GameFailureJson:
     }  # fmt: skip
 
 
-def _head_to_head(pair: tuple[Name, Name], pairing: HeadToHead) -> HeadToHeadJson:
+def _head_to_head(pair: tuple[AgentName, AgentName], pairing: HeadToHead) -> HeadToHeadJson:
     return {
         "row": _agent_path(pair[0]), "column": _agent_path(pair[1]), **_count(pairing.count), "key": pairing.duel.key,
     }  # fmt: skip
 
 
-def _agent_path(name: Name) -> str:
+def _agent_path(name: AgentName) -> str:
     return f"{name[0]}/{name[1]}"

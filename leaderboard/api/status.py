@@ -6,8 +6,7 @@ from typing import Any
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, Closed, Moment
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.standings import Standings
 from leaderboard.text import serialise
@@ -71,13 +70,13 @@ def status_document(facts: ApiInputs) -> StatusJson:
     """Every agent by login and folder, with its state on each task."""
     standings = facts.standings
     tasks = [*(board.task for board in standings.tasks), *(game.task for game in standings.games)]
-    agents: dict[Name, StatusAgentJson] = {}
+    agents: dict[AgentName, StatusAgentJson] = {}
     for index, entry, state in _states(standings):
         if entry.name not in agents:
             agents[entry.name] = _agent(entry, facts, len(tasks))
         agents[entry.name]["tasks"][index] = state
     for former in facts.context.departed:
-        name = (former.login.casefold(), former.agent)
+        name = AgentName.folded(former.login, former.agent)
         if name not in agents:
             agents[name] = _former_agent(former, [task.id for task in tasks])
     return {

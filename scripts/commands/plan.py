@@ -17,7 +17,6 @@ from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, shown
 from leaderboard.planning.quota import Deferred, OwnerAccounts
-from leaderboard.planning.reasons import reason_in_words
 from scripts.console import OK, print_json, say
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.eligible_tasks import admission_context

@@ -12,7 +12,7 @@ from leaderboard.core.entry import AgentName
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState
 from scripts.git.git_repository import GitRepository
-from scripts.repository.layout import EXAMPLE_AGENTS, FolderName, folder_of
+from scripts.repository.layout import EXAMPLE_AGENTS, folder_of
 
 EXAMPLES = EXAMPLE_AGENTS
 
@@ -29,8 +29,8 @@ class SeedBeacon:
 class VersionOrigins:
     """The beacons of the versions on main."""
 
-    versions: dict[FolderName, SeedBeacon]
-    tasks: dict[tuple[FolderName, str], SeedBeacon]
+    versions: dict[AgentName, SeedBeacon]
+    tasks: dict[tuple[AgentName, str], SeedBeacon]
     """The commit that entered the version for the task."""
 
 
@@ -42,11 +42,11 @@ def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, dig
     """
     _refuse_shallow(repository)
     oldest = next(FolderHistory(repository, main_sha).holding(login, digest), None)
-    return _beacon(oldest) if oldest else _refuse_missing(folder_of((login, agent)), digest)
+    return _beacon(oldest) if oldest else _refuse_missing(folder_of(AgentName(login, agent)), digest)
 
 
 def version_origins(
-    repository: GitRepository, main_sha: str, digests: Mapping[FolderName, str], tasks: Mapping[FolderName, Collection[str]]
+    repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str], tasks: Mapping[AgentName, Collection[str]]
 ) -> VersionOrigins:
     """The beacons of the versions on main, with one walk through history.
 
@@ -87,13 +87,13 @@ def _beacon(state: FolderState) -> SeedBeacon:
     return SeedBeacon(sha=state.sha, committed_at=state.committed_at)
 
 
-def arrived(repository: GitRepository, main_sha: str, digests: Mapping[FolderName, str]) -> dict[FolderName, SeedBeacon]:
+def arrived(repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str]) -> dict[AgentName, SeedBeacon]:
     """The beacons of those versions that are on main; none in a shallow clone."""
     if repository.is_shallow():
         return {}
     history = FolderHistory(repository, main_sha)
     standing = history.digests(digests)
-    oldest: dict[FolderName, FolderState | None] = {
+    oldest: dict[AgentName, FolderState | None] = {
         **history.first([name for name in digests if standing.get(name) == digests[name]])
     }
     for name in digests.keys() - oldest.keys():

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
+from leaderboard.core.entry import AgentName
 from scripts.git.git_repository import FILE_MODES, GitRepository, checked
-from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, FolderName
+from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS
 from scripts.repository.layout import folder_of as folder_of
 
 # Versions whose files are read at once.
@@ -23,12 +24,12 @@ FolderFile = tuple[str, str, str]
 """Mode, path inside the folder, and object name."""
 
 
-def folder_name(parts: Sequence[str]) -> FolderName | None:
+def folder_name(parts: Sequence[str]) -> AgentName | None:
     """The agent that a file belongs to, by the parts of its path; None if there is none."""
     if parts[0] == EXAMPLE_AGENTS:
-        return (LOCAL, parts[1]) if len(parts) > 2 else None
+        return AgentName(LOCAL, parts[1]) if len(parts) > 2 else None
     is_agent = parts[0] == SUBMISSIONS and len(parts) > 3 and parts[1].casefold() != LOCAL
-    return (parts[1], parts[2]) if is_agent else None
+    return AgentName(parts[1], parts[2]) if is_agent else None
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class FolderContent:
 class FolderState:
     """A folder after a commit that changed it."""
 
-    name: FolderName
+    name: AgentName
     sha: str
     committed_at: str
     content: FolderContent
@@ -61,12 +62,12 @@ class FolderHistory:
         """
         self._repository = repository
         self._states: dict[str, list[FolderState]] = {}
-        self._now: dict[FolderName, FolderContent | None] = {}
+        self._now: dict[AgentName, FolderContent | None] = {}
         self._files: dict[FolderContent, tuple[FolderFile, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
         self._manifests: dict[str, Submission | None] = {}
         self._identities: dict[str, str] = {}
-        folders: dict[FolderName, dict[str, FolderFile]] = {}
+        folders: dict[AgentName, dict[str, FolderFile]] = {}
         for sha, committed_at, changes in _read_commits(repository, main_sha):
             for name in _apply_changes(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
@@ -78,7 +79,7 @@ class FolderHistory:
         """All states of all folders of a login, oldest first."""
         return self._states.get(login.casefold(), ())
 
-    def first(self, names: Collection[FolderName]) -> dict[FolderName, FolderState]:
+    def first(self, names: Collection[AgentName]) -> dict[AgentName, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
 
         Versions are equal if their files are, and their manifests differ in descriptions only. Folders without a version now
@@ -86,12 +87,12 @@ class FolderHistory:
         """
         return {name: next(states) for name, states in self._held(names).items()}
 
-    def entered(self, tasks: Mapping[FolderName, Collection[str]]) -> dict[tuple[FolderName, str], FolderState]:
+    def entered(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], FolderState]:
         """For each folder and task the oldest state in which the current version entered the task.
 
         Tasks are not part of a version: a task may be named long after the version came.
         """
-        first: dict[tuple[FolderName, str], FolderState] = {}
+        first: dict[tuple[AgentName, str], FolderState] = {}
         for name, states in self._held(tasks).items():
             open_tasks = set(tasks[name])
             for state in states:
@@ -107,13 +108,13 @@ class FolderHistory:
         submission = self._manifests[state.content.manifest]
         return submission is not None and submission.enters(task_id)
 
-    def _held(self, names: Collection[FolderName]) -> dict[FolderName, Iterator[FolderState]]:
+    def _held(self, names: Collection[AgentName]) -> dict[AgentName, Iterator[FolderState]]:
         """For each folder the states, in any folder of its login, of its current version, oldest first."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
         self._read_manifests({content.manifest for contents in alike.values() if len(contents) > 1 for content in contents})
         return {name: self._those(name, contents) for name, contents in alike.items()}
 
-    def _those(self, name: FolderName, contents: set[FolderContent]) -> Iterator[FolderState]:
+    def _those(self, name: AgentName, contents: set[FolderContent]) -> Iterator[FolderState]:
         now = self._now[name]
         return (state for state in self.of(name[0]) if state.content in contents and self._is_same(state, now))
 
@@ -126,7 +127,7 @@ class FolderHistory:
         identity = self._identities.get(now.manifest)
         return identity is not None and self._identities.get(state.content.manifest) == identity
 
-    def digests(self, names: Iterable[FolderName]) -> dict[FolderName, str | None]:
+    def digests(self, names: Iterable[AgentName]) -> dict[AgentName, str | None]:
         """The digests of the current contents; None for what is not a version."""
         now = {name: content for name in names if (content := self._now.get(name))}
         self._read_digests(now.values())
@@ -216,9 +217,9 @@ def _read_commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[st
         yield sha, committed_at, changes
 
 
-def _apply_changes(folders: dict[FolderName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[FolderName]:
+def _apply_changes(folders: dict[AgentName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[AgentName]:
     """Apply a commit's changes to the folders; returns the names of those that changed."""
-    touched: set[FolderName] = set()
+    touched: set[AgentName] = set()
     for mode, oid, path in changes:
         name = folder_name(path.split("/"))
         if name is None:

@@ -11,16 +11,16 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
 from scripts.repository.checkout import SubmissionEntry
-from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, FolderName, folder_of
+from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of
 
 
 def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[list[Entry], list[str]]:
     """The agents of a commit with the baselines among the examples, and a line for every faulty folder."""
-    folders: dict[FolderName, list[TreeLeaf]] = {}
+    folders: dict[AgentName, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, SUBMISSIONS):
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 3:
-            folders.setdefault((parts[1], parts[2]), []).append(leaf)
+            folders.setdefault(AgentName(parts[1], parts[2]), []).append(leaf)
     faults = [f"{SUBMISSIONS}/{name[0]}/{name[1]}: {_RESERVED}" for name in sorted(folders) if name[0].casefold() == LOCAL]
     folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != LOCAL}
     folders |= _baselines(clone, sha, challenge)
@@ -30,7 +30,7 @@ def read_entries(clone: GitRepository, sha: str, challenge: Challenge) -> tuple[
         part = {name: folders[name] for name in names[begin : begin + 200]}
         _add_entries(clone, part, challenge, entries, faults)
     entries, twins = without_twins(entries)
-    faults += [f"{folder_of((entry.login, entry.agent))}: {_twin_fault(other)}" for entry, other in twins]
+    faults += [f"{folder_of(AgentName(entry.login, entry.agent))}: {_twin_fault(other)}" for entry, other in twins]
     return entries, faults
 
 
@@ -41,24 +41,24 @@ def _twin_fault(other: Entry) -> str:
 _RESERVED = f"the login {LOCAL} stands for the example agents"
 
 
-def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[FolderName, list[TreeLeaf]]:
+def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[AgentName, list[TreeLeaf]]:
     """The files of the examples that are part of the official board."""
-    folders: dict[FolderName, list[TreeLeaf]] = {}
+    folders: dict[AgentName, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, EXAMPLE_AGENTS):
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 2 and challenge.is_baseline(LOCAL, parts[1], example=True):
-            folders.setdefault((LOCAL, parts[1]), []).append(leaf)
+            folders.setdefault(AgentName(LOCAL, parts[1]), []).append(leaf)
     return folders
 
 
 def _add_entries(
     clone: GitRepository,
-    folders: dict[FolderName, list[TreeLeaf]],
+    folders: dict[AgentName, list[TreeLeaf]],
     challenge: Challenge,
     entries: list[Entry],
     faults: list[str],
 ) -> None:
-    good: dict[FolderName, list[TreeLeaf]] = {}
+    good: dict[AgentName, list[TreeLeaf]] = {}
     for name, leaves in folders.items():
         if fault := _folder_fault(name, leaves, challenge.submissions):
             faults.append(f"{folder_of(name)}: {fault}")
@@ -77,7 +77,7 @@ def _add_entries(
         entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest, baseline=named))
 
 
-def _folder_fault(name: FolderName, leaves: list[TreeLeaf], limits: SubmissionLimits) -> str | None:
+def _folder_fault(name: AgentName, leaves: list[TreeLeaf], limits: SubmissionLimits) -> str | None:
     if not LOGIN.fullmatch(name[0]) or not AGENT.fullmatch(name[1]):
         return "is not named <login>/<agent>"
     if any(leaf.mode not in FILE_MODES for leaf in leaves):
@@ -92,18 +92,18 @@ def _folder_fault(name: FolderName, leaves: list[TreeLeaf], limits: SubmissionLi
     return None
 
 
-def _path_inside(name: FolderName, leaf: TreeLeaf) -> str:
+def _path_inside(name: AgentName, leaf: TreeLeaf) -> str:
     """A file's path inside its agent's folder."""
     return leaf.path.decode("utf-8", "replace")[len(folder_of(name)) + 1 :]
 
 
-def _blob(name: FolderName, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
+def _blob(name: AgentName, leaf: TreeLeaf, content: bytes) -> SubmissionFile:
     return SubmissionFile(path=_path_inside(name, leaf), executable=leaf.mode == "100755", content=content)
 
 
 def read_agent(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionFolder:
     """An entry's folder, from the commit's objects."""
-    return assemble(clone.blobs(sha, folder_of((entry.login, entry.agent))), limits)
+    return assemble(clone.blobs(sha, folder_of(AgentName(entry.login, entry.agent))), limits)
 
 
 def submission_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> SubmissionEntry:

@@ -37,9 +37,9 @@ class SubmissionEntry:
     """Whether the challenge names it for comparison."""
 
     @property
-    def name(self) -> tuple[str, str]:
+    def name(self) -> AgentName:
         """The key of an agent: login in lower case, and folder."""
-        return self.login.casefold(), self.agent
+        return AgentName.folded(self.login, self.agent)
 
     @property
     def shown(self) -> str:
@@ -145,7 +145,7 @@ class Checkout:
         return self._all[:2]
 
     @cached_property
-    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[Name]]:
+    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[AgentName]]:
         entries: list[SubmissionEntry] = []
         faults: list[str] = []
         for path in self.folders:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from leaderboard.core.eligibility import LOCAL as LOCAL
+from leaderboard.core.entry import AgentName
 from leaderboard.core.store import ResultStore
 
 SUBMISSIONS = "submissions"
@@ -12,12 +13,9 @@ EXAMPLE_AGENTS = "example_agents"
 RESULTS, TRACES = "results", "traces"
 MAIN_BRANCH, RESULTS_BRANCH = "main", "results"
 
-FolderName = tuple[str, str]
-"""Login, as its folder is spelled, and agent; for the examples `LOCAL` and agent."""
 
-
-def folder_of(name: FolderName) -> str:
-    """The path of an agent's folder."""
+def folder_of(name: AgentName) -> str:
+    """The path of an agent's folder; the login is spelled as the folder is, and is `LOCAL` for the examples."""
     login, agent = name
     return f"{EXAMPLE_AGENTS}/{agent}" if login == LOCAL else f"{SUBMISSIONS}/{login}/{agent}"
 

@@ -57,7 +57,8 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
     clone = GitRepository(checkout.root)
     try:
         main = clone.resolve("HEAD")
-        arrivals = arrived(clone, main, {(entry.login, entry.agent): entry.digest for entry in entries}) if main else {}
+        digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
+        arrivals = arrived(clone, main, digests) if main else {}
     except CommandError:  # Not a git clone: every version counts as arriving now.
         arrivals = {}
     return AdmissionContext(now=now, arrived=merge_times(entries, arrivals))
@@ -69,10 +70,11 @@ def people_faults(challenge: Challenge, entry: SubmissionEntry, folder: str) -> 
         return
     manifest = next(blob.content for blob in entry.folder.blobs if blob.path == MANIFEST_NAME)
     _, lines = parse_yaml(manifest, MANIFEST_NAME, MAX_BYTES)
-    for place, text in participant_faults(challenge.people, entry.login, entry.folder.submission):
+    for fault in participant_faults(challenge.people, entry.login, entry.folder.submission):
+        place = fault.place
         while place and place not in lines:
             place = place[:-1]
-        yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {text}"
+        yield f"{folder}/{MANIFEST_NAME}:{lines.get(place, 1)}: {reason_in_words(fault)}"
 
 
 def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
@@ -96,7 +98,7 @@ def closed(challenge: Challenge, entry: SubmissionEntry, at: datetime) -> Iterat
         if phase and entry.login == LOCAL:  # Its owner is not known yet.
             phase = phase.model_copy(update={"allow": (), "teams": ()})
         if phase and entry.folder.submission.plays(task) and (reason := phase_refusal(phase, entry.login, at, None)):
-            yield task, reason
+            yield task, reason_in_words(reason)
 
 
 def closed_task_notes(checkout: Checkout, entry: SubmissionEntry, now: datetime | None = None) -> list[str]:

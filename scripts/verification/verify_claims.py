@@ -235,7 +235,7 @@ def _missing_version_faults(side: Result | PlayerRecord, states: Sequence[Folder
     if not states:
         yield f"no folder of {side.login} on main ever held version {side.submission_digest[:12]}"
     elif not any(_is_of(side, state) for state in states):
-        yield f"{folder_of((side.login, side.agent))} never held version {side.submission_digest[:12]}"
+        yield f"{folder_of(AgentName(side.login, side.agent))} never held version {side.submission_digest[:12]}"
 
 
 def main_history(root: Path) -> MainHistory | None:

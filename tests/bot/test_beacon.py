@@ -11,13 +11,12 @@ from scripts.console import CommandError
 from scripts.git.beacon import SeedBeacon, arrived, beacon, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.repository.layout import FolderName
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
 
 
-def beacons(repository: GitRepository, main_sha: str, digests: dict[FolderName, str]) -> dict[FolderName, SeedBeacon]:
+def beacons(repository: GitRepository, main_sha: str, digests: dict[AgentName, str]) -> dict[AgentName, SeedBeacon]:
     """The commits that brought versions."""
     return version_origins(repository, main_sha, digests, {}).versions
 

@@ -29,7 +29,7 @@ from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.run_context import MembershipLookup, RunContext, current_run_context, members_of, merge_times
 from scripts.github.workflow.season_key import refuse_changed_seeds
-from scripts.repository.layout import LOCAL, FolderName
+from scripts.repository.layout import LOCAL
 from scripts.repository.season_file import NAME, parse_seasons
 
 ConfigFile = TypeVar("ConfigFile")
@@ -72,7 +72,7 @@ class Workload:
     challenge: Challenge
     sha: str
     items: tuple[WorkloadItem, ...]
-    beacons: dict[FolderName, SeedBeacon]
+    beacons: dict[AgentName, SeedBeacon]
     packing: Packing
     held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
@@ -127,9 +127,10 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     for line in faults:
         say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
-    digests = {(entry.login, entry.agent): entry.digest for entry in wanted}
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
     tasks = {
-        (entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)] for entry in wanted
+        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
+        for entry in wanted
     }
     origin = version_origins(clone, sha, digests, tasks)
     beacons = origin.versions
@@ -162,10 +163,14 @@ def _unasked_commits(
     challenge: Challenge,
     records: Iterable[Result | Duel],
     entries: Iterable[Entry],
-    beacons: Mapping[FolderName, SeedBeacon],
+    beacons: Mapping[AgentName, SeedBeacon],
 ) -> dict[str, tuple[str, ...]]:
     """By record of this season whose commits GitHub was not asked about: those commits, if all are known."""
-    commits = {(entry.login, entry.agent, entry.digest): beacons[entry.login, entry.agent].sha for entry in entries}
+    commits = {
+        (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
+    }
+        (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
+    }
     unasked = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.preview import DUELS
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
@@ -32,12 +32,12 @@ class PreviewGames:
     bench: Evaluator
     recorded: RecordedResults
     """The official board as it is checked out."""
-    standing: dict[Name, SubmissionEntry]
+    standing: dict[AgentName, SubmissionEntry]
     """Possible opponents: the agents of main that rank, and the baselines."""
     is_up: Callable[[], bool]
-    met: set[tuple[Name, str, Name]] = field(default_factory=set)
+    met: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
     """Played pairs by game, also those whose duel did not fit into the preview."""
-    late: set[tuple[Name, str]] = field(default_factory=set)
+    late: set[tuple[AgentName, str]] = field(default_factory=set)
     """Agents and games that there was no time for."""
 
     def play(self) -> None:
@@ -119,8 +119,8 @@ class PreviewGames:
         return game.rating.elo if game and game.rating else None
 
 
-def _agent_name(submission: SubmissionEntry) -> Name:
-    return submission.login.casefold(), submission.agent
+def _agent_name(submission: SubmissionEntry) -> AgentName:
+    return AgentName.folded(submission.login, submission.agent)
 
 
 def _is_named(submission: SubmissionEntry, named: str) -> bool:

@@ -20,7 +20,7 @@ from evaluator.model.records.preview import AGENTS
 from evaluator.model.records.result import Tier
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, RefusalReason, Refused, WithdrawnEntry
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.preview.hypothetical_standings import RecordedResults, preview_state
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
@@ -203,7 +203,7 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
     return preview_state(preview, recorded, run_url=session.run_url, removed=guarded.withdrawn, log=log)
 
 
-def _official_board(board: Checkout) -> tuple[RecordedResults, dict[Name, SubmissionEntry]]:
+def _official_board(board: Checkout) -> tuple[RecordedResults, dict[AgentName, SubmissionEntry]]:
     """The official board as it is checked out, and its agents."""
     path = board.root / "moderation.yml"
     moderation = parse_moderation(path.read_bytes()) if path.exists() else Moderation()

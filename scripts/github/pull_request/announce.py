@@ -41,7 +41,7 @@ class MergedPull:
 
     pull: PullRequest
     sha: str
-    agents: tuple[tuple[str, str], ...]
+    agents: tuple[AgentName, ...]
     """Login and folder of each added or changed agent."""
     removed: tuple[str, ...]
     """Withdrawn agents, as `login/agent`."""
@@ -109,7 +109,7 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
         return None
     folders_now = set(context.clone.folders(sha))
     names = sorted(
-        {(parts[1], parts[2]) for path in (*guarded.agents, *guarded.removed) if len(parts := path.split("/")) == 3}
+        {AgentName(parts[1], parts[2]) for path in (*guarded.agents, *guarded.removed) if len(parts := path.split("/")) == 3}
     )
     if not names:
         return None
@@ -147,27 +147,28 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
     if not merge.agents:
         return WithdrawnEntry(agents=merge.removed, merged=True), True
     now = {(entry.login, entry.agent): entry for entry in context.entries}
-    brought = {(e.login, e.agent): e for e in _entries_at(context, merge.sha) if (e.login, e.agent) in merge.agents}
+    brought = {AgentName(e.login, e.agent): e for e in _entries_at(context, merge.sha) if (e.login, e.agent) in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
     if current:
-        state = _with_rules(context, official_state(context.recorded, current, merge.sha, _run_url(context, merge)), current)
+        held, rules = _rules(context, current)
+        state = replace(official_state(context.recorded, current, merge.sha, _run_url(context, merge), held), rules=rules)
         return state, not (state.pending or state.held or state.unshown)
     older = _superseded_state(context, merge, brought)
     # A hidden board's scores are announced when it is shown.
     return older, not (isinstance(older, OfficialScore) and older.unshown)
 
 
-def _rules(desk: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
+def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
     """What phases, people and quotas hold back, which then is not merely pending, and what to say of the rules."""
-    challenge = desk.board.challenge
+    challenge = context.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
-    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in desk.entries}
-    found = arrived(desk.clone, desk.main, digests)
-    return rules_after_merge(desk.recorded, found, current, desk.now, desk.is_member)
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
+    found = arrived(context.clone, context.main, digests)
+    return rules_after_merge(context.recorded, found, current, context.now, context.is_member)
 
 
-def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[tuple[str, str], Entry]) -> CommentState:
+def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:
     """The state after a later merge changed or removed the agents: the recorded results of this version are final."""
     others = tuple(entry for entry in context.entries if (entry.login, entry.agent) not in brought)
     then = replace(context.recorded, entries=(*others, *brought.values()))

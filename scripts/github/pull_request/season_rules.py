@@ -13,7 +13,6 @@ from leaderboard.preview.hypothetical_standings import RecordedResults
 from leaderboard.text.format import format_utc
 from scripts.git.beacon import SeedBeacon
 from scripts.github.workflow.run_context import MembershipLookup, members_of, merge_times
-from scripts.repository.layout import FolderName as Name
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
 UNSEEN = (

@@ -10,7 +10,6 @@ from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName, Entry
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.beacon import SeedBeacon
-from scripts.repository.layout import FolderName
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
@@ -67,7 +66,7 @@ def members_of(challenge: Challenge, logins: Iterable[str], is_member: Membershi
     return members
 
 
-def merge_times(entries: Iterable[Entry], found_beacons: Mapping[FolderName, SeedBeacon]) -> dict[FolderName, datetime]:
+def merge_times(entries: Iterable[Entry], found_beacons: Mapping[AgentName, SeedBeacon]) -> dict[AgentName, datetime]:
     """When each entry's version came to main."""
     beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found_beacons.items()}
     merged = ((entry.name, beacons.get(entry.name)) for entry in entries)

@@ -9,8 +9,9 @@ from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, parse_trace, verify_result
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign
 from tests.evaluator.scripts import script

@@ -13,8 +13,8 @@ import pytest
 
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import parse_trace
 from evaluator.model.config.challenge import Task
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, script

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.host.duels.verify_duel import parse_duel, verify_duel
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel, sealed_duel
+from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 

@@ -22,9 +22,10 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, parse_trace
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result, Tier, WantedResult, sealed
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.sealed_fields import SealedPart

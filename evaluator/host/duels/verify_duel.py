@@ -6,27 +6,13 @@ from typing import assert_never
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
-from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
+from evaluator.model.records.parse import parse_duel as parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
 # Of a refused match as many of the last moves are shown.
 SHOWN_MOVES = 60
-
-
-def parse_duel(content: bytes) -> Duel:
-    """A duel from its file's bytes.
-
-    Raises:
-        ValueError: they are not exactly the bytes of a duel, or its own hash does not fit.
-    """
-    duel = Duel.model_validate(canonical_json.parse_strict(content))
-    if duel.serialised() != content:
-        raise ValueError("the file is not in the form that duels are written in; a byte of it was changed")
-    if duel.self_hash() != duel.self_sha256:
-        raise ValueError("self_sha256 does not fit the rest; a value was changed")
-    return duel
 
 
 def check_duel_claims(duel: Duel) -> Iterator[str]:

@@ -18,11 +18,12 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NEVER
-from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_result as parse_result
+from evaluator.model.records.parse import parse_trace as parse_trace
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
@@ -66,32 +67,6 @@ class ReplayedEpisode:
     """Over observations, rewards and end flags."""
     ended_at: int | None
     """The step at which it ended, None if the actions did not end it."""
-
-
-def parse_result(content: bytes) -> Result:
-    """A result from its file's bytes.
-
-    Raises:
-        ValueError: they are not exactly the bytes of a result, or its own hash does not fit.
-    """
-    result = Result.model_validate(canonical_json.parse_strict(content))
-    if result.serialised() != content:
-        raise ValueError("the file is not in the form that results are written in; a byte of it was changed")
-    if result.self_hash() != result.self_sha256:
-        raise ValueError("self_sha256 does not fit the rest; a value was changed")
-    return result
-
-
-def parse_trace(content: bytes) -> Trace:
-    """A trace from its file's bytes.
-
-    Raises:
-        ValueError: they are not exactly the bytes of a trace.
-    """
-    trace = Trace.model_validate(canonical_json.parse_strict(content))
-    if trace.serialised() != content:
-        raise ValueError("the trace is not in canonical form; a byte of it was changed")
-    return trace
 
 
 def check_claims(result: Result, secret: SeasonSecret | None = None) -> Iterator[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from leaderboard.core.entry import Entry
 
 # The owner of the example agents: only those named as baselines are part of an official board.
@@ -45,4 +45,4 @@ def eligible_entries(entries: Iterable[Entry], moderation: Moderation | None, *,
 
 def is_official(record: Result | Duel) -> bool:
     """Whether it counts on an official board: whatever is called official, seeds that anybody knew do not make it so."""
-    return record.tier is Tier.OFFICIAL and record.sandbox in RANKING and record.beacon != PREVIEW_BEACON
+    return record.tier is Tier.OFFICIAL and record.sandbox.is_official and record.beacon != PREVIEW_BEACON

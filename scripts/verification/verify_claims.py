@@ -11,7 +11,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge, Limits, Task
 from evaluator.model.config.submission import EXTRAS, memory_mib
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier, is_place
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_place
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from scripts.git.folder_history import FolderHistory, FolderState, folder_of
@@ -74,7 +74,7 @@ def _worth(record: Record, challenge: Challenge) -> Iterator[str]:
         yield f"it is official, and its seeds come from '{record.beacon}', which is no commit and no sealed secret"
     if challenge.sealed_beacon and record.season == challenge.season and record.beacon != challenge.sealed_beacon:
         yield "its seeds do not come from the secret of this sealed season"
-    if record.sandbox not in RANKING:
+    if not record.sandbox.is_official:
         yield f"it is official, and was held in the sandbox '{record.sandbox}', which does not rank"
     if not _COMMIT.fullmatch(record.provenance.commit or ""):
         yield "it is official, and names no commit that was evaluated"

@@ -47,16 +47,23 @@ class Tier(enum.StrEnum):
 
 @enum.unique
 class SandboxKind(enum.StrEnum):
-    """What held the agent."""
+    """What held the agent: the name in records, and whether its results may be official."""
 
-    DOCKER = "docker"
-    GVISOR = "gvisor"
-    PROCESS = "process"
+    is_official: bool
+
+    def __new__(cls, value: str, is_official: bool = False) -> Self:
+        """A member, as the lines below define it."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.is_official = is_official
+        return kind
+
+    DOCKER = "docker", True
+    GVISOR = "gvisor", True
+    PROCESS = "process", False  # limits time and memory, but is no security boundary
 
 
-# The `process` sandbox is no security boundary, so what it held has no place on an official board.
-RANKING = (SandboxKind.DOCKER, SandboxKind.GVISOR)
-# Public seeds, for whatever does not rank.
+# Public seeds, for what does not rank.
 PREVIEW_BEACON = "preview"
 
 

@@ -18,14 +18,14 @@ def signals_deferred() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # handlers run in the main thread only
         return
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda found, frame: came.append(found)) for number in _STOPS}
+    received: list[int] = []
+    before = {number: signal.signal(number, lambda signum, frame: received.append(signum)) for number in _STOPS}
     try:
         yield
     finally:
         for stop, handler in before.items():
             signal.signal(stop, handler)
-        for number in came[:1]:
+        for number in received[:1]:
             signal.raise_signal(number)
 
 

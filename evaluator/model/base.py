@@ -36,7 +36,7 @@ def _inner_model(annotation: Any) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = (_inner_model(argument) for argument in getattr(annotation, "__args__", ()))
-    return next((found for found in inner if found is not None), None)
+    return next((model for model in inner if model is not None), None)
 
 
 def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:

@@ -28,8 +28,8 @@ Seed = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 
 
 def _visible(text: str) -> str:
-    if found := INVISIBLE.search(text):
-        raise ValueError(f"holds the invisible character U+{ord(found.group()):04X}; remove it")
+    if character := INVISIBLE.search(text):
+        raise ValueError(f"holds the invisible character U+{ord(character.group()):04X}; remove it")
     return text
 
 

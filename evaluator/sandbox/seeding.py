@@ -26,11 +26,11 @@ def seed_globals(seed: int, folder: str) -> None:
 
 
 def _seed(module: ModuleType, name: str, seed: int) -> None:
-    found: Any = module
+    target: Any = module
     for part in SEEDERS[name]:
-        found = getattr(found, part, None)
-    if callable(found):
-        found(seed)
+        target = getattr(target, part, None)
+    if callable(target):
+        target(seed)
 
 
 class _Finder:

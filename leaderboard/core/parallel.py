@@ -58,10 +58,10 @@ def _work(work: Callable[[], Value], answer: "Connection") -> None:
     # Who stops the command stops both; what the first one says then is enough.
     signals.restore_default_handlers()
     try:
-        found: tuple[Value | None, Exception | None] = work(), None
+        outcome: tuple[Value | None, Exception | None] = work(), None
     except Exception as error:  # noqa: BLE001  (it is raised again where the value is asked for)
-        found = None, error
-    answer.send(found)
+        outcome = None, error
+    answer.send(outcome)
 
 
 def _value(answer: "Connection") -> object:

@@ -58,13 +58,13 @@ def contents(extra: str) -> dict[str, str]:
 
 def versions(extras: Sequence[str] = ()) -> dict[str, str]:
     """Versions that a reader may want to know, and how arithmetic was pinned."""
-    found = {"python": platform.python_version(), "pins": pins_digest()[:16]}
+    packages = {"python": platform.python_version(), "pins": pins_digest()[:16]}
     for name in extras:
         inside = contents(name)
-        found |= {package: inside[package] for package in LEADING[name]}
+        packages |= {package: inside[package] for package in LEADING[name]}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            packages[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return packages

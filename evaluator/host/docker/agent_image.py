@@ -42,21 +42,21 @@ def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int
     """The id of an agent's image, fetched now if it is not here.
 
     Raises:
-        FaultError: it cannot be had, is too large, or is not what it says.
+        AgentFault: it cannot be had, is too large, or is not what it says.
         EngineError: the engine does not take it.
     """
     name = local_name(reference)
     with _one_at_a_time:
-        found = engine.image_id(name)
-        if found is None:
-            found = _fetch(engine, reference, image_mib, seconds)
+        image_id = engine.image_id(name)
+        if image_id is None:
+            image_id = _fetch(engine, reference, image_mib, seconds)
         try:
             check_size(sum(image.size for image in engine.stored(NAME) if image.name == name), image_mib, "unpacked")
         except AgentFault:
             engine.forget(name)
             raise
-        engine.rename(found, name)
-    return found
+        engine.rename(image_id, name)
+    return image_id
 
 
 def trim_images(engine: Engine, kept_mib: int = KEPT_MIB) -> list[str]:
@@ -77,7 +77,7 @@ def inspect_image(reference: ImageReference, platform: str, image_mib: int, seco
     """What the registry says of an image, without fetching its layers.
 
     Raises:
-        FaultError: it cannot be had, or could not be run.
+        AgentFault: it cannot be had, or could not be run.
     """
     return _asked(Registry(reference, seconds), reference, platform, image_mib)[0]
 
@@ -112,8 +112,8 @@ def _fetch_layers(
         path = room / str(index)
         with path.open("wb") as file:
             registry.blob(layer.digest, layer.size, file.write)
-        size, found = examine_layers(path, diff_id, left, entries)
-        left, entries = left - size, entries - found
+        size, count = examine_layers(path, diff_id, left, entries)
+        left, entries = left - size, entries - count
         files.append(path)
     return files
 

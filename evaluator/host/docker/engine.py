@@ -146,8 +146,8 @@ class Engine:
     def platform(self) -> str:
         """What images must be made for, such as `linux/amd64`."""
         with _translated("ask the engine what it runs"):
-            found = self._api.version()
-        return f"{found['Os']}/{found['Arch']}"
+            version = self._api.version()
+        return f"{version['Os']}/{version['Arch']}"
 
     def load(self, archive: Iterable[bytes], name: str, seconds: int) -> str:
         """Unpack an archive of one image, which names it `name`; returns its id."""
@@ -156,10 +156,10 @@ class Engine:
             for event in patient.load_image(archive, quiet=True):  # type: ignore[no-untyped-call]
                 if reason := event.get("error") or event.get("message"):
                     raise EngineError(f"could not unpack the image: {' '.join(str(reason).split())[:200]}")
-        found = self.image_id(name)
-        if found is None:
+        image_id = self.image_id(name)
+        if image_id is None:
             raise EngineError("could not unpack the image: the engine took it and does not have it")
-        return found
+        return image_id
 
     def stored(self, repository: str) -> list[StoredImage]:
         """The images of that name, whatever their tags; the longest unused one first."""
@@ -170,10 +170,12 @@ class Engine:
     def _stored(self, name: str) -> StoredImage | None:
         with _translated("look at an image"):
             try:
-                found = self._api.inspect_image(name)  # type: ignore[no-untyped-call]
+                details = self._api.inspect_image(name)  # type: ignore[no-untyped-call]
             except docker.errors.ImageNotFound:
                 return None
-        return StoredImage(name=name, size=int(found["Size"]), used=str(found.get("Metadata", {}).get("LastTagTime", "")))
+        return StoredImage(
+            name=name, size=int(details["Size"]), used=str(details.get("Metadata", {}).get("LastTagTime", ""))
+        )
 
     def rename(self, image: str, name: str) -> None:
         """Give an image a name; one that it has already counts as used now."""
@@ -212,15 +214,15 @@ class Engine:
         with _translated(f"fetch {reference}"):
             self._api.pull(reference, auth_config=credentials)
             self._name(reference, name)
-            found = self._api.inspect_image(reference).get("RepoDigests") or ()  # type: ignore[no-untyped-call]
-        return digest_of(reference, found)
+            digests = self._api.inspect_image(reference).get("RepoDigests") or ()  # type: ignore[no-untyped-call]
+        return digest_of(reference, digests)
 
     def push(self, name: str, target: str, credentials: dict[str, str] | None) -> str:
         """Push an image as `target`; returns its digest."""
         with _translated(f"push {target}"):
             self._name(name, target)
-            said = list(self._api.push(target, stream=True, decode=True, auth_config=credentials))
-        return pushed_digest(target, said)
+            events = list(self._api.push(target, stream=True, decode=True, auth_config=credentials))
+        return pushed_digest(target, events)
 
     def _name(self, image: str, name: str) -> None:
         repository, _, tag = name.rpartition(":")

@@ -69,9 +69,9 @@ def ensure_with_extras(engine: Engine, base: str, tell: Callable[[str], None], e
 def _built(
     engine: Engine, name: str, context: Callable[[], bytes], arguments: dict[str, str], tell: Callable[[str], None]
 ) -> str:
-    found = engine.image_id(name)
-    if found is None:
+    image_id = engine.image_id(name)
+    if image_id is None:
         engine.build(context(), name, arguments, tell)
-        found = engine.image_id(name)
-    assert found is not None
-    return found
+        image_id = engine.image_id(name)
+    assert image_id is not None
+    return image_id

@@ -60,7 +60,7 @@ class Registry:
         """The manifest of that digest.
 
         Raises:
-            FaultError: it cannot be had.
+            AgentFault: it cannot be had.
         """
         return self.blob(digest, None, place="manifests")
 
@@ -68,7 +68,7 @@ class Registry:
         """What a tag means today.
 
         Raises:
-            FaultError: the registry does not say.
+            AgentFault: the registry does not say.
         """
         body = bytearray()
         with self._asked(f"manifests/{tag}") as response:
@@ -81,7 +81,7 @@ class Registry:
         """What has that digest: given to `sink` piece by piece, or returned.
 
         Raises:
-            FaultError: it cannot be had, or it is something else than was announced.
+            AgentFault: it cannot be had, or it is something else than was announced.
         """
         kept, hasher = bytearray(), hashlib.sha256()
 
@@ -146,10 +146,10 @@ class Registry:
         body = bytearray()
         with self._good(self._get(f"{asked['realm']}?{wanted}", "application/json")) as response:
             self._read(response, _TOKEN_BYTES, body.extend)
-        found = re.search(rb'"(?:access_)?token"\s*:\s*"([A-Za-z0-9._~+/=-]+)"', bytes(body))
-        if not found:
+        token = re.search(rb'"(?:access_)?token"\s*:\s*"([A-Za-z0-9._~+/=-]+)"', bytes(body))
+        if not token:
             raise self._private()
-        return found[1].decode()
+        return token[1].decode()
 
     def _good(self, response: requests.Response) -> requests.Response:
         code = response.status_code
@@ -182,8 +182,8 @@ class Registry:
         if split.scheme != "https":
             raise _invalid(f"the registry {self._host} sends to an address that is not https")
         with contextlib.suppress(socket.gaierror):  # a proxy may know a name that this machine does not
-            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            if not all(ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in found):
+            addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            if not all(ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in addresses):
                 raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
 
 

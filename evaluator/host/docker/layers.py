@@ -84,7 +84,7 @@ def examine_layers(path: Path, diff_id: str, most: int, entries: int = ENTRIES) 
         entries: more entries than that, too.
 
     Raises:
-        FaultError: it is not what it says, or unpacks to more.
+        AgentFault: it is not what it says, or unpacks to more.
     """
     with path.open("rb") as file:
         begin = file.read(8)
@@ -94,24 +94,24 @@ def examine_layers(path: Path, diff_id: str, most: int, entries: int = ENTRIES) 
         stream: _Readable = gzip.GzipFile(fileobj=file) if begin.startswith(_GZIP) else file
         unpacked = _Unpacked(stream, most)
         try:
-            found = _walk(unpacked, entries)
+            entry_count = _walk(unpacked, entries)
             digest = unpacked.finish()
         except (OSError, EOFError, zlib.error) as error:
             raise _fault("is damaged: it cannot be unpacked") from error
     if digest != diff_id:
         raise _fault("holds something else than the image's configuration says")
-    return unpacked.count, found
+    return unpacked.count, entry_count
 
 
 def _walk(stream: _Unpacked, entries: int) -> int:
     """Read every header of a tar archive; returns how many entries there are."""
-    found, override = 0, None
+    count, override = 0, None
     while any(header := stream.exactly(_BLOCK)):
         if len(header) < _BLOCK:
             raise _fault("ends in the middle of a header")
         kind, size = header[156:157], _number(header[124:136])
-        found += 1
-        if found > entries:
+        count += 1
+        if count > entries:
             raise _fault(f"is one file too many: an image may have {ENTRIES} in all its layers")
         if kind in (_EXTENDED, _GLOBAL, *_LONG):
             data = _header_data(stream, size)
@@ -125,7 +125,7 @@ def _walk(stream: _Unpacked, entries: int) -> int:
         if kind in _WITHOUT_DATA and size:
             raise _fault("has a link or a folder with bytes of its own")
         stream.skip(_padded(size))
-    return found
+    return count
 
 
 def _header_data(stream: _Unpacked, size: int) -> bytes:

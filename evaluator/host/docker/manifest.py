@@ -54,7 +54,7 @@ def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], ima
     """The manifest for a platform such as `linux/amd64`, looked up in a list if it is one.
 
     Raises:
-        FaultError: there is none, or the image is too large.
+        AgentFault: there is none, or the image is too large.
     """
     value = _object(body)
     if value.get("mediaType") in _LISTS or "manifests" in value:
@@ -72,7 +72,7 @@ def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], ima
 
 
 def check_size(size: int, image_mib: int, where: str) -> None:
-    """Raise FaultError for an image that is too large."""
+    """Raise AgentFault for an image that is too large."""
     if size > image_mib * _MIB:
         words = f"has {-(-size // _MIB)} MiB {where}, the limit is {image_mib} MiB; leave out what the agent does not need"
         raise _fault(words)
@@ -82,7 +82,7 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     """The configuration of an image, reduced to how it is started.
 
     Raises:
-        FaultError: it cannot be run here.
+        AgentFault: it cannot be run here.
     """
     value = _object(body)
     _check_platform(value, platform)
@@ -91,12 +91,12 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     if not isinstance(listed, list) or len(listed) != layers:
         raise _fault("has another number of layers in its configuration than in its manifest")
     diff_ids = tuple(_digest(name) for name in listed)
-    said = value.get("config")
-    theirs: dict[str, Any] = said if isinstance(said, dict) else {}
-    kept: dict[str, Any] = {name: _words(theirs, name) for name in _KEPT}
+    settings = value.get("config")
+    original: dict[str, Any] = settings if isinstance(settings, dict) else {}
+    kept: dict[str, Any] = {name: _words(original, name) for name in _KEPT}
     if not kept["Entrypoint"] and not kept["Cmd"]:
         raise _fault("has neither ENTRYPOINT nor CMD; say in its Dockerfile what is to be run")
-    where = theirs.get("WorkingDir") or "/"
+    where = original.get("WorkingDir") or "/"
     if not isinstance(where, str) or not where.startswith("/") or "\0" in where:
         raise _fault("has a WORKDIR that is not an absolute path")
     system, _, machine = platform.partition("/")
@@ -130,8 +130,8 @@ def _check_platform(value: dict[str, Any], platform: str) -> None:
 
 
 def _other_platform(names: list[str], platform: str) -> AgentFault:
-    found = ", ".join(name[:40] for name in names[:5]) or "nothing that is named"
-    return _fault(f"is for {found}, and this board runs {platform}; build it with '--platform {platform}'")
+    platforms = ", ".join(name[:40] for name in names[:5]) or "nothing that is named"
+    return _fault(f"is for {platforms}, and this board runs {platform}; build it with '--platform {platform}'")
 
 
 def _blob(value: Any) -> BlobDescriptor:
@@ -146,10 +146,10 @@ def _blob(value: Any) -> BlobDescriptor:
 
 
 def _digest(value: Any) -> str:
-    found = _DIGEST.fullmatch(value) if isinstance(value, str) else None
-    if not found:
+    match = _DIGEST.fullmatch(value) if isinstance(value, str) else None
+    if not match:
         raise _unreadable()
-    return found[1]
+    return match[1]
 
 
 def _words(config: dict[str, Any], name: str) -> list[str]:

@@ -61,8 +61,8 @@ class PlayerConnection:
         """The awaited answer's body once it is whole.
 
         Raises:
-            FaultError: the sandbox complains, or sends anything else.
-            HangupError: it is gone.
+            AgentFault: the sandbox complains, or sends anything else.
+            SandboxClosed: it is gone.
         """
         if self._out:
             self._flush()

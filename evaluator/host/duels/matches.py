@@ -101,10 +101,10 @@ class LiveMatch:
 
     def head(self, side: int) -> bytes:
         """The lane's head in a frame to that side; it says once that a match starts."""
-        found = self.heads[side]
-        if found[2]:
+        head = self.heads[side]
+        if head[2]:
             self.heads[side] = wire.LANE.pack(self.lane, False, self.ticket.agent_seeds[side])
-        return found
+        return head
 
     def play(self, move: int, milliseconds: int, leaves: list[bytes], row: int) -> bool:
         """The side to move moves; what it saw stands in that row of a frame. Returns whether `settle` must look at it."""

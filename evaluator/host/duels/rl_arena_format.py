@@ -30,8 +30,8 @@ def rl_arena_document(duel: Duel, game: PettingZooGame, first: Side = 0) -> dict
     """
     matches = []
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
-        found = rl_arena_states(game, duel.seeds[index // 2], moves)
-        matches.append(_match(match, index % 2 == first, first, found))
+        states = rl_arena_states(game, duel.seeds[index // 2], moves)
+        matches.append(_match(match, index % 2 == first, first, states))
     results = [match["result"] for match in matches]
     counted = {
         "num_matches": len(matches),
@@ -63,14 +63,14 @@ def _winner(is_one: bool | None) -> str:
     return "DRAW" if is_one is None else "PLAYER_1_WIN" if is_one else "PLAYER_2_WIN"
 
 
-def _match(match: MatchRecord, one_begins: bool, first: Side, found: list[Any]) -> dict[str, Any]:
+def _match(match: MatchRecord, one_begins: bool, first: Side, states: list[Any]) -> dict[str, Any]:
     return {
         "result": _result(match, first),
         "error_msg": _error(match),
         "player_1_score": match.scores[first],
         "player_2_score": match.scores[1 - first],
         "first_player": "PLAYER_1" if one_begins else "PLAYER_2",
-        "states": found,
+        "states": states,
     }
 
 
@@ -122,11 +122,11 @@ def _positions(game: PettingZooGame, seed: str, moves: Sequence[int]) -> Iterato
 
 def _marked(boards: Iterator[tuple[GamePosition, bool]]) -> list[Any]:
     """Cells, then whose turn it is; when the game is over the turn does not pass, here as in the arena."""
-    found = []
+    states = []
     for board, _ in boards:
         seen = board.seen_by(0)["observation"].astype(float)
-        found.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if board.mover else 1.0])
-    return found
+        states.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if board.mover else 1.0])
+    return states
 
 
 def _cells_and_hand(board: GamePosition) -> list[int]:

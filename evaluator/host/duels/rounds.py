@@ -99,16 +99,16 @@ class SideClock:
         return (self._now() if self._answered is None else self._answered) - self._begun
 
 
-BOTH = (0, 1)
+SIDES = (0, 1)
 # Once a side is out, the other one has so long to show that it is not: who fails in the same moment fails, too.
 GRACE_SECONDS = 1.0
 # What a player may take to hear how its last matches ended, once nothing more is asked of it.
 LAST_WORDS_SECONDS = 1.0
 # Beyond this JSON has no exact integers; such a move is not even a wrong one.
-EXACT = 2**53 - 1
-LISTED = 12
+MAX_EXACT_INTEGER = 2**53 - 1
+LISTED_MOVES = 12
 # While so many matches are stepped nobody looks whether an answer has come.
-BLIND = 16
+STEPS_BETWEEN_READS = 16
 
 Trouble = AgentFault | SandboxClosed
 Array = npt.NDArray[np.int64]
@@ -128,20 +128,20 @@ class Rounds:
     """Plays the matches of a table until all are done or a side cannot go on."""
 
     def __init__(
-        self, table: MatchPool, lines: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
+        self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
     ) -> None:
-        self._table, self._lines, self._progress = table, lines, progress
-        clock = table.game.task.clock
+        self._pool, self._connections, self._progress = pool, connections, progress
+        clock = pool.game.task.clock
         self._clock = clock
-        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in BOTH]
+        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in SIDES]
         self._wall = limits.wall_seconds
         self._due: list[list[LiveMatch]] = [[], []]
         self._questions: list[Question | None] = [None, None]
         self._asked: list[int] = []
         self._early: dict[int, memoryview] = {}
-        self._count = int(table.game.action_space.n)
-        paths = [leaf.path for leaf in table.encoder.leaves]
-        self._mask = paths.index((MASK,)) if table.game.masked else None
+        self._count = int(pool.game.action_space.n)
+        paths = [leaf.path for leaf in pool.encoder.leaves]
+        self._mask = paths.index((MASK,)) if pool.game.masked else None
         self.troubles: list[Trouble | None] = [None, None]
         self.moves = [0, 0]
 
@@ -153,67 +153,67 @@ class Rounds:
     def play(self, lanes: int) -> None:
         """Play. What ends a side is in `troubles`; matches that are still live then are its loss."""
         for lane in range(lanes):
-            self._seat(lane)
-        while self._table.live and not any(self.troubles):
-            for side in BOTH:
+            self._start_next(lane)
+        while self._pool.live and not any(self.troubles):
+            for side in SIDES:
                 if self._due[side] and self._questions[side] is None:
                     self._ask(side)
-            if (answer := self._wait(BOTH)) is not None:
+            if (answer := self._wait(SIDES)) is not None:
                 self._take(*answer)
-        if self._table.live:
-            self._see_who_is_left()
-        for side in BOTH:
-            if self._lines[side].ends and self.troubles[side] is None:
-                self._lines[side].part(time.monotonic() + LAST_WORDS_SECONDS)
-        for side in BOTH:
+        if self._pool.live:
+            self._await_other_side()
+        for side in SIDES:
+            if self._connections[side].ends and self.troubles[side] is None:
+                self._connections[side].part(time.monotonic() + LAST_WORDS_SECONDS)
+        for side in SIDES:
             if self._questions[side] is not None:
                 self._clocks[side].abandon()
 
-    def _seat(self, lane: int) -> None:
-        match = self._table.seat(lane)
+    def _start_next(self, lane: int) -> None:
+        match = self._pool.seat(lane)
         if match is not None:
             self._due[match.side].append(match)
 
     def _ask(self, side: int) -> None:
         """One frame about every match in which that side is to move."""
         matches, self._due[side] = self._due[side], []
-        leaves = self._table.encoder.encode([match.board.see() for match in matches])
+        leaves = self._pool.encoder.encode([match.board.see() for match in matches])
         parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
         for raw in leaves:
             parts += raw, wire.padding(len(raw))
         self._questions[side] = Question(matches, leaves)
         self._asked.append(side)
-        self._lines[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
+        self._connections[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
         self._clocks[side].start(matches)
 
     def _wait(self, sides: Sequence[int], until: float = float("inf")) -> tuple[int, memoryview] | None:
         """The answer to the earliest question; None when a clock, or a side's end, changed something."""
         while True:
             for side in sides:
-                self._look(side)
+                self._read_answer(side)
             first = next((side for side in self._asked if side in sides), None)
             if first in self._early:
                 self._asked.remove(first)
                 return first, self._early.pop(first)
-            if any(self.troubles[side] for side in sides) or self._clocks_fell(sides):
+            if any(self.troubles[side] for side in sides) or self._check_clocks(sides):
                 return None
             now = time.monotonic()
             if now > until:
                 return None
-            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in BOTH if self._runs(side))) - now)
+            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in SIDES if self._runs(side))) - now)
 
     def _runs(self, side: int) -> bool:
         """Whether its clock does: it is asked, and its answer is not there."""
         return self._questions[side] is not None and side not in self._early
 
-    def _look(self, side: int) -> None:
+    def _read_answer(self, side: int) -> None:
         """Whether an answer is there; from now on its clock stands, even if it is not taken yet."""
         if side in self._early or self.troubles[side] is not None:
             return
         try:
-            body = self._lines[side].pump()
+            body = self._connections[side].pump()
         except (AgentFault, SandboxClosed) as trouble:
-            self._troubled(side, trouble)
+            self._set_trouble(side, trouble)
             return
         if body is not None:
             self._early[side] = body
@@ -222,44 +222,44 @@ class Rounds:
     def _sleep(self, sides: Iterable[int], seconds: float) -> None:
         poll = select.poll()
         for side in sides:
-            line = self._lines[side]
-            if line.waiting or line.clogged:
-                poll.register(line.fileno(), select.POLLIN * line.waiting | select.POLLOUT * line.clogged)
+            peer = self._connections[side]
+            if peer.waiting or peer.clogged:
+                poll.register(peer.fileno(), select.POLLIN * peer.waiting | select.POLLOUT * peer.clogged)
         poll.poll(1000 * max(0.0, min(seconds, TICK)) + 1)
 
-    def _clocks_fell(self, sides: Iterable[int]) -> bool:
+    def _check_clocks(self, sides: Iterable[int]) -> bool:
         """End the matches whose time has run out while their answer was waited for."""
         now = time.monotonic()
         fallen = [side for side in sides if self._runs(side) and self._clocks[side].deadline <= now]
         for side in fallen:
-            self._fell(side)
+            self._time_out(side)
         return bool(fallen)
 
-    def _fell(self, side: int) -> None:
+    def _time_out(self, side: int) -> None:
         question = self._questions[side]
         assert question is not None
         if self._clocks[side].spent():
-            self.troubles[side] = self._spent()
+            self.troubles[side] = self._total_time_fault()
             return
         late = self._clocks[side].run_out(question.matches)
-        self._too_late(side, late)
+        self._end_late(side, late)
         if all(match.over for match in question.matches):
             asked = f"none of the {len(question.matches)} positions it was asked about was answered in time"
             self.troubles[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {asked}")
 
-    def _spent(self) -> AgentFault:
+    def _total_time_fault(self) -> AgentFault:
         return AgentFault(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
 
-    def _too_late(self, side: int, late: list[LiveMatch]) -> None:
+    def _end_late(self, side: int, late: list[LiveMatch]) -> None:
         move, bank = self._clock.move_seconds, self._clock.bank_seconds
         for match in late:
             why = f"ply {match.plies}: no move within {move:g} s and what was left of a bank of {bank:g} s"
-            self._table.offence(match, MatchEnd.LATE, (side,), why)
+            self._pool.offence(match, MatchEnd.LATE, (side,), why)
         self._finish(late)
 
-    def _troubled(self, side: int, trouble: Trouble) -> None:
+    def _set_trouble(self, side: int, trouble: Trouble) -> None:
         lane = trouble.lane if isinstance(trouble, AgentComplaint) else None
-        match = None if lane is None else self._table.live.get(lane)
+        match = None if lane is None else self._pool.live.get(lane)
         if match is not None and isinstance(trouble, AgentFault):
             trouble = AgentFault(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")
         self.troubles[side] = trouble
@@ -270,34 +270,34 @@ class Rounds:
         assert question is not None
         self._questions[side] = None
         clock = self._clocks[side]
-        charged, late = clock.stop(question.matches)
+        milliseconds, late = clock.stop(question.matches)
         if clock.thinking > self._wall:
-            self.troubles[side] = self._spent()
+            self.troubles[side] = self._total_time_fault()
             return
         if late:
-            self._too_late(side, late)
+            self._end_late(side, late)
         if self._due[side]:
             self._ask(side)
-        self._step(side, question, body, charged)
+        self._step(side, question, body, milliseconds)
 
-    def _step(self, side: int, question: Question, body: memoryview, charged: int) -> None:
+    def _step(self, side: int, question: Question, body: memoryview, milliseconds: int) -> None:
         numbers = np.frombuffer(body, "<i8")
         refused = {} if self._all_legal(numbers, question) else self._refused(numbers, question)
-        leaves, due, settle = question.leaves, self._due, self._table.settle
+        leaves, due, settle = question.leaves, self._due, self._pool.settle
         ended = []
         made = 0
         for row, (match, move) in enumerate(zip(question.matches, numbers.tolist(), strict=True)):
-            if row % BLIND == BLIND - 1:
-                self._look(0)
-                self._look(1)
+            if row % STEPS_BETWEEN_READS == STEPS_BETWEEN_READS - 1:
+                self._read_answer(0)
+                self._read_answer(1)
             if match.over:  # its clock fell before the answer came
                 continue
             if row in refused:
-                self._table.offence(match, refused[row], (side,), *self._words(match, refused[row], move))
+                self._pool.offence(match, refused[row], (side,), *self._refusal(match, refused[row], move))
                 ended.append(match)
                 continue
             made += 1
-            if match.play(move, charged, leaves, row) and settle(match):
+            if match.play(move, milliseconds, leaves, row) and settle(match):
                 ended.append(match)
             else:
                 due[match.board.mover ^ match.first].append(match)
@@ -314,45 +314,45 @@ class Rounds:
         return bool(mask[np.arange(len(numbers)), numbers].all())
 
     def _refused(self, numbers: Array, question: Question) -> dict[int, MatchEnd]:
-        found = {}
+        refused = {}
         for row, number in enumerate(numbers.tolist()):
-            if not -EXACT <= number <= EXACT:
-                found[row] = MatchEnd.MALFORMED
+            if not -MAX_EXACT_INTEGER <= number <= MAX_EXACT_INTEGER:
+                refused[row] = MatchEnd.MALFORMED
             elif not 0 <= number < self._count or (
                 self._mask is not None and not question.leaves[self._mask][row * self._count + number]
             ):
-                found[row] = MatchEnd.ILLEGAL
-        return found
+                refused[row] = MatchEnd.ILLEGAL
+        return refused
 
-    def _words(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
+    def _refusal(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
         """Why a move is refused, and which number it was if it was one."""
         if end is MatchEnd.MALFORMED:
             return f"ply {match.plies}: the answer is not a move; a move is one integer", None
-        legal = self._table.game.legal(match.board.see())
-        some = ", ".join(map(str, legal[:LISTED])) + (", …" if len(legal) > LISTED else "")
+        legal = self._pool.game.legal(match.board.see())
+        some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
         return f"ply {match.plies}: the move {move} is not legal here; legal: {some}", move
 
     def _finish(self, ended: list[LiveMatch]) -> None:
         """Tell those who want to hear it, and put the next matches in their places."""
-        for side in BOTH:
-            told = [match for match in ended if match.asked(side)] if self._lines[side].ends else []
-            if told:
-                self._lines[side].tell(self._over(side, told))
+        for side in SIDES:
+            matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
+            if matches:
+                self._connections[side].tell(self._over_frame(side, matches))
         for match in ended:
             match.board.close()
-            self._seat(match.lane)
-        self._progress(len(self._table.done))
+            self._start_next(match.lane)
+        self._progress(len(self._pool.done))
 
-    def _over(self, side: int, told: list[LiveMatch]) -> bytes:
-        leaves = self._table.encoder.encode([match.board.seen_by(side ^ match.first) for match in told])
-        leaves.append(np.array([match.scores[side] for match in told], "<f8").tobytes())
-        parts = [wire.COUNT.pack(len(told), 0), *[match.head(side) for match in told]]
+    def _over_frame(self, side: int, matches: list[LiveMatch]) -> bytes:
+        leaves = self._pool.encoder.encode([match.board.seen_by(side ^ match.first) for match in matches])
+        leaves.append(np.array([match.scores[side] for match in matches], "<f8").tobytes())
+        parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
         for raw in leaves:
             parts += raw, wire.padding(len(raw))
         return wire.frame(wire.Op.OVER, *parts)
 
-    def _see_who_is_left(self) -> None:
+    def _await_other_side(self) -> None:
         """A side is out. If the other one owes an answer, it must give one in a moment, or fail, to count as still there."""
-        for side in BOTH:
+        for side in SIDES:
             if self.troubles[side] is None and self._questions[side] is not None:
                 self._wait((side,), time.monotonic() + GRACE_SECONDS)

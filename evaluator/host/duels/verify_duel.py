@@ -138,16 +138,16 @@ def violations(duel: Duel) -> list[str]:
 
     A duel that failed on our side says nothing of the player; look at its verdict first.
     """
-    found = []
+    lines = []
     player = next((player for player in duel.players if player.verdict is not Verdict.OK), None)
     if player is not None:
         lost = sum(match.end is MatchEnd.FORFEIT for match in duel.matches)
-        found.append(f"{player.verdict}: {player.message} ({lost} of {len(duel.matches)} matches were forfeited)")
+        lines.append(f"{player.verdict}: {player.message} ({lost} of {len(duel.matches)} matches were forfeited)")
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
         if match.offenders and match.end is not MatchEnd.FORFEIT:
-            told = match.message or f"ply {match.plies}: {match.end}"
-            found.append(f"match {index}, {told}; {_after(moves)}")
-    return found
+            fault = match.message or f"ply {match.plies}: {match.end}"
+            lines.append(f"match {index}, {fault}; {_after(moves)}")
+    return lines
 
 
 def _after(moves: Sequence[int]) -> str:

@@ -121,9 +121,9 @@ def _text(content: bytes, name: str, limit: int) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise LoadError(f"{name}:{line}: is not UTF-8 text; save it as UTF-8") from error
-    if found := INVISIBLE.search(text.replace("\r\n", "\n")):
-        line = text[: found.start()].count("\n") + 1
-        raise LoadError(f"{name}:{line}: holds the invisible character U+{ord(found.group()):04X}; remove it")
+    if character := INVISIBLE.search(text.replace("\r\n", "\n")):
+        line = text[: character.start()].count("\n") + 1
+        raise LoadError(f"{name}:{line}: holds the invisible character U+{ord(character.group()):04X}; remove it")
     return text
 
 

@@ -133,9 +133,9 @@ def _looked(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
             "tmpfs_mib": limits.tmpfs_mib,
         }
         result = _played(chosen, limits, "escape_attempts", orders)
-    found = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
+    findings = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
     for name, words in WORDS.items():
-        fault = found.get(name, "the probe did not get so far")
+        fault = findings.get(name, "the probe did not get so far")
         yield ProbeCheck(name=words, held=fault is None, detail=fault or "")
     ok = result.verdict is Verdict.OK
     yield ProbeCheck(name="an honest agent can answer", held=ok, detail=f"{result.verdict} {result.message}".strip())

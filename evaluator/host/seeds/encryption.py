@@ -53,20 +53,20 @@ def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
         raise ValueError("it was sealed with another secret")
     text = _decrypt(result.sealed.nonce, result.sealed.ciphertext, _bound("result", result), secret)
     document = rejoined(result.document(), canonical_json.parse_strict(text))
-    found = Result.model_validate(document)
-    if found.self_hash() != found.self_sha256:
+    opened = Result.model_validate(document)
+    if opened.self_hash() != opened.self_sha256:
         raise ValueError("self_sha256 does not fit what was sealed; a value was changed")
-    expected = sealed({**public_part(found.document(), result.trace_sha256), "sealed": result.sealed})
+    expected = sealed({**public_part(opened.document(), result.trace_sha256), "sealed": result.sealed})
     if expected != result:
         raise ValueError("what is public is not what the sealed part gives; a value was changed")
-    return found
+    return opened
 
 
 def with_new_provenance(result: Result, fields: dict[str, Any], secret: SeasonSecret) -> Result:
     """A sealed result with other values of some public fields; its trace stays the file that it is.
 
     Raises:
-        ValueError: as `open_result` does.
+        ValueError: as `decrypt_result` does.
     """
     if result.sealed is None:
         raise ValueError("only a sealed result can be opened and sealed anew")
@@ -85,12 +85,12 @@ def decrypt_trace(content: bytes, result: Result, secret: SeasonSecret) -> bytes
     Raises:
         ValueError: it is no sealed trace, of another result, or of another secret.
     """
-    found = canonical_json.parse_strict(content)
-    if not isinstance(found, dict) or found.keys() != {"schema", "nonce", "ciphertext"} or found["schema"] != 1:
+    document = canonical_json.parse_strict(content)
+    if not isinstance(document, dict) or document.keys() != {"schema", "nonce", "ciphertext"} or document["schema"] != 1:
         raise ValueError("the trace is not a sealed one")
-    if content != _trace_file(found["nonce"], found["ciphertext"]):
+    if content != _trace_file(document["nonce"], document["ciphertext"]):
         raise ValueError("the trace is not in canonical form; a byte of it was changed")
-    return _decrypt(found["nonce"], found["ciphertext"], _bound("trace", result), secret)
+    return _decrypt(document["nonce"], document["ciphertext"], _bound("trace", result), secret)
 
 
 def _sealed_trace(trace: bytes, result: Result, secret: SeasonSecret) -> bytes:

@@ -65,7 +65,7 @@ def read_secret(text: str, secret_sha256: str) -> SeasonSecret:
         raise SecretError(f"{VARIABLE} is not set; a sealed season is played and checked with its secret alone")
     if not _HEX.fullmatch(text):
         raise SecretError(f"{VARIABLE} is not 64 hex digits; give it as 'pullrank season seal' printed it")
-    found = SeasonSecret(bytes.fromhex(text))
-    if not hmac.compare_digest(found.sha256, secret_sha256):
+    secret = SeasonSecret(bytes.fromhex(text))
+    if not hmac.compare_digest(secret.sha256, secret_sha256):
         raise SecretError(f"{VARIABLE} is not the secret whose hash challenge.yml holds; a secret cannot change in a season")
-    return found
+    return secret

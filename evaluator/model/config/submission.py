@@ -110,12 +110,12 @@ def parse_reference(text: str) -> ImageReference:
     Raises:
         ValueError: it names none, or none by its digest; the message says how to find that.
     """
-    if found := _PINNED.fullmatch(text):
-        if found["digest"] == _UNWRITTEN:
+    if match := _PINNED.fullmatch(text):
+        if match["digest"] == _UNWRITTEN:
             raise ValueError(
                 f"'entry' still has the template's digest; build and push the image, then write its own: {_OWN}"
             )
-        return ImageReference(host=found["host"], name=found["name"], digest=found["digest"])
+        return ImageReference(host=match["host"], name=match["name"], digest=match["digest"])
     if parse_tagged(text):
         tag = f"'entry' names {text!r}, {MOVES}; write its digest, {FORM}"
         raise ValueError(f"{tag}: " + HOW.format(shown=text))
@@ -124,8 +124,8 @@ def parse_reference(text: str) -> ImageReference:
 
 def parse_tagged(text: str) -> TaggedImage | None:
     """The image that is named by a tag, or by nothing, which means `latest`."""
-    found = _TAGGED.fullmatch(text)
-    return TaggedImage(host=found["host"], name=found["name"], tag=found["tag"] or "latest") if found else None
+    match = _TAGGED.fullmatch(text)
+    return TaggedImage(host=match["host"], name=match["name"], tag=match["tag"] or "latest") if match else None
 
 
 IDENTITY_FIELDS = ("kind", "entry", "main_file", "adapter", "extras")

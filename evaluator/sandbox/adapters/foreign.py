@@ -15,20 +15,20 @@ def own_class(module: ModuleType, methods: Sequence[str], adapter: str) -> tuple
     Raises:
         AgentError: there is none, or nothing says which is meant.
     """
-    found = {}
+    candidates = {}
     for name, value in vars(module).items():
         if isinstance(value, type) and value.__module__ == module.__name__:
             method = next((m for m in methods if m in dir(value)), None)
             if method is not None:
-                found[name] = value, method
-    if "Agent" in found:
-        return found["Agent"]
-    if len(found) == 1:
-        return next(iter(found.values()))
+                candidates[name] = value, method
+    if "Agent" in candidates:
+        return candidates["Agent"]
+    if len(candidates) == 1:
+        return next(iter(candidates.values()))
     wanted = f"a class with a method {' or '.join(methods)}"
-    if not found:
+    if not candidates:
         raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; the file defines none")
-    several = f"the file defines {', '.join(sorted(found))}; name the one that is meant Agent"
+    several = f"the file defines {', '.join(sorted(candidates))}; name the one that is meant Agent"
     raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; {several}")
 
 

@@ -14,15 +14,15 @@ ENVIRONMENTS = ("env", "environment")
 
 def _stand_in(observation_space: Any, action_space: Any, task_id: str) -> Any:
     """What a policy looks up in an environment before anything is played."""
-    found = SimpleNamespace(
+    environment = SimpleNamespace(
         observation_space=observation_space,
         action_space=action_space,
         single_observation_space=observation_space,
         single_action_space=action_space,
         spec=SimpleNamespace(id=task_id),
     )
-    found.unwrapped = found
-    return found
+    environment.unwrapped = environment
+    return environment
 
 
 def agent(module: ModuleType) -> type:

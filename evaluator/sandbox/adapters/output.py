@@ -28,11 +28,11 @@ class Output:
 
     def _read(self, stream: IO[bytes]) -> None:
         with stream:
-            while said := stream.read1(1 << 16):  # type: ignore[attr-defined]
-                self._show(said)
+            while data := stream.read1(1 << 16):  # type: ignore[attr-defined]
+                self._show(data)
 
-    def _show(self, said: bytes) -> None:
-        shown, rest = said[: self._left], said[self._left :]
+    def _show(self, data: bytes) -> None:
+        shown, rest = data[: self._left], data[self._left :]
         if shown:
             _write(shown)
         if rest and self._left:
@@ -46,6 +46,6 @@ class Output:
         _write(self._end)
 
 
-def _write(said: bytes) -> None:
-    sys.stderr.buffer.write(said)
+def _write(data: bytes) -> None:
+    sys.stderr.buffer.write(data)
     sys.stderr.buffer.flush()

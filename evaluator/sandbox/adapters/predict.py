@@ -15,8 +15,12 @@ def agent(module: ModuleType) -> type:
 
         def act(self, observation: Any) -> Any:
             """What it predicts."""
-            found = self.predict(observation)
-            is_pair = isinstance(found, tuple) and len(found) == 2 and (found[1] is None or isinstance(found[1], tuple))
-            return found[0] if is_pair else found
+            prediction = self.predict(observation)
+            is_pair = (
+                isinstance(prediction, tuple)
+                and len(prediction) == 2
+                and (prediction[1] is None or isinstance(prediction[1], tuple))
+            )
+            return prediction[0] if is_pair else prediction
 
     return Agent

@@ -128,12 +128,12 @@ def agent(module: ModuleType) -> type:
         def _ask(self, state: Any, valid_actions: Any) -> Any:
             """One integer, as the arena makes one of what the player returns; what is none is returned as it is."""
             # Before the end there are no rewards in these games.
-            found = self._player.step(state, valid_actions, 0) if self._begun else self._player.start(state, valid_actions)
+            move = self._player.step(state, valid_actions, 0) if self._begun else self._player.start(state, valid_actions)
             self._begun = True
             try:
-                return int(found)
+                return int(move)
             except (TypeError, ValueError, OverflowError):
-                return found
+                return move
 
         def end(self, observation: Any, reward: float) -> None:
             """Tell the player how it ended."""

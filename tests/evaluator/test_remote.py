@@ -20,7 +20,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import SocketStream
-from evaluator.host.training_scripts.episode_recorder import HELD_STEPS
+from evaluator.host.training_scripts.episode_recorder import MAX_HELD_STEPS
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.host.training_scripts.server import ScriptOutcome, ScriptSession, serve_script
 from evaluator.model.config.challenge import Limits, Task
@@ -162,11 +162,13 @@ def test_masks_reset_only_what_they_name() -> None:
 
 
 def test_long_episodes_are_folded_on_the_way() -> None:
-    task = Task.model_validate({"id": "Pendulum-v1", "max_episode_steps": 3 * HELD_STEPS, "script": {"last": 1, "worst": 0}})
+    task = Task.model_validate(
+        {"id": "Pendulum-v1", "max_episode_steps": 3 * MAX_HELD_STEPS, "script": {"last": 1, "worst": 0}}
+    )
     link, desk = joined(task, 10**6)
     env = RemoteEnv(link)
     env.reset()
-    rewards = [env.step(np.array([0.1], np.float32))[1] for _ in range(2 * HELD_STEPS + 7)]
+    rewards = [env.step(np.array([0.1], np.float32))[1] for _ in range(2 * MAX_HELD_STEPS + 7)]
 
     told = desk.finish()[0]
     total = 0.0

@@ -22,72 +22,67 @@ from evaluator.model.records.verdict import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectedPlayer:
-    """One side's place: its sandbox, or why there is none."""
+    """A player's sandbox, or why there is none."""
 
     sandbox: Sandbox | None = None
-    """Opened, on its way to connect."""
+    """The opened sandbox."""
     fault: AgentFault | None = None
-    """Why it could not be opened; the side loses every match."""
+    """Why it could not be opened; the player loses every match."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelSetup:
-    """Everything the referee needs to play a duel."""
+    """What the referee needs to play a duel."""
 
     game: PettingZooGame
-    """The game."""
     tickets: tuple[MatchSpec, ...]
-    """The matches, in order."""
     limits: Limits
-    """What a player may use."""
     seats: tuple[ConnectedPlayer, ConnectedPlayer]
-    """The two sides."""
     progress: Callable[[int], None] = lambda done: None
-    """Called with the number of finished matches."""
+    """Gets the number of finished matches."""
     shown: Callable[[], None] = lambda: None
     """Called before a player is shown its first position."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelTally:
-    """All matches of a duel, played."""
+    """All played matches of a duel."""
 
     matches: tuple[PlayedMatch, ...]
     """In the order of the tickets."""
     faults: tuple[AgentFault | None, AgentFault | None]
-    """What ended a side before its last match; post-mortem included."""
+    """Why a side failed before its last match."""
     thinking: tuple[float, float]
-    """Wall seconds that each side was thinking."""
+    """Wall seconds of thinking of each side."""
     moves: tuple[int, int]
-    """Moves that each side made itself."""
+    """Moves of each side, without openings."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayersReady:
-    """A player that is there."""
+    """A player that has sent READY."""
 
     stream: ByteStream
-    """Its channel."""
     shared: bool
     """Whether one instance plays all matches."""
     ends: bool
-    """Whether it wants to hear how matches ended."""
+    """Whether it wants to be told how matches end."""
 
 
 def play_duel(setup: DuelSetup) -> DuelTally:
-    """Play every match. What a player does is in the tally; whatever is raised is ours."""
+    """Play every match. Players' faults are in the tally; an exception is a failure of ours."""
     troubles: list[Trouble | None] = [seat.fault for seat in setup.seats]
     lanes = setup.game.task.lanes
     streams = _send_hello(setup, troubles)
     pool = MatchPool(setup.game, setup.tickets, lanes.shared)
-    pool.prepare(lanes.shared)  # the players are busy with their imports
+    pool.prepare(lanes.shared)  # while the players import their code
     ready = _await_ready(setup, streams, troubles)
     rounds: Rounds | None = None
     if ready is not None:
-        connections = [PlayerConnection(one.stream, ends=one.ends) for one in ready]
+        connections = [PlayerConnection(player.stream, ends=player.ends) for player in ready]
         rounds = Rounds(pool, connections, setup.limits, setup.progress)
         setup.shown()
-        rounds.play(min(len(setup.tickets), lanes.shared if all(one.shared for one in ready) else lanes.separate))
+        rounds.play(min(len(setup.tickets), lanes.shared if all(player.shared for player in ready) else lanes.separate))
         troubles = rounds.troubles
     faults = [_final_fault(seat, trouble) for seat, trouble in zip(setup.seats, troubles, strict=True)]
     out = tuple(side for side in SIDES if faults[side] is not None)
@@ -119,7 +114,7 @@ def _send_hello(setup: DuelSetup, troubles: list[Trouble | None]) -> list[ByteSt
 def _await_ready(
     setup: DuelSetup, streams: list[ByteStream | None], troubles: list[Trouble | None]
 ) -> list[PlayersReady] | None:
-    """Both players' answers to HELLO; None if one is not there."""
+    """Both players' READY; None if one is missing."""
     ready = []
     deadline = time.monotonic() + setup.limits.start_seconds
     for side, stream in enumerate(streams):
@@ -163,7 +158,7 @@ def _read_ready(stream: ByteStream, deadline: float) -> PlayersReady:
 
 
 def _final_fault(seat: ConnectedPlayer, trouble: Trouble | None) -> AgentFault | None:
-    """Why a side could not go on: a hangup, or a crash that a limit of the sandbox explains, is the sandbox's to tell."""
+    """Why a side failed. For a closed connection, or a crash, the sandbox may know more."""
     if trouble is None or seat.sandbox is None:
         return seat.fault
     if isinstance(trouble, AgentFault) and trouble.verdict is Verdict.TIMEOUT:

@@ -1,4 +1,4 @@
-"""One duel from start to end: two sandboxes, the referee, and what is written down of it."""
+"""Evaluation of one duel: two sandboxes, the referee, and the record."""
 
 import contextlib
 import itertools
@@ -42,65 +42,56 @@ from evaluator.model.records.result import Cost, FirstAttempt, Provenance, Sandb
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
-# A player's sandbox lives through its opponent's thinking too, so its own wall limit is for what hangs altogether.
+# A player's sandbox also waits while its opponent thinks, so its wall limit only stops what hangs.
 WALL_FACTOR, WALL_SPARE = 2, 600
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelPlayer:
-    """One of the two who are to play."""
+    """A player of a duel."""
 
     login: str
-    """The owner."""
     login_id: int | None
     """GitHub's number for the owner."""
     agent: str
-    """The agent's folder."""
     folder: SubmissionFolder
-    """The agent."""
 
 
 Contenders = tuple[DuelPlayer, DuelPlayer]
 
 
 def order_sides(one: DuelPlayer, other: DuelPlayer) -> Contenders:
-    """Who is side 0 and who side 1, whichever is named first."""
+    """Side 0 and side 1, whichever is given first."""
     in_order = side_order(one.login, one.agent) <= side_order(other.login, other.agent)
     return (one, other) if in_order else (other, one)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelRequest:
-    """Which duel is to be played."""
+    """The duel to play."""
 
     contenders: Contenders
     """The players as `order_sides` puts them; the same one twice is its validation."""
     game: PettingZooGame
-    """The game."""
     limits: Limits
-    """What each sandbox may use."""
     season: str
     """The season it counts for."""
     beacon: str
-    """Where the seeds come from: the later of the two players' beacons."""
+    """The later of the two players' beacons, from which the seeds come."""
     beacon_verified: bool
     """Whether GitHub signed both."""
     tier: Tier
-    """official, preview or local."""
     runtime_digest: str
-    """What measures."""
     commit: str | None = None
-    """The board's commit."""
     run_url: str | None = None
-    """The workflow run."""
 
     @property
     def digests(self) -> tuple[str, str]:
-        """Which versions of the players."""
+        """The submission digests of the players."""
         return self.contenders[0].folder.digest, self.contenders[1].folder.digest
 
     def wanted(self) -> WantedDuel:
-        """What the duel is a function of."""
+        """What the duel depends on."""
         return WantedDuel(
             submission_digests=self.digests,
             task_digest=self.game.task.digest(),
@@ -110,12 +101,12 @@ class DuelRequest:
         )
 
     def seeds(self) -> tuple[str, ...]:
-        """One for each two matches."""
+        """One seed for each two matches."""
         task = self.game.task
         return opening_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
 
     def tickets(self) -> tuple[MatchSpec, ...]:
-        """The matches to play: each opening from both sides."""
+        """The matches to play; both sides begin each opening once."""
         task = self.game.task
         seeds = self.seeds()
         own = player_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
@@ -128,7 +119,7 @@ class DuelRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class _PlayerRun:
-    """What is kept of a side's sandbox."""
+    """What remains of a player's sandbox."""
 
     usage: Usage = field(default_factory=Usage)
     log_tail: str = ""
@@ -137,7 +128,7 @@ class _PlayerRun:
 
 @dataclass(frozen=True, kw_only=True)
 class _DuelRun:
-    """One attempt, before it is written down."""
+    """The outcome of an attempt, from which the duel is made."""
 
     message: str = ""
     tally: DuelTally | None = None
@@ -152,10 +143,7 @@ def evaluate_duel(
     now: Callable[[], datetime],
     progress: Callable[[int], None],
 ) -> Duel:
-    """Hold the duel. What a player does is told by its matches, and stays.
-
-    A failure of ours before a player was shown a position is tried once more.
-    """
+    """Play the duel. After a failure of ours, it is tried once more if no player was shown a position."""
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
         shown, begun = ShownFlag(), time.monotonic()
@@ -190,7 +178,7 @@ def _open_sandboxes(
     pool: ThreadPoolExecutor,
     stack: contextlib.ExitStack,
 ) -> tuple[ConnectedPlayer, ConnectedPlayer]:
-    """Both sandboxes, opened side by side and closed side by side. What raises here without blame is raised on."""
+    """Open both sandboxes at once, to be closed at once; our own failures are raised."""
     opened: list[Sandbox] = []
 
     def open_player(player: DuelPlayer, room: Path) -> ConnectedPlayer:
@@ -207,7 +195,7 @@ def _open_sandboxes(
         return ConnectedPlayer(sandbox=sandbox)
 
     def close() -> None:
-        wait(futures)  # who is interrupted while one is being opened must close that one, too
+        wait(futures)  # after an interrupt, a sandbox that is still opening must be closed too
         list(pool.map(lambda sandbox: sandbox.close(), opened))
 
     futures = [pool.submit(open_player, *pair) for pair in zip(request.contenders, folders, strict=True)]
@@ -267,7 +255,7 @@ def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: dateti
 
 
 def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:
-    """The image that runs what has none of its own: a player's own one is named by its submission."""
+    """The evaluator image's id, if a player runs in it; a player's own image is named by its submission."""
     ours = (part.image_digest for who, part in zip(request.contenders, run.parts, strict=True) if who.folder.image is None)
     return next(filter(None, ours), None)
 

@@ -1,7 +1,7 @@
-"""The rounds of a duel: one side's answer is stepped while the other side thinks about the other matches.
+"""The rounds of a duel: while one side's answer is stepped, the other side thinks about other matches.
 
-Answers are taken in the order of the questions, however fast they come: a side's frames follow from the moves alone, and a
-player that draws from one generator for all matches makes the same moves when it is played again.
+Answers are processed in the order of the questions, whenever they arrive. So the frames depend on the moves alone, and a
+player that draws from one generator for all matches makes the same moves when the duel is repeated.
 """
 
 import select
@@ -25,10 +25,10 @@ from evaluator.model.records.verdict import Verdict
 
 
 class Timed(Protocol):
-    """A match as a clock sees it."""
+    """What a clock needs of a match."""
 
     banks: list[float]
-    """Seconds that each side has left beyond its moves' own."""
+    """Seconds left in each side's bank."""
     over: bool
     """Whether it has ended."""
 
@@ -37,7 +37,7 @@ Match = TypeVar("Match", bound=Timed)
 
 
 class SideClock:
-    """One player's time in all matches of a duel."""
+    """One player's clock for all matches of a duel."""
 
     def __init__(self, settings: ClockSettings, side: int, wall_seconds: float, now: Callable[[], float]) -> None:
         self._move, self._side, self._now = settings.move_seconds, side, now
@@ -49,35 +49,35 @@ class SideClock:
         self.deadline = 0.0
 
     def start(self, matches: Sequence[Timed]) -> None:
-        """A frame about these matches' positions is out."""
+        """Start: a frame about these matches was sent."""
         self._begun, self._answered = self._now(), None
         self._count = len(matches)
         self._set_deadline(matches)
 
     def _set_deadline(self, matches: Sequence[Timed]) -> None:
-        """When the next thing happens if no answer comes."""
+        """Set the time at which the next match is lost if no answer comes."""
         side = self._side
         poorest = min((match.banks[side] for match in matches if not match.over), default=0.0)
         share = self._count * (self._move + poorest)
         self.deadline = self._begun + min(share, self._wall - self.thinking)
 
     def spent(self) -> bool:
-        """Whether all the thinking time of the duel is used up, by the frame that is out."""
+        """Whether the thinking time for the whole duel is used up, including the open frame."""
         return self.thinking + (self._now() - self._begun) >= self._wall
 
     def run_out(self, matches: Sequence[Match]) -> list[Match]:
-        """The matches whose time ran out by now, no answer being there; the deadline moves to the next ones'."""
+        """The matches whose time has run out without an answer; the deadline moves to the next match."""
         share = (self._now() - self._begun) / self._count - self._move
         late = [match for match in matches if not match.over and match.banks[self._side] <= share]
         self._set_deadline([match for match in matches if match not in late])
         return late
 
     def arrived(self) -> None:
-        """The answer is here, though nobody has time for it yet."""
+        """Stop the time: the answer arrived, though it is processed later."""
         self._answered = self._now()
 
     def stop(self, matches: Sequence[Match]) -> tuple[int, list[Match]]:
-        """The answer is taken: what each position is charged in milliseconds, and for whom it came too late."""
+        """Process the answer: the milliseconds charged for each position, and the matches for which it came too late."""
         seconds = self._seconds()
         self.thinking += seconds
         share = seconds / self._count
@@ -91,23 +91,23 @@ class SideClock:
         return round(share * 1000), late
 
     def abandon(self) -> None:
-        """The frame that is out is of no use any more, whether its answer is here or not."""
+        """Drop the open frame, whether its answer arrived or not."""
         self.thinking += self._seconds()
 
     def _seconds(self) -> float:
-        """What the frame took, until its answer was here or until now."""
+        """Seconds from the frame to its answer, or until now."""
         return (self._now() if self._answered is None else self._answered) - self._begun
 
 
 SIDES = (0, 1)
-# Once a side is out, the other one has so long to show that it is not: who fails in the same moment fails, too.
+# After one side has failed, seconds in which a failure of the other side still counts as one too.
 GRACE_SECONDS = 1.0
-# What a player may take to hear how its last matches ended, once nothing more is asked of it.
-LAST_WORDS_SECONDS = 1.0
-# Beyond this JSON has no exact integers; such a move is not even a wrong one.
+# Seconds for a player to be told how its last matches ended.
+FAREWELL_SECONDS = 1.0
+# JSON has no exact integers beyond this; a larger number is no move at all.
 MAX_EXACT_INTEGER = 2**53 - 1
 LISTED_MOVES = 12
-# While so many matches are stepped nobody looks whether an answer has come.
+# Matches stepped between two checks for an answer.
 STEPS_BETWEEN_READS = 16
 
 Trouble = AgentFault | SandboxClosed
@@ -116,16 +116,16 @@ Array = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A frame that is out."""
+    """A frame whose answer is awaited."""
 
     matches: list[LiveMatch]
-    """What it asks about, in its order."""
+    """The matches it asks about, in order."""
     leaves: list[bytes]
-    """The observations in it."""
+    """Its observations."""
 
 
 class Rounds:
-    """Plays the matches of a table until all are done or a side cannot go on."""
+    """Plays the matches of a pool until all are done or a side fails."""
 
     def __init__(
         self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
@@ -147,11 +147,11 @@ class Rounds:
 
     @property
     def thinking(self) -> tuple[float, float]:
-        """Seconds that each side was thinking."""
+        """Seconds of thinking of each side."""
         return self._clocks[0].thinking, self._clocks[1].thinking
 
     def play(self, lanes: int) -> None:
-        """Play. What ends a side is in `troubles`; matches that are still live then are its loss."""
+        """Play all matches. If a side fails, `troubles` holds its fault, and some matches stay unfinished."""
         for lane in range(lanes):
             self._start_next(lane)
         while self._pool.live and not any(self.troubles):
@@ -164,7 +164,7 @@ class Rounds:
             self._await_other_side()
         for side in SIDES:
             if self._connections[side].ends and self.troubles[side] is None:
-                self._connections[side].part(time.monotonic() + LAST_WORDS_SECONDS)
+                self._connections[side].close_politely(time.monotonic() + FAREWELL_SECONDS)
         for side in SIDES:
             if self._questions[side] is not None:
                 self._clocks[side].abandon()
@@ -175,7 +175,7 @@ class Rounds:
             self._due[match.side].append(match)
 
     def _ask(self, side: int) -> None:
-        """One frame about every match in which that side is to move."""
+        """Send one frame about every match in which this side is to move."""
         matches, self._due[side] = self._due[side], []
         leaves = self._pool.encoder.encode([match.board.see() for match in matches])
         parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
@@ -187,7 +187,7 @@ class Rounds:
         self._clocks[side].start(matches)
 
     def _wait(self, sides: Sequence[int], until: float = float("inf")) -> tuple[int, memoryview] | None:
-        """The answer to the earliest question; None when a clock, or a side's end, changed something."""
+        """Wait for the answer to the earliest question; None after a timeout, or when a side failed."""
         while True:
             for side in sides:
                 self._read_answer(side)
@@ -203,11 +203,11 @@ class Rounds:
             self._sleep(sides, min(until, *(self._clocks[side].deadline for side in SIDES if self._runs(side))) - now)
 
     def _runs(self, side: int) -> bool:
-        """Whether its clock does: it is asked, and its answer is not there."""
+        """Whether this side's clock runs: it was asked, and has not answered."""
         return self._questions[side] is not None and side not in self._early
 
     def _read_answer(self, side: int) -> None:
-        """Whether an answer is there; from now on its clock stands, even if it is not taken yet."""
+        """Read an answer if it has arrived, and stop the side's clock."""
         if side in self._early or self.troubles[side] is not None:
             return
         try:
@@ -228,7 +228,7 @@ class Rounds:
         poll.poll(1000 * max(0.0, min(seconds, TICK)) + 1)
 
     def _check_clocks(self, sides: Iterable[int]) -> bool:
-        """End the matches whose time has run out while their answer was waited for."""
+        """End the matches whose time has run out; returns whether there were any."""
         now = time.monotonic()
         fallen = [side for side in sides if self._runs(side) and self._clocks[side].deadline <= now]
         for side in fallen:
@@ -265,7 +265,7 @@ class Rounds:
         self.troubles[side] = trouble
 
     def _take(self, side: int, body: memoryview) -> None:
-        """An answer: first let its sender think about what has become due meanwhile, then step the matches."""
+        """Process an answer: first ask the side about its other due matches, then step."""
         question = self._questions[side]
         assert question is not None
         self._questions[side] = None
@@ -290,7 +290,7 @@ class Rounds:
             if row % STEPS_BETWEEN_READS == STEPS_BETWEEN_READS - 1:
                 self._read_answer(0)
                 self._read_answer(1)
-            if match.over:  # its clock fell before the answer came
+            if match.over:  # its time ran out before the answer came
                 continue
             if row in refused:
                 self._pool.offence(match, refused[row], (side,), *self._refusal(match, refused[row], move))
@@ -325,7 +325,7 @@ class Rounds:
         return refused
 
     def _refusal(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
-        """Why a move is refused, and which number it was if it was one."""
+        """Why a move is refused, and the move if it is a number."""
         if end is MatchEnd.MALFORMED:
             return f"ply {match.plies}: the answer is not a move; a move is one integer", None
         legal = self._pool.game.legal(match.board.see())
@@ -333,7 +333,7 @@ class Rounds:
         return f"ply {match.plies}: the move {move} is not legal here; legal: {some}", move
 
     def _finish(self, ended: list[LiveMatch]) -> None:
-        """Tell those who want to hear it, and put the next matches in their places."""
+        """Tell the players that asked for it, and start the next matches."""
         for side in SIDES:
             matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
             if matches:
@@ -352,7 +352,7 @@ class Rounds:
         return wire.frame(wire.Op.OVER, *parts)
 
     def _await_other_side(self) -> None:
-        """A side is out. If the other one owes an answer, it must give one in a moment, or fail, to count as still there."""
+        """One side failed: wait a moment for the other's answer, which shows whether it failed too."""
         for side in SIDES:
             if self.troubles[side] is None and self._questions[side] is not None:
                 self._wait((side,), time.monotonic() + GRACE_SECONDS)

@@ -93,7 +93,7 @@ class SocketStream:
         return have
 
     def _spin(self, view: memoryview) -> int:
-        """Poll for an answer for a moment, since waking up takes longer than most answers; -1 if the connection is closed."""
+        """Poll for an answer for a moment, since waking up takes longer than most answers; -1 if it is closed."""
         until = time.perf_counter() + self.spin
         while time.perf_counter() < until:
             try:

@@ -1,4 +1,4 @@
-"""What a registry says of an image: its layers and its configuration, checked before anything is fetched or made."""
+"""Manifests and configurations of images, checked before layers are fetched."""
 
 import json
 import re
@@ -13,16 +13,16 @@ _MIB = 1 << 20
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _LISTS = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 # As many as the engine's file system can stack.
-_LAYERS = 125
-_CONFIG_BYTES = 1 << 20
-# What is kept of a configuration. VOLUME would be a writable place without a limit, HEALTHCHECK a second program,
-# USER another user, LABEL a claim on whose container it is; nothing else says how the agent is started.
-_KEPT = ("Entrypoint", "Cmd", "Env")
+_MAX_LAYERS = 125
+_MAX_CONFIG_BYTES = 1 << 20
+# The only fields kept of a configuration. VOLUME would be writable space without a limit, HEALTHCHECK a second program,
+# USER another user, and LABEL could claim another owner of the container.
+_KEPT_FIELDS = ("Entrypoint", "Cmd", "Env")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlobDescriptor:
-    """A file of the registry's."""
+    """A file in a registry."""
 
     digest: str
     """64 hexadecimal digits."""
@@ -32,29 +32,28 @@ class BlobDescriptor:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageManifest:
-    """The files that make an image."""
+    """The files of an image."""
 
     config: BlobDescriptor
-    """Its configuration."""
     layers: tuple[BlobDescriptor, ...]
     """From the lowest to the highest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig:
-    """How an image is run, and what its layers unpack to."""
+    """An image's configuration, reduced to how it is started."""
 
     diff_ids: tuple[str, ...]
     """SHA-256 of each unpacked layer."""
     document: bytes
-    """The configuration that the engine is given."""
+    """The configuration for the engine."""
 
 
 def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], image_mib: int) -> ImageManifest:
-    """The manifest for a platform such as `linux/amd64`, looked up in a list if it is one.
+    """The manifest for a platform such as `linux/amd64`, also if `body` is a list of manifests.
 
     Raises:
-        AgentFault: there is none, or the image is too large.
+        AgentFault: there is none, it is invalid, or the image is too large.
     """
     value = _object(body)
     if value.get("mediaType") in _LISTS or "manifests" in value:
@@ -62,11 +61,11 @@ def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], ima
     if value.get("schemaVersion") != 2 or not isinstance(value.get("layers"), list):
         raise _fault("has a manifest of an old kind; build it with a newer tool")
     layers = tuple(_blob(layer) for layer in value["layers"])
-    if len(layers) > _LAYERS:
-        raise _fault(f"has {len(layers)} layers, the limit is {_LAYERS}; copy it into fewer")
+    if len(layers) > _MAX_LAYERS:
+        raise _fault(f"has {len(layers)} layers, the limit is {_MAX_LAYERS}; copy it into fewer")
     check_size(sum(layer.size for layer in layers), image_mib, "in its registry")
     config = _blob(value.get("config"))
-    if config.size > _CONFIG_BYTES:
+    if config.size > _MAX_CONFIG_BYTES:
         raise _fault("has a configuration of more than a mebibyte")
     return ImageManifest(config=config, layers=layers)
 
@@ -82,7 +81,7 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     """The configuration of an image, reduced to how it is started.
 
     Raises:
-        AgentFault: it cannot be run here.
+        AgentFault: the image cannot be run here.
     """
     value = _object(body)
     _check_platform(value, platform)
@@ -93,7 +92,7 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     diff_ids = tuple(_digest(name) for name in listed)
     settings = value.get("config")
     original: dict[str, Any] = settings if isinstance(settings, dict) else {}
-    kept: dict[str, Any] = {name: _words(original, name) for name in _KEPT}
+    kept: dict[str, Any] = {name: _words(original, name) for name in _KEPT_FIELDS}
     if not kept["Entrypoint"] and not kept["Cmd"]:
         raise _fault("has neither ENTRYPOINT nor CMD; say in its Dockerfile what is to be run")
     where = original.get("WorkingDir") or "/"
@@ -112,15 +111,15 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
 def _choose(value: dict[str, Any], platform: str) -> str:
     """The digest of the manifest for a platform."""
     listed = value.get("manifests")
-    seen = []
+    platforms = []
     for item in listed if isinstance(listed, list) else ():
         about = item.get("platform") if isinstance(item, dict) else None
         if isinstance(about, dict):
             name = f"{about.get('os')}/{about.get('architecture')}"
             if name == platform:
                 return _digest(item.get("digest"))
-            seen.append(name)
-    raise _other_platform(sorted(set(seen) - {"unknown/unknown"}), platform)
+            platforms.append(name)
+    raise _other_platform(sorted(set(platforms) - {"unknown/unknown"}), platform)
 
 
 def _check_platform(value: dict[str, Any], platform: str) -> None:
@@ -153,7 +152,7 @@ def _digest(value: Any) -> str:
 
 
 def _words(config: dict[str, Any], name: str) -> list[str]:
-    """A list of words, none of which could end another one early."""
+    """A list of strings without zero bytes, which would cut an argument short."""
     words = config.get(name) or []
     if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
         raise _fault(f"has a configuration whose {name} is not a list of words")

@@ -1,4 +1,4 @@
-"""Runs a class with `predict(state)`, which returns the action, or the action and a state as Stable-Baselines3 does."""
+"""Adapter for a class with `predict(state)`, which returns the action, or as in Stable-Baselines3 action and state."""
 
 from types import ModuleType
 from typing import Any
@@ -11,10 +11,10 @@ def agent(module: ModuleType) -> type:
     ours, _ = own_class(module, ("predict",), "predict")
 
     class Agent(ours):  # type: ignore[valid-type,misc]
-        """The class itself, asked in our words; its constructor is its own."""
+        """The class itself, with its own constructor."""
 
         def act(self, observation: Any) -> Any:
-            """What it predicts."""
+            """The predicted action."""
             prediction = self.predict(observation)
             is_pair = (
                 isinstance(prediction, tuple)

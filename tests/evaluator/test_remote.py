@@ -26,7 +26,7 @@ from evaluator.host.training_scripts.server import ScriptOutcome, ScriptSession,
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict
-from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv, named, step_head
+from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv, handles_body, step_head
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 
 POLE = Task.model_validate({"id": "CartPole-v1", "reusable": True, "script": {"worst": 0}})
@@ -204,25 +204,25 @@ def test_an_interrupted_question_is_never_answered_by_the_next_ones_answer() -> 
         env.step(0)
 
 
-BEGIN = [(wire.Op.MAKE, wire.COUNT.pack(2, 0)), (wire.Op.RESET, named([0, 1]))]
+BEGIN = [(wire.Op.MAKE, wire.COUNT.pack(2, 0)), (wire.Op.RESET, handles_body([0, 1]))]
 ACTIONS = struct.pack("<qq", 0, 1)
 NONSENSE = {
     "an unknown opcode": [(99, bytes(8))],
     "the referee's own opcode": [(wire.Op.MADE, bytes(8))],
     "a body that is too short": [(wire.Op.MAKE, b"1234")],
     "no environments": [(wire.Op.MAKE, wire.COUNT.pack(0, 0))],
-    "a reset of none": [(wire.Op.RESET, named([]))],
-    "a reset of what is not open": [(wire.Op.RESET, named([7]))],
+    "a reset of none": [(wire.Op.RESET, handles_body([]))],
+    "a reset of what is not open": [(wire.Op.RESET, handles_body([7]))],
     "a reset of too many": [(wire.Op.RESET, wire.COUNT.pack(1 << 31, 0))],
-    "one twice": [*BEGIN, (wire.Op.RESET, named([0, 0]))],
+    "one twice": [*BEGIN, (wire.Op.RESET, handles_body([0, 0]))],
     "a step before the reset": [BEGIN[0], (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS)],
     "a step of what was released": [
-        *BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS), (wire.Op.RELEASE, named([1])),
+        *BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS), (wire.Op.RELEASE, handles_body([1])),
         (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS),
     ],
     "an action outside the space": [*BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + struct.pack("<qq", 0, 2))],
     "too few actions": [*BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS[:8])],
-    "a released one released": [*BEGIN, (wire.Op.RELEASE, named([1])), (wire.Op.RELEASE, named([1]))],
+    "a released one released": [*BEGIN, (wire.Op.RELEASE, handles_body([1])), (wire.Op.RELEASE, handles_body([1]))],
 }  # fmt: skip
 
 

@@ -13,11 +13,11 @@ from evaluator import signals
 # A hook of a fork is where an exception is printed and forgotten.
 STOPPED_IN_A_HOOK = """
 import os, signal, subprocess, sys
-from evaluator import stops
+from evaluator import signals
 
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
 try:
-    with stops.put_off():
+    with signals.signals_deferred():
         subprocess.run([sys.executable, "-c", ""], preexec_fn=int)
 except KeyboardInterrupt:
     print("stopped")

@@ -1,4 +1,4 @@
-"""How scripts are measured: by the episodes that the referee really played for them."""
+"""Rules of tasks for training scripts, and the records of scripts."""
 
 from dataclasses import dataclass
 from typing import Annotated, Self
@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
 
-# Episodes of one script that are kept; whoever resets more often is as one whose budget is over.
+# Episodes of one script at most; more resets count as an exhausted budget.
 EPISODES = 100_000
 # Environments of one script that may be open at once.
 ENVIRONMENTS = 1024

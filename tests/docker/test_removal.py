@@ -131,10 +131,10 @@ def test_evaluator_that_is_stopped_takes_its_container_along(
 ) -> None:
     with evaluating(engine, LABEL, tmp_path / "board") as (process, container):
         process.send_signal(number)
-        said, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=120)
 
     assert process.returncode == 130
-    assert b"Traceback" not in said
+    assert b"Traceback" not in output
     assert not exists(engine, container)
     assert [path.name for path in (tmp_path / "board").glob("pullrank-*")] == []
 

@@ -125,10 +125,10 @@ def test_each_lock_is_pinned_by_hash_and_holds_no_other_platform_for_learning(na
 
 
 def test_versions_say_how_arithmetic_was_pinned_and_what_the_extras_are() -> None:
-    found = versions(("sb3",))
+    packages = versions(("sb3",))
 
-    assert len(found["pins"]) == 16
-    assert found["torch"] == contents("sb3")["torch"]
+    assert len(packages["pins"]) == 16
+    assert packages["torch"] == contents("sb3")["torch"]
     assert "torch" not in versions()
 
 

@@ -30,8 +30,8 @@ class Seven:
     ],
 )
 def test_each_move_is_judged_alone(moves: list[Any], expected: list[int]) -> None:
-    for found in (MoveEncoder().singles(moves), MoveEncoder().stacked(moves, 4), MoveEncoder().stacked(tuple(moves), 4)):
-        assert np.frombuffer(found, "<i8").tolist() == expected
+    for body in (MoveEncoder().singles(moves), MoveEncoder().stacked(moves, 4), MoveEncoder().stacked(tuple(moves), 4)):
+        assert np.frombuffer(body, "<i8").tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from evaluator.sandbox.adapters.output import BEGINNING_BYTES, END_BYTES, ProcessOutput
 
 
-def followed(output: ProcessOutput, said: bytes) -> None:
-    output.follow(io.BufferedReader(io.BytesIO(said)))  # type: ignore[arg-type]
+def followed(output: ProcessOutput, data: bytes) -> None:
+    output.follow(io.BufferedReader(io.BytesIO(data)))  # type: ignore[arg-type]
 
 
 def test_little_is_shown_as_it_is(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

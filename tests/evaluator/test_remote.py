@@ -88,10 +88,10 @@ def test_one_environment_shows_what_the_real_one_does() -> None:
         totals.append(total)
     remote.close()
 
-    told = desk.finish()
-    assert [one.total for one in told] == totals
-    assert all(one.finished for one in told)
-    assert [len(one.actions[0]) for one in told] == [one.length for one in told]
+    episodes = desk.finish()
+    assert [one.total for one in episodes] == totals
+    assert all(one.finished for one in episodes)
+    assert [len(one.actions[0]) for one in episodes] == [one.length for one in episodes]
 
 
 def test_what_a_script_was_shown_is_its_own() -> None:
@@ -140,9 +140,9 @@ def test_a_vector_resets_as_its_mode_says_and_every_return_is_kept(mode: Autores
             assert [final is not None for final in info["final_obs"]] == over
         ended = over
 
-    told = desk.finish()
-    assert sorted(one.total for one in told if one.finished) == sorted(totals)
-    assert all(one.finished for one in told[desk.counts_from :][:LAST])
+    episodes = desk.finish()
+    assert sorted(one.total for one in episodes if one.finished) == sorted(totals)
+    assert all(one.finished for one in episodes[desk.counts_from :][:LAST])
     assert desk.exhausted
     assert desk.steps <= 600
 
@@ -170,12 +170,12 @@ def test_long_episodes_are_folded_on_the_way() -> None:
     env.reset()
     rewards = [env.step(np.array([0.1], np.float32))[1] for _ in range(2 * MAX_HELD_STEPS + 7)]
 
-    told = desk.finish()[0]
+    episode = desk.finish()[0]
     total = 0.0
     for reward in rewards:
         total += reward
-    assert (told.total, told.length, told.finished) == (total, len(rewards), False)
-    assert told.actions[0].shape == (len(rewards), 1)
+    assert (episode.total, episode.length, episode.finished) == (total, len(rewards), False)
+    assert episode.actions[0].shape == (len(rewards), 1)
 
 
 def test_more_environments_than_may_live_are_refused_but_nothing_is_lost() -> None:

@@ -33,9 +33,9 @@ def results(lean=lambda result: result, task=BY_RETURN):
     return [lean(Result.model_validate(one.document())) for one in made]
 
 
-def shown(found, task):
-    context = replace(CONTEXT, results=tuple(found))
-    board = build_standings(make.challenge(task), WHO, found, official=True)
+def shown(records, task):
+    context = replace(CONTEXT, results=tuple(records))
+    board = build_standings(make.challenge(task), WHO, records, official=True)
     return documents(board, context) | render(board, context)
 
 
@@ -49,7 +49,7 @@ def test_every_page_and_document_says_the_same(task):
 
 def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
     luck = [10.0, -20.0, 30.0, -40.0, 50.0, -60.0]
-    found = [
+    records = [
         make.result(who, [one + better + 0.1 * (place % 3) for place, one in enumerate(luck)], **REVEALED)
         for who, better in zip(WHO, (0.0, 1.0, 2.0), strict=True)
     ]
@@ -60,9 +60,9 @@ def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
             for row in build_standings(make.challenge(), WHO, results, official=True).tasks[0].rows
         ]
 
-    whole = ranks(found)
+    whole = ranks(records)
     assert whole == [(1, 1), (2, 2), (3, 3)]
-    assert ranks([CompactResults()(Result.model_validate(one.document())) for one in found]) == whole
+    assert ranks([CompactResults()(Result.model_validate(one.document())) for one in records]) == whole
 
 
 def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
@@ -74,13 +74,13 @@ def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
 
 
 def test_what_other_processes_read_is_the_same():
-    found = results(CompactResults()) + results()
+    records = results(CompactResults()) + results()
 
-    read = pickle.loads(pickle.dumps(found))
+    read = pickle.loads(pickle.dumps(records))
 
-    assert read == found
-    assert [one.document() for one in read[len(WHO) + 1 :]] == [one.document() for one in found[len(WHO) + 1 :]]
-    assert [repr(one) for one in read] == [repr(one) for one in found]
+    assert read == records
+    assert [one.document() for one in read[len(WHO) + 1 :]] == [one.document() for one in records[len(WHO) + 1 :]]
+    assert [repr(one) for one in read] == [repr(one) for one in records]
     assert read[0].limits is read[1].limits
     assert read[0].model_copy(update={"login": "bob"}).login == "bob"
 

@@ -47,9 +47,9 @@ def test_damaged_files_are_named_and_the_others_read(store: ResultStore) -> None
     damaged = path.with_name("ffffffffffff.json")
     damaged.write_bytes(b'{"schema": NaN}')
 
-    found, faults = store.read()
+    records, faults = store.read()
 
-    assert found == [one]
+    assert records == [one]
     assert [(fault.path, fault.reason) for fault in faults] == [(damaged, "expected value at line 1 column 12")]
 
 
@@ -155,9 +155,9 @@ def test_whatever_lies_where_a_duel_would_is_named_as_damaged(store: ResultStore
     damaged = store.write_duel(one).with_name("ffffffffffff.json")
     damaged.write_bytes(content)
 
-    found, faults = store.read_duels()
+    records, faults = store.read_duels()
 
-    assert found == [one]
+    assert records == [one]
     assert [fault.path for fault in faults] == [damaged]
     assert "\n" not in faults[0].reason
 

@@ -17,6 +17,8 @@ HEADER = struct.Struct("<IB")
 COUNT = struct.Struct("<II")
 LANE = struct.Struct("<HBxI")
 INTEGER = struct.Struct("<q")
+# The end of a STEPPED body about one environment: reward, and the terminated and truncated flags.
+STEPPED_TAIL = struct.Struct("<dQQ")
 ALIGNMENT = 8
 ERROR_BYTES = 8192
 HANDSHAKE_BYTES = 1 << 20

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+MIB = 1 << 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:

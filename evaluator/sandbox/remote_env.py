@@ -22,7 +22,6 @@ from gymnasium.envs.registration import EnvSpec
 from evaluator import wire
 from evaluator.sandbox.values import ActionWriter, ObservationReader, gymnasium_space
 
-_TAIL = struct.Struct("<dQQ")
 _OTHER_PROCESS = (
     "this environment belongs to the process that made it; for many at once use gymnasium.make_vec(id, num_envs=…)"
 )
@@ -154,7 +153,7 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
             raise gymnasium.error.ResetNeeded("the episode has ended, or none has begun: call reset() first")
         link = self._link
         body = link.exchange(self._front + self._encode(action))
-        reward, terminated, truncated = _TAIL.unpack_from(body, len(body) - _TAIL.size)
+        reward, terminated, truncated = wire.STEPPED_TAIL.unpack_from(body, len(body) - wire.STEPPED_TAIL.size)
         self._live = not (terminated or truncated)
         if self._box is not None:  # fast way for the most common case; the body is a new buffer
             leaf, size = self._box

@@ -26,7 +26,7 @@ _MAKE = ("render_mode", "max_episode_steps", "disable_env_checker")
 _MAKE_VEC = (*_MAKE, "num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
 # A vector's arguments about processes and arrays, which have no effect here.
 _IGNORED_VECTOR_ARGUMENTS = ("copy", "observation_mode", "shared_memory", "context", "daemon", "worker")
-NOTICES = 20
+MAX_NOTICES = 20
 
 
 def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> N
     link = RefereeLink(stream, hello)
     install(link)
     code = _run(path, folder, hello)
-    report = {"exit_code": code, "notices": [text[:300] for text in link.notices[:NOTICES]]}
+    report = {"exit_code": code, "notices": [text[:300] for text in link.notices[:MAX_NOTICES]]}
     stream.send(wire.frame(wire.Op.DONE, json.dumps(report).encode()))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.parse import parse_duel, parse_result
+from evaluator.model.records.parse import Record, parse_duel, parse_result
 from evaluator.model.records.result import Cost, Provenance, Result, is_place
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.parallel import Partition, run_in_background
@@ -28,7 +28,6 @@ INTEGER_DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
 PARALLEL_OWNERS, READERS = 500, 4
 
 Value = TypeVar("Value")
-Record = TypeVar("Record", Result, Duel)
 
 
 class CompactResults:

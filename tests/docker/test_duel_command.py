@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.docker.engine import LABEL, Engine
+from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from tests.scripts.boards import LAST_LEGAL, duels, game_board, run, start, submit
 
 pytestmark = pytest.mark.docker
@@ -34,5 +34,5 @@ def test_a_tournament_in_containers_gives_what_processes_give(engine: Engine, tm
 
 def containers_of(engine: Engine, pid: int) -> list[str]:
     """Containers that a process has made and not removed."""
-    every = engine._api.containers(all=True, filters={"label": LABEL})
-    return [each["Id"] for each in every if json.loads(each["Labels"][LABEL])["pid"] == pid]
+    every = engine._api.containers(all=True, filters={"label": OWNER_LABEL})
+    return [each["Id"] for each in every if json.loads(each["Labels"][OWNER_LABEL])["pid"] == pid]

@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.host.docker import agent_image, evaluator_image
 from evaluator.host.docker.engine import Engine
-from evaluator.model.config.submission import ADAPTERS, OF_ADAPTERS, parse_reference
+from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS, parse_reference
 from tests.docker.extras import torch_index
 from tests.docker.hub import need, running
 from tests.docker.test_image_page import follow
@@ -46,7 +46,7 @@ def board(tmp_path: Path) -> Path:
 def images(engine: Engine) -> Iterator[None]:
     """The images with extras are there: how long a build takes is no matter of templates."""
     with torch_index():
-        for name in OF_ADAPTERS.values():
+        for name in ADAPTER_EXTRAS.values():
             evaluator_image.ensure_with_extras(engine, base(), lambda line: None, (name,))
         yield
 

@@ -34,7 +34,7 @@ FIRST_EXTRAS = {
     "atari": ("ale-py==0.12.1",),
     "chess": ("chess==1.11.2",),
 }
-_ENTRY = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
+_ENTRY_POINT = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
 _IMPORTERS = ("import_module", "__import__", "run_module")
 _INSTALLED = ("site-packages", "dist-packages")
 # Packages whose import name differs from their distribution's.
@@ -89,7 +89,7 @@ def _named(task: Task) -> Iterator[str]:
 
 def _entries(value: object) -> Iterator[str]:
     """Modules in strings of the form `module:Name`, anywhere in a value."""
-    if isinstance(value, str) and (match := _ENTRY.fullmatch(value)):
+    if isinstance(value, str) and (match := _ENTRY_POINT.fullmatch(value)):
         yield match[1]
     elif isinstance(value, dict | list | tuple):
         for inner in value.values() if isinstance(value, dict) else value:

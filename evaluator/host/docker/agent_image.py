@@ -17,6 +17,7 @@ from evaluator.host.docker.image_registry import Registry
 from evaluator.host.docker.layers import MAX_ENTRIES, examine_layers
 from evaluator.host.docker.manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
 from evaluator.host.errors import AgentFault
+from evaluator.host.usage import MIB
 from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.verdict import Verdict
 
@@ -27,8 +28,7 @@ LOAD_SECONDS = 600
 KEPT_IMAGES_MIB = 4096
 # The engine's message where WORKDIR is a file, which it reports as its own failure.
 _NO_FOLDER = "Cannot mkdir"
-_MIB = 1 << 20
-_CHUNK = 1 << 20
+_COPY_BYTES = 1 << 20
 # Both players of a duel may have the same image, and are opened at once.
 _image_lock = threading.Lock()
 
@@ -66,7 +66,7 @@ def trim_images(engine: Engine, kept_mib: int = KEPT_IMAGES_MIB) -> list[str]:
     removed = []
     with _image_lock:
         stored = engine.stored(AGENT_REPOSITORY)
-        excess = sum(image.size for image in stored) - kept_mib * _MIB
+        excess = sum(image.size for image in stored) - kept_mib * MIB
         for image in stored:
             if excess > 0:
                 engine.forget(image.name)
@@ -109,7 +109,7 @@ def _fetch_layers(
     registry: Registry, manifest: ImageManifest, config: ImageConfig, folder: Path, image_mib: int
 ) -> list[Path]:
     """Fetch and check every layer; together they unpack to at most the limit."""
-    files, left, entries = [], image_mib * _MIB, MAX_ENTRIES
+    files, left, entries = [], image_mib * MIB, MAX_ENTRIES
     for index, (layer, diff_id) in enumerate(zip(manifest.layers, config.diff_ids, strict=True)):
         path = folder / str(index)
         with path.open("wb") as file:
@@ -142,7 +142,7 @@ def _member(name: str, size: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def _pieces(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while piece := file.read(_CHUNK):
+        while piece := file.read(_COPY_BYTES):
             yield piece
 
 

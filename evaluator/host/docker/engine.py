@@ -25,7 +25,7 @@ from docker.utils import kwargs_from_env
 from evaluator.host.docker.engine_errors import EngineError as EngineError
 from evaluator.host.docker.engine_errors import StoredImage, build_failure, complaints, digest_of, pushed_digest
 from evaluator.host.docker.seccomp import seccomp_profile
-from evaluator.host.usage import Usage
+from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 
 
@@ -78,10 +78,9 @@ def is_orphan(label: str, *, running: bool) -> bool:
     return _start_time(owner.pid) != owner.start
 
 
-LABEL = "org.pullrank.owner"
+OWNER_LABEL = "org.pullrank.owner"
 CGROUP = Path("/sys/fs/cgroup")
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
-_MIB = 1 << 20
 # Not found, or being removed: another evaluator removes the same orphan.
 _REMOVED_STATUS = (404, 409)
 GVISOR_RUNTIME = "runsc"
@@ -244,7 +243,7 @@ class Engine:
                 stdin_open=options["stdin"],
                 network_disabled=True,
                 working_dir=options.get("working_dir"),
-                labels={LABEL: json.dumps(vars(owner), sort_keys=True)},
+                labels={OWNER_LABEL: json.dumps(vars(owner), sort_keys=True)},
                 host_config=self._api.create_host_config(
                     **locked_down(limits, options["runtime"], loopback=options["loopback"]),
                     binds=options["binds"],
@@ -324,8 +323,8 @@ class Engine:
     def reap(self) -> int:
         """Remove the containers of evaluators that have ended; returns how many."""
         with _engine_errors("look for orphans"):
-            mine = self._api.containers(all=True, filters={"label": LABEL})
-        orphans = [c["Id"] for c in mine if is_orphan(c["Labels"].get(LABEL, ""), running=c["State"] == "running")]
+            mine = self._api.containers(all=True, filters={"label": OWNER_LABEL})
+        orphans = [c["Id"] for c in mine if is_orphan(c["Labels"].get(OWNER_LABEL, ""), running=c["State"] == "running")]
         for container in orphans:
             self.remove(container)
         return len(orphans)
@@ -339,7 +338,7 @@ def locked_down(limits: Limits, runtime: str | None = None, *, loopback: bool = 
     """The engine's settings for an untrusted container."""
     is_gvisor = runtime == GVISOR_RUNTIME
     kernel_threads = GVISOR_THREADS if is_gvisor else 0
-    memory = limits.memory_mib * _MIB
+    memory = limits.memory_mib * MIB
     return {
         "network_mode": "none",
         "mem_limit": memory,

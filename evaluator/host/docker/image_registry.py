@@ -29,7 +29,7 @@ MANIFESTS = (
 )
 MANIFEST_BYTES = 4 << 20
 _TOKEN_BYTES = 64 << 10
-_CHUNK = 1 << 18
+_READ_BYTES = 1 << 18
 _MAX_REDIRECTS = 6
 _CONNECT_SECONDS, _READ_SECONDS = 10, 30
 # Docker Hub's images are named after another host than its registry.
@@ -97,7 +97,7 @@ class Registry:
 
     def _read(self, response: requests.Response, most: int, take: Callable[[bytes], object]) -> int:
         got = 0
-        while piece := response.raw.read(_CHUNK, decode_content=False):
+        while piece := response.raw.read(_READ_BYTES, decode_content=False):
             got += len(piece)
             self._check_deadline()
             if got > most:

@@ -15,7 +15,7 @@ from evaluator.host.errors import AgentFault
 from evaluator.model.records.verdict import Verdict
 
 _BLOCK = 512
-_CHUNK = 1 << 20
+_UNPACK_BYTES = 1 << 20
 # An extended header holds a path and a few attributes; the engine reads it into memory as a whole.
 _MAX_HEADER_BYTES = 1 << 20
 # Every file costs an inode; a large Python environment has a third of that.
@@ -44,7 +44,7 @@ class _Unpacked:
 
     def read(self, size: int) -> bytes:
         """Read at most `size` bytes."""
-        data = self._stream.read(min(size, _CHUNK))
+        data = self._stream.read(min(size, _UNPACK_BYTES))
         self.count += len(data)
         if self.count > self._most:
             raise _fault("unpacks to more than the limit of the whole image; leave out what the agent does not need")
@@ -69,7 +69,7 @@ class _Unpacked:
 
     def finish(self) -> str:
         """Read to the end; returns the hash of everything."""
-        while self.read(_CHUNK):
+        while self.read(_UNPACK_BYTES):
             pass
         return self._hash.hexdigest()
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.host.errors import AgentFault
+from evaluator.host.usage import MIB
 from evaluator.model.records.verdict import Verdict
 
-_MIB = 1 << 20
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _LISTS = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 # As many as the engine's file system can stack.
@@ -72,8 +72,8 @@ def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], ima
 
 def check_size(size: int, image_mib: int, where: str) -> None:
     """Raise AgentFault for an image that is too large."""
-    if size > image_mib * _MIB:
-        words = f"has {-(-size // _MIB)} MiB {where}, the limit is {image_mib} MiB; leave out what the agent does not need"
+    if size > image_mib * MIB:
+        words = f"has {-(-size // MIB)} MiB {where}, the limit is {image_mib} MiB; leave out what the agent does not need"
         raise _fault(words)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.duels.matches import MatchPool, MatchSpec, PlayedMatch
-from evaluator.host.duels.rounds import SIDES, Rounds, Trouble
+from evaluator.host.duels.rounds import DUEL_SIDES, Rounds, Trouble
 from evaluator.host.envs.pettingzoo_game import PettingZooGame
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
@@ -85,7 +85,7 @@ def play_duel(setup: DuelSetup) -> DuelTally:
         rounds.play(min(len(setup.tickets), lanes.shared if all(player.shared for player in ready) else lanes.separate))
         troubles = rounds.troubles
     faults = [_final_fault(seat, trouble) for seat, trouble in zip(setup.seats, troubles, strict=True)]
-    out = tuple(side for side in SIDES if faults[side] is not None)
+    out = tuple(side for side in DUEL_SIDES if faults[side] is not None)
     if out:
         reasons = " and ".join(str(fault.verdict) for fault in faults if fault is not None)
         pool.forfeit(out, f"could not go on: {reasons}")
@@ -121,7 +121,7 @@ def _await_ready(
         if stream is not None:
             with _collect_trouble(troubles, side):
                 ready.append(_read_ready(stream, deadline))
-    return ready if len(ready) == len(SIDES) else None
+    return ready if len(ready) == len(DUEL_SIDES) else None
 
 
 @contextlib.contextmanager

@@ -230,7 +230,7 @@ def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: dateti
     wanted = request.wanted()
     identity = wanted.model_dump(exclude={"submission_digests"})
     fields: dict[str, Any] = {
-        "schema": duels.SCHEMA,
+        "schema": duels.DUEL_SCHEMA,
         "key": wanted.key(),
         "class": request.tier,
         "task": request.game.task.id,

@@ -16,7 +16,7 @@ from evaluator.model.records.verdict import Verdict
 
 # Games whose cells the arena writes as 1 for the player who began and -1 for the other, in PettingZoo's order.
 _GAMES_OF_MARKS = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3")
-_QUARTO = "evaluator.environments.quarto"
+_QUARTO_GAME = "evaluator.environments.quarto"
 
 _BOTH_FAILED = "both players failed"
 _BOTH_FAILED_SOMEWHERE = "Both players failed in at least one of the matches"
@@ -100,7 +100,7 @@ def rl_arena_states(game: PettingZooGame, seed: str, moves: Sequence[int]) -> li
     boards = _positions(game, seed, moves)
     if name in _GAMES_OF_MARKS:
         return _marks_and_turn(boards)
-    if name == _QUARTO:
+    if name == _QUARTO_GAME:
         return [_cells_and_hand(board) for board, turn_over in boards if turn_over]
     return [_nested(_shown(game, board)) for board, _ in boards]
 

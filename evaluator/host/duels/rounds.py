@@ -99,7 +99,7 @@ class SideClock:
         return (self._now() if self._answered is None else self._answered) - self._begun
 
 
-SIDES = (0, 1)
+DUEL_SIDES = (0, 1)
 # After one side has failed, seconds in which a failure of the other side still counts as one too.
 GRACE_SECONDS = 1.0
 # Seconds for a player to be told how its last matches ended.
@@ -133,7 +133,7 @@ class Rounds:
         self._pool, self._connections, self._progress = pool, connections, progress
         clock = pool.game.task.clock
         self._clock = clock
-        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in SIDES]
+        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in DUEL_SIDES]
         self._wall = limits.wall_seconds
         self._due: list[list[LiveMatch]] = [[], []]
         self._questions: list[Question | None] = [None, None]
@@ -155,17 +155,17 @@ class Rounds:
         for lane in range(lanes):
             self._start_next(lane)
         while self._pool.live and not any(self.troubles):
-            for side in SIDES:
+            for side in DUEL_SIDES:
                 if self._due[side] and self._questions[side] is None:
                     self._ask(side)
-            if (answer := self._wait(SIDES)) is not None:
+            if (answer := self._wait(DUEL_SIDES)) is not None:
                 self._take(*answer)
         if self._pool.live:
             self._await_other_side()
-        for side in SIDES:
+        for side in DUEL_SIDES:
             if self._connections[side].ends and self.troubles[side] is None:
                 self._connections[side].close_politely(time.monotonic() + FAREWELL_SECONDS)
-        for side in SIDES:
+        for side in DUEL_SIDES:
             if self._questions[side] is not None:
                 self._clocks[side].abandon()
 
@@ -200,7 +200,7 @@ class Rounds:
             now = time.monotonic()
             if now > until:
                 return None
-            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in SIDES if self._runs(side))) - now)
+            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in DUEL_SIDES if self._runs(side))) - now)
 
     def _runs(self, side: int) -> bool:
         """Whether this side's clock runs: it was asked, and has not answered."""
@@ -334,7 +334,7 @@ class Rounds:
 
     def _finish(self, ended: list[LiveMatch]) -> None:
         """Tell the players that asked for it, and start the next matches."""
-        for side in SIDES:
+        for side in DUEL_SIDES:
             matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
             if matches:
                 self._connections[side].tell(self._over_frame(side, matches))
@@ -353,6 +353,6 @@ class Rounds:
 
     def _await_other_side(self) -> None:
         """One side failed: wait a moment for the other's answer, which shows whether it failed too."""
-        for side in SIDES:
+        for side in DUEL_SIDES:
             if self.troubles[side] is None and self._questions[side] is not None:
                 self._wait((side,), time.monotonic() + GRACE_SECONDS)

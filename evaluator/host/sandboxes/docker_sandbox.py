@@ -21,7 +21,7 @@ from evaluator.host.sandboxes.bounded_log import BoundedLog
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import Watchdog
-from evaluator.host.usage import Usage
+from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
@@ -161,7 +161,6 @@ RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
 STATE_SECONDS = 2.0
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
-_MIB = 1 << 20
 _NEARLY_ALL = 0.95  # of the limit: what is reclaimed at the last moment is not in the peak
 # Exit codes of the init process when the entrypoint cannot be executed, or does not exist.
 _NOT_RUN = (126, 127)
@@ -316,7 +315,7 @@ class DockerSandbox:
         if self._id and self._engine.ran_out_of_memory(self._id):
             return True
         peak = self._watch.seen.peak_memory_bytes
-        return not self._killers and peak is not None and peak >= _NEARLY_ALL * self._limits.memory_mib * _MIB
+        return not self._killers and peak is not None and peak >= _NEARLY_ALL * self._limits.memory_mib * MIB
 
     def _last_state(self) -> dict[str, Any]:
         """The container's state once it has ended, at the latest after `STATE_SECONDS`."""

@@ -23,12 +23,11 @@ from evaluator.host.sandboxes.bounded_log import BoundedLog
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import Watchdog
-from evaluator.host.usage import Usage
+from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
-_MIB = 1 << 20
 _CGROUP_PERIOD_MICROSECONDS = 100_000
 
 
@@ -58,7 +57,7 @@ class ControlGroup:
         return group
 
     def _limit(self, limits: Limits) -> None:
-        memory, quota = str(limits.memory_mib * _MIB), int(limits.cpus * _CGROUP_PERIOD_MICROSECONDS)
+        memory, quota = str(limits.memory_mib * MIB), int(limits.cpus * _CGROUP_PERIOD_MICROSECONDS)
         if self.unified:
             self._write("memory", "memory.max", memory)
             self._write("cpu", "cpu.max", f"{quota} {_CGROUP_PERIOD_MICROSECONDS}")
@@ -279,8 +278,8 @@ def _limit_process(limits: Limits, group: ControlGroup | None) -> Callable[[], N
     # The watchdog counts all processes together and normally acts first; this limit is for each process alone.
     seconds = math.ceil(limits.cpu_seconds) + 2
     bounds = {
-        resource.RLIMIT_DATA: limits.memory_mib * _MIB,
-        resource.RLIMIT_FSIZE: limits.tmpfs_mib * _MIB,
+        resource.RLIMIT_DATA: limits.memory_mib * MIB,
+        resource.RLIMIT_FSIZE: limits.tmpfs_mib * MIB,
         resource.RLIMIT_NOFILE: 1024,
         resource.RLIMIT_CORE: 0,
     }

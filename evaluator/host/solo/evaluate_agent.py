@@ -339,7 +339,7 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
     key = wanted.key()
     trace = _trace(key, _episodes(run)) if run.verdict is Verdict.OK else None
     fields: dict[str, Any] = {
-        "schema": results.SCHEMA,
+        "schema": results.RESULT_SCHEMA,
         "key": key,
         "class": request.tier,
         "task": request.world.task.id,

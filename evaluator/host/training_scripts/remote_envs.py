@@ -55,7 +55,6 @@ def rows_of(raw: bytes, count: int) -> list[bytes]:
 MAX_OPENED = 1 << 30
 # Bytes of a STEP body about one environment without a reset, with an integer action.
 SINGLE_STEP_BYTES = 32
-_TAIL = struct.Struct("<dQQ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +274,7 @@ class RemoteEnvServer:
         self.steps += 1
         if terminated or truncated:
             self._close(slot, terminated=terminated, truncated=truncated)
-        return wire.frame(wire.Op.STEPPED, *_padded(seen), _TAIL.pack(reward, terminated, truncated))
+        return wire.frame(wire.Op.STEPPED, *_padded(seen), wire.STEPPED_TAIL.pack(reward, terminated, truncated))
 
     def _encode_one(self, observation: Any) -> list[bytes]:
         dtype, nbytes = self._seen[0]

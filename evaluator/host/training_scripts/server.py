@@ -13,7 +13,7 @@ from evaluator.host.training_scripts.episode_recorder import ScriptEpisode
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
-from evaluator.model.config.training_script import NOTICES
+from evaluator.model.config.training_script import MAX_NOTICES
 from evaluator.model.records.verdict import Verdict
 
 BUFFER_BYTES = 1 << 16
@@ -166,5 +166,5 @@ def _done(body: memoryview) -> tuple[int, tuple[str, ...]]:
     """The exit code and notices in a DONE frame, which are the script's claims."""
     value = parse_object(bytes(body))
     code, notices = value.get("exit_code"), value.get("notices")
-    texts = [text for text in notices[:NOTICES] if isinstance(text, str)] if isinstance(notices, list) else []
+    texts = [text for text in notices[:MAX_NOTICES] if isinstance(text, str)] if isinstance(notices, list) else []
     return (code & 0xFF if isinstance(code, int) else 1), tuple(clean_text(text)[:NOTICE_CHARACTERS] for text in texts)

@@ -11,7 +11,7 @@ from evaluator.model.base import Frozen
 EPISODES = 100_000
 # Environments of one script that may be open at once.
 ENVIRONMENTS = 1024
-NOTICES = 20
+MAX_NOTICES = 20
 Notice = Annotated[str, StringConstraints(max_length=300)]
 
 
@@ -73,7 +73,7 @@ class ScriptRecord(Frozen):
     counts_from: int | None = Field(default=None, ge=0, le=EPISODES)
     """Number of the first episode begun after the training steps, of all episodes if none was; null in records of
     protocol 1, in which the last episodes that were started counted."""
-    notices: tuple[Notice, ...] = Field(default=(), max_length=NOTICES)
+    notices: tuple[Notice, ...] = Field(default=(), max_length=MAX_NOTICES)
     """What the script asked for and did not get, each once."""
 
     @model_validator(mode="after")

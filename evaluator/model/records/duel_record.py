@@ -15,7 +15,7 @@ from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Cost, Firs
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
-SCHEMA = 2
+DUEL_SCHEMA = 2
 Side = Literal[0, 1]
 
 
@@ -98,7 +98,7 @@ class Duel(Frozen):
 
     model_config = ConfigDict(title="Duel")
 
-    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    schema_version: int = Field(default=DUEL_SCHEMA, alias="schema", ge=1, le=DUEL_SCHEMA)
     """Version of this form."""
     protocol: int = Field(default=1, ge=1)
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""

@@ -23,7 +23,7 @@ from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import SealedPart
 
-SCHEMA = 2
+RESULT_SCHEMA = 2
 LOG_TAIL = 2000
 # Optional fields of later versions, left out where they are not used.
 _OPTIONAL_FIELDS = ("script", "sealed", "first_attempt")
@@ -105,7 +105,7 @@ class Result(Frozen):
 
     model_config = ConfigDict(title="Result")
 
-    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
     """Version of this form."""
     protocol: int = Field(default=1, ge=1)
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""

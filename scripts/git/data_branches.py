@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_record as parse_record
 from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
@@ -163,7 +163,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
                 aside[path] = content
             return
         try:
-            record = parse_record(content)
+            record = parse_record(content, quick=True)
             if not is_place(path.removesuffix(RESULT), record.path(), record.verdict):
                 raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
         except ValueError as error:
@@ -191,7 +191,7 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
         if b'"beacon_verified": null' not in content:
             return
         try:
-            record = parse_record(content)
+            record = parse_record(content, quick=True)
         except ValueError:
             return  # `read_recorded` logs it.
         if record.beacon_verified is None and path == record.path() + RESULT and content == record.serialised():

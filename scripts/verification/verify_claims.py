@@ -11,7 +11,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import EXTRAS, memory_mib
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier, is_place
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, is_place
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName

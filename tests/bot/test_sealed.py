@@ -42,7 +42,6 @@ from scripts.repository.recorded_standings import recorded_standings
 from scripts.repository.season_file import Revealed, Seasons
 from scripts.seasons.publish_season import keep
 from scripts.seasons.publish_season import publish as publish_news
-from scripts.verification import verify_claims
 from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import Round, bench, open_run
@@ -352,7 +351,7 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
 @pytest.fixture
 def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What these rounds are played in is not official anywhere else."""
-    monkeypatch.setattr(verify_claims, "RANKING", tuple(SandboxKind))
+    monkeypatch.setattr(SandboxKind.PROCESS, "is_official", True)
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")

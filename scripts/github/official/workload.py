@@ -169,8 +169,6 @@ def _unasked_commits(
     commits = {
         (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
     }
-        (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
-    }
     unasked = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season

@@ -15,7 +15,7 @@ from leaderboard.text.format import counted, number, ranks, span
 # Those that a template may print as they are: their Markdown is ours.
 SENTENCES = (
     "game_name", "elo", "elo_interval", "game_place", "game_ranks", "elo_change", "elo_to_leader", "elo_bars", "record",
-    "scale", "opponents_title",
+    "elo_scale", "opponents_title",
 )  # fmt: skip
 _HARD = "\N{NO-BREAK SPACE}"
 
@@ -124,7 +124,7 @@ def opponents_title(game: GamePreview) -> str:
     return f"Opponents on {title}" if is_plain(title) else "Opponents"
 
 
-def bar_scale(pairs: Iterable[Pair]) -> Markup:
+def elo_scale(pairs: Iterable[Pair]) -> Markup:
     """What a rating means."""
     anchors = sorted({game.anchor for _, game in pairs if game.rating and game.anchor})
     zero = Markup(", {} is 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")

@@ -151,7 +151,7 @@ def _faulty() -> AgentPreview:
     return AgentPreview(login="alice", agent="angle-rule", name=None, faults=faults)
 
 
-PAGE = "states.md"
+STATES_PAGE = "states.md"
 
 
 class RenderedSample(NamedTuple):

@@ -7,7 +7,6 @@ import pytest
 
 from evaluator.model.config.challenge import Task
 from leaderboard.pages.page_context import PageContext
-from leaderboard.pages.page_renderer import score_summary
 from leaderboard.text import urls
 from leaderboard.text.format import number, seconds, size
 from tests.leaderboard_pages import samples
@@ -245,10 +244,3 @@ def test_measured_settings_are_told_in_words():
 
     assert "arguments g = 5.0 episodes 100 time limit the environment’s own" in text
     assert "grid 0.25 reusable no" in text
-
-
-def test_a_summary_of_returns():
-    assert dict(score_summary([1.0, 2.0, 3.0, 4.0, 5.0])) == {
-        "mean": 3.0, "standard deviation": pytest.approx(2**0.5), "least": 1.0, "lower quartile": 2.0, "median": 3.0,
-        "upper quartile": 4.0, "greatest": 5.0,
-    }  # fmt: skip

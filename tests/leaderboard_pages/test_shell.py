@@ -23,7 +23,7 @@ def test_every_mark_is_filled_and_what_is_put_in_is_not_read_again() -> None:
 
 @pytest.mark.parametrize("frame", ["<p>no content</p>", "@@content@@ @@content@@", "@@content@@ @@other@@"])
 def test_a_frame_that_can_not_be_used_is_refused(frame: str) -> None:
-    with pytest.raises(FrameError, match=r"has to hold @@content@@ once"):
+    with pytest.raises(FrameError, match=r"must contain @@content@@ once"):
         parse_frame(frame)
 
 

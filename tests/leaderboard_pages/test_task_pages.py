@@ -102,9 +102,9 @@ def test_a_game_has_the_same_table():
 
 def test_addresses_of_documents_and_forges():
     assert page_renderer.task_documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
-    assert page_renderer.forge("https://github.com/example/board") == "https://github.com"
-    assert [page_renderer.forge(None), page_renderer.forge("")] == ["", ""]
-    assert page_renderer.entry_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
+    assert page_renderer.forge_url("https://github.com/example/board") == "https://github.com"
+    assert [page_renderer.forge_url(None), page_renderer.forge_url("")] == ["", ""]
+    assert page_renderer.scale_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
 
 
 def in_browser(cases: list[tuple[float, int]]) -> list[str]:

@@ -10,9 +10,9 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts import agent_charts, interval_chart, rating_charts
-from leaderboard.charts.interval_chart import ChartScale
-from leaderboard.charts.social_cards import HOME, card_files
+from leaderboard.charts.interval_chart import ChartScale, interval_element, task_scale
+from leaderboard.charts.rating_charts import rating_scale
+from leaderboard.charts.social_cards import HOME_CARD, card_files
 from leaderboard.core.eligibility import Name
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.parallel import WHOLE, Partition, batches
@@ -111,7 +111,7 @@ class _Agents:
     def _stamped(self, page: str, title: str, said: str, content: str) -> tuple[str, PageValues]:
         stamped = PageValues(
             title=escape_html.escape_line(title), description=escape_html.escape_line(said), address=urls.address(page),
-            card=self._cards.get(page, HOME), content=str(content),
+            card=self._cards.get(page, HOME_CARD), content=str(content),
         )  # fmt: skip
         return f"{page.removesuffix('.md')}/index.html", stamped
 
@@ -138,7 +138,7 @@ def _html() -> Templates:
 
 
 def _bar(estimate: Estimate, scale: ChartScale) -> Markup:
-    return Markup(agent_charts.bar(estimate, scale))
+    return Markup(interval_element(estimate, scale))
 
 
 def _point(score: float, scale: ChartScale) -> Markup:
@@ -147,8 +147,8 @@ def _point(score: float, scale: ChartScale) -> Markup:
 
 def _scales(standings: Standings) -> dict[str, ChartScale]:
     """By task: looked through once, not for each agent."""
-    found = {b.task.id: interval_chart.task_scale(b.task, (row.estimate for row in b.rows)) for b in standings.tasks}
-    return found | {board.task.id: rating_charts.rating_scale(board) for board in standings.games}
+    scales = {board.task.id: task_scale(board.task, (row.estimate for row in board.rows)) for board in standings.tasks}
+    return scales | {board.task.id: rating_scale(board) for board in standings.games}
 
 
 def _anchor(task_id: str) -> str:

@@ -9,16 +9,15 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts import agent_charts
-from leaderboard.charts.agent_charts import Spread
-from leaderboard.charts.interval_chart import ChartScale
+from leaderboard.charts.agent_charts import ReturnSpread, return_spreads
+from leaderboard.charts.interval_chart import ChartScale, interval_element
 from leaderboard.core.standings import Row
 from leaderboard.pages.agent.profile import TaskResult
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_html import escape_line
 from leaderboard.text.format import NONE, day, number, numbers, ranks, span
 
-Drawn = Mapping[int, tuple[Spread, str]]
+Drawn = Mapping[int, tuple[ReturnSpread, str]]
 """By the identity of a result: where its returns lie, and their outline."""
 _MEDALS = 3
 _WAITS = "<td></td><td></td><td>waiting</td>"
@@ -75,7 +74,7 @@ class _Frame:
 
 def draw_rows(results: Sequence[Result]) -> Drawn:
     """The returns of some results, at least one each: of many at once, since the first of them takes as long as all."""
-    return dict(zip(map(id, results), agent_charts.spreads([one.returns for one in results]), strict=True))
+    return dict(zip(map(id, results), return_spreads([one.returns for one in results]), strict=True))
 
 
 class TableRows:
@@ -124,7 +123,7 @@ class TableRows:
         return found
 
 
-def _returns(frame: _Frame, result: Result, drawn: tuple[Spread, str]) -> str:
+def _returns(frame: _Frame, result: Result, drawn: tuple[ReturnSpread, str]) -> str:
     found, outline = drawn
     lengths, count = result.lengths, len(result.returns)
     shown = numbers(found, frame.decimals, "</td><td>")
@@ -137,7 +136,7 @@ def _value(row: Row, frame: _Frame) -> str:
     if estimate.is_missing:
         return _NO_VALUE
     score, interval = number(estimate.score, places), span(estimate.low, estimate.high, places)
-    return f"<td><b>{score}</b></td><td>{interval}</td><td>{agent_charts.bar(estimate, frame.scale)}</td>"
+    return f"<td><b>{score}</b></td><td>{interval}</td><td>{interval_element(estimate, frame.scale)}</td>"
 
 
 def _place(row: Row) -> str:

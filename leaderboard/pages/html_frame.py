@@ -70,9 +70,7 @@ def parse_frame(html: str) -> PageFrame:
     marks = tuple(parts[1::2])
     unknown = set(marks) - set(PageValues.__dataclass_fields__)
     if unknown or marks.count("content") != 1:
-        raise FrameError(
-            f"site/overrides/shell.html must contain @@content@@ exactly once and none of the unknown marks {sorted(unknown)}"
-        )
+        raise FrameError(f"site/overrides/shell.html must contain @@content@@ once, and no marks {sorted(unknown)}")
     return PageFrame(texts=tuple(parts[0::2]), marks=marks)
 
 

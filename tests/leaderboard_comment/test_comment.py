@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import phrases
-from leaderboard.comments.render_comment import LIMIT, comment_length, render_comment
+from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
 from leaderboard.comments.states import (
     Broken,
     CommentContext,
@@ -70,7 +70,7 @@ def test_every_state_is_well_made(name: str) -> None:
 
     kind = "reply" if name in ("ranked", "unranked", "game_ranked", "help") else "comment"
     assert body.splitlines()[0] == f"<!-- pullrank:{kind} run=77 -->"
-    assert comment_length(body) < LIMIT
+    assert comment_length(body) < COMMENT_LIMIT
     assert "None" not in body
     harmless(body)
 
@@ -325,7 +325,7 @@ def test_a_comment_is_never_too_long() -> None:
 
     body = render_comment(made.previewed(*agents, skipped=(long,) * 100, removed=(long,) * 50, log=long * 100), made.CONTEXT)
 
-    assert 60_000 < comment_length(body) <= LIMIT
+    assert 60_000 < comment_length(body) <= COMMENT_LIMIT
     assert "too long for GitHub" in body
     harmless(body)
 

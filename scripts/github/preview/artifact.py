@@ -12,10 +12,11 @@ from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 
 ZIP_BYTES = 1 << 20
 PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
-LOG, LOG_BYTES = "preview.log", 64 << 10
+LOG, LOG_BYTES = "preview.log", PREVIEW_LOG_BYTES
 # The two that GitHub and every packer write; each other one brings a decoder of its own, with errors of its own.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What zipfile and zlib raise on an unsound archive: NotImplementedError is a feature they lack, RuntimeError a password.

@@ -95,9 +95,8 @@ def elo_to_leader(game: GamePreview) -> Markup:
 
 def elo_bars(game: GamePreview) -> str:
     """A text chart of the player, its previous version, and the best other player."""
-    this, before, other = (
-        rating_estimate(rating) if rating else None for rating in (game.rating, game.own_last, game.leader)
-    )
+    ratings = (game.rating, game.own_last, game.leader)
+    this, before, other = (rating_estimate(rating) if rating else None for rating in ratings)
     leads = bool(this and other and this.score > other.score)
     return compared_bars(this, before, other, 0, leads=leads)
 

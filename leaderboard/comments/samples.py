@@ -27,14 +27,14 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.standings import Estimate
 
-_SAMPLE_REPOSITORY = "https://github.com/example/board"
-_SAMPLE_RUN = f"{_SAMPLE_REPOSITORY}/actions/runs/77"
-_SAMPLE_HEAD, _EVALUATOR, _MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
-SAMPLE_CONTEXT = CommentContext(run_id=77, repository=_SAMPLE_REPOSITORY, pull=12, site="https://example.github.io/board/")
+_EXAMPLE = "https://github.com/example/board"
+_RUN = f"{_EXAMPLE}/actions/runs/77"
+_HEAD_SHA, _EVALUATOR, _MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
+SAMPLE_CONTEXT = CommentContext(run_id=77, repository=_EXAMPLE, pull=12, site="https://example.github.io/board/")
 
 _POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500))
 _TAXI = Task(id="Taxi-v4", title="Taxi")
-_SAMPLE_LOG = (
+_CRASH_LOG = (
     "| == alice/angle-rule on Taxi-v4: crashed\n| > loading the table\n| > Traceback (most recent call last):\n"
     '| >   File "/agent/agent.py", line 12, in act\n| >     return state // self.count\n'
     "| > ZeroDivisionError: integer division or modulo by zero\n"
@@ -55,32 +55,32 @@ class SampleState(NamedTuple):
 def sample_states() -> tuple[SampleState, ...]:
     """The samples, in the order in which a submission may reach the states."""
     return (
-        SampleState("running", "The preview has begun", "Wait a few minutes.", Running(head_sha=_SAMPLE_HEAD, run_url=_SAMPLE_RUN)),
+        SampleState("running", "The preview has begun", "Wait a few minutes.", Running(head_sha=_HEAD_SHA, run_url=_RUN)),
         SampleState(
             "scores", "Every task was played", "Have it merged, or push something better.",
             _previewed(_agent(_scored())),
         ),
         SampleState(
             "no-score", "The agent’s code stopped with an error", "Mend it and push: the preview starts by itself.",
-            _previewed(_agent(_crashed()), log=_SAMPLE_LOG),
+            _previewed(_agent(_crashed()), log=_CRASH_LOG),
         ),
         SampleState("faults", "The manifest is not as described", "Correct the lines it names, and push.",
         _previewed(_faulty())),
         SampleState(
             "refused", "The branch changes something else too", "Take that out of the branch.",
-            Refused(head_sha=_SAMPLE_HEAD, outside=(".github/workflows/preview.yml",), run_url=_SAMPLE_RUN),
+            Refused(head_sha=_HEAD_SHA, outside=(".github/workflows/preview.yml",), run_url=_RUN),
         ),
         SampleState(
             "waiting", "GitHub asks a maintainer first", "Nothing: that is so once for everybody who is new.",
-            NoRun(head_sha=_SAMPLE_HEAD, reason=RefusalReason.WAITING, run_url=_SAMPLE_RUN),
+            NoRun(head_sha=_HEAD_SHA, reason=RefusalReason.WAITING, run_url=_RUN),
         ),
         SampleState(
             "our-fault", "The evaluator failed", "Nothing: it is tried again, and never held against you.",
-            Broken(head_sha=_SAMPLE_HEAD, reason="the engine does not answer", tried=2, run_url=_SAMPLE_RUN),
+            Broken(head_sha=_HEAD_SHA, reason="the engine does not answer", tried=2, run_url=_RUN),
         ),
         SampleState(
             "official", "Merged, and played on seeds that nobody could know", "This is the score on the board.",
-            OfficialScore(merge_sha=_MERGE, agents=(_agent(_official()),), run_url=_SAMPLE_RUN),
+            OfficialScore(merge_sha=_MERGE, agents=(_agent(_official()),), run_url=_RUN),
         ),
         SampleState(
             "withdrawn", "The folder was removed", "Nothing; what was recorded stays readable.",
@@ -116,7 +116,7 @@ def _agent(*rows: TaskPreview) -> AgentPreview:
 
 
 def _previewed(*agents: AgentPreview, log: str = "") -> Previewed:
-    return Previewed(head_sha=_SAMPLE_HEAD, evaluator_sha=_EVALUATOR, run_url=_SAMPLE_RUN, agents=agents, log=log)
+    return Previewed(head_sha=_HEAD_SHA, evaluator_sha=_EVALUATOR, run_url=_RUN, agents=agents, log=log)
 
 
 def _scored() -> TaskPreview:
@@ -166,8 +166,8 @@ class RenderedSample(NamedTuple):
 def rendered_samples() -> tuple[RenderedSample, ...]:
     """Every sample, rendered with the templates of real comments. No entrant's text is in them, so the HTML is safe."""
     return tuple(
-        RenderedSample(one.id, one.title, one.what_now, _html(render_comment(one.state, SAMPLE_CONTEXT)))
-        for one in sample_states()
+        RenderedSample(sample.id, sample.title, sample.what_now, _html(render_comment(sample.state, SAMPLE_CONTEXT)))
+        for sample in sample_states()
     )
 
 

@@ -223,7 +223,8 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         result_url=urls.result_url, commit_url=urls.commit_url, interval=interval_chart.interval_svg,
         duel_page=urls.duel_page, up=urls.up, rating_scale=rating_charts.rating_scale,
         rating_estimate=rating_charts.rating_estimate, rating_history=rating_charts.rating_history,
-        crosstable=game_page.crosstable, CROSSTABLE=game_page.CROSSTABLE, last_position=game_page.last_position,
+        crosstable=game_page.crosstable, CROSSTABLE_PLAYERS=game_page.CROSSTABLE_PLAYERS,
+        last_position=game_page.last_position,
         ranking=metrics.ranking, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
@@ -233,7 +234,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         task_history=task_history, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         task_scale=interval_chart.task_scale,
     )  # fmt: skip
-    environment.globals.update(home_page.GLOBALS)
+    environment.globals.update(home_page.HOME_GLOBALS)
     return environment
 
 

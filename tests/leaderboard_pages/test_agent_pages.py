@@ -11,7 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.interval_chart import ChartScale, interval_element
 from leaderboard.core.standings import Estimate
-from leaderboard.pages.agent.provenance import SHOWN
+from leaderboard.pages.agent.provenance import LISTED_VERSIONS
 from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import escape_html, urls
@@ -73,7 +73,7 @@ def test_one_version_has_no_history():
 
 
 def test_a_long_history_is_cut():
-    text = said(of(samples.entry(), [earlier(number) for number in range(SHOWN + 9)]))
+    text = said(of(samples.entry(), [earlier(number) for number in range(LISTED_VERSIONS + 9)]))
 
     assert "10 older ones are in the JSON" in text
 

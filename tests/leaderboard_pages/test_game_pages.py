@@ -10,7 +10,7 @@ import pytest
 from leaderboard.charts.rating_charts import rating_history
 from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
 from leaderboard.game_boards.match_replay import ReplayFrames, match_replay
-from leaderboard.pages.game_page import CROSSTABLE
+from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import urls
 from tests.leaderboard_pages import game_samples as games
@@ -103,7 +103,7 @@ def test_one_player_alone_has_no_crosstable():
 
 
 def test_a_large_crosstable_is_cut():
-    many = [samples.entry(f"agent-{i}", f"user{i}") for i in range(CROSSTABLE + 6)]
+    many = [samples.entry(f"agent-{i}", f"user{i}") for i in range(CROSSTABLE_PLAYERS + 6)]
     record = games.duel(many[0], many[-1], games.TICTACTOE)
     crosstable = {
         (many[a].name, many[b].name): HeadToHead(count=games.counted(record, a != 0), duel=record, side=int(a != 0))
@@ -112,7 +112,7 @@ def test_a_large_crosstable_is_cut():
     board = dataclasses.replace(games.board(games.TICTACTOE, []), rows=games.rows(many), crosstable=crosstable)
     pages = render(games.of(board), samples.CONTEXT)
 
-    assert f"The first {CROSSTABLE} players." in words(pages["tasks/tictactoe.md"])
+    assert f"The first {CROSSTABLE_PLAYERS} players." in words(pages["tasks/tictactoe.md"])
     assert "agent-29 user29" in words(pages["agents/user0/agent-0.md"])
 
 

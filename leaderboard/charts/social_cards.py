@@ -199,7 +199,7 @@ def draw_card(card: Card) -> bytes:
     for index, line in enumerate(card.lines):
         _draw_line(pen, line, 222 + 80 * index)
     if not card.lines:
-        pen.text((_MARGIN_PX, 300), "The first place is free.", font=_font(40), fill=_QUIET)
+        pen.text((_MARGIN_PX, 300), "No scores yet.", font=_font(40), fill=_QUIET)
     below = cut_to_width(first_drawable((card.below,)), 26, inside)
     pen.text((_MARGIN_PX, CARD_HEIGHT - 48), below, font=_font(26), fill=_QUIET, anchor="lm")
     return _png(picture)

@@ -90,7 +90,7 @@ def elo_to_leader(game: GamePreview) -> Markup:
     shown = Markup("{} to {}").format(_signed(gap), cell(game.leader_name or "another"))
     if gap > 0:
         return Markup("**leads**, {}").format(shown)
-    return shown + Markup(", not told apart") if game.with_leader else shown
+    return shown + Markup(", statistically tied") if game.with_leader else shown
 
 
 def elo_bars(game: GamePreview) -> str:
@@ -121,8 +121,8 @@ def opponents_title(game: GamePreview) -> str:
 def elo_scale(pairs: Iterable[PlayerInGame]) -> Markup:
     """The sentence that explains the rating scale."""
     anchors = sorted({game.anchor for _, game in pairs if game.rating and game.anchor})
-    zero = Markup(", {} is 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")
-    return Markup("Ratings are on the Elo scale: 400 points are odds of ten to one{}.").format(zero)
+    zero = Markup("; {} has rating 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")
+    return Markup("Ratings are on the Elo scale: a difference of 400 points means odds of 10 to 1{}.").format(zero)
 
 
 def duels_in_words(game: GamePreview) -> Markup:

@@ -55,7 +55,7 @@ def _without_score(rows: Sequence[TaskPreview], games: Sequence[GamePreview], re
     if not rows and not games and all(agent.copy_of for agent in refused):
         return Markup("❌ No score: this is a copy of another agent")
     if not rows and not games:
-        return Markup(f"❌ No score: {counted(sum(len(agent.faults) for agent in refused), 'thing')} to mend first")
+        return Markup(f"❌ No score: {counted(sum(len(agent.faults) for agent in refused), 'thing')} to fix first")
     return Markup("❌ No score")
 
 
@@ -67,7 +67,7 @@ def official_headline(state: OfficialScore) -> Markup:
     passed = [game for game in games if _passed(game)]
     done, total = len(scored) + len(passed), len(rows) + len(games) + len(state.pending)
     if not rows and not games and state.unshown and not state.pending:
-        return Markup("🔒 Official: recorded, and told when the board is shown")
+        return Markup("🔒 Official: recorded, and shown when the leaderboard is public")
     if not rows and not games:
         return Markup("🎉 Merged: the official run comes next")
     if done == total == 1:

@@ -35,21 +35,21 @@ def advice(verdict: Verdict) -> str:
     """What the author should do next, in a sentence."""
     match verdict:
         case Verdict.OK:
-            return "Nothing is left to do but to have it merged."
+            return "Nothing. It can be merged."
         case Verdict.INVALID:
-            return "Mend what the message names. `pullrank check` says the same at home, without playing."
+            return "Fix what the message names. `pullrank check` reports the same locally, without an evaluation."
         case Verdict.TIMEOUT:
             return "Do less in each step, load and compute once, or answer for many episodes at once with `act_batch`."
         case Verdict.OUT_OF_MEMORY:
             return "Load smaller weights, or keep less history."
         case Verdict.CRASHED:
-            return "Read the message and the end of the log, then play the agent at home with `pullrank evaluate`."
+            return "Read the message and the end of the log, then run the agent locally with `pullrank evaluate`."
         case Verdict.PROTOCOL_ERROR:
             return "Compare the type, the shape and the range of the action with the task’s space, and look for `nan`."
         case Verdict.OUTPUT_LIMIT:
-            return "Print less; the log holds what the limits say, for the whole task."
+            return "Print less; the log has a size limit for the whole task."
         case Verdict.INTERNAL_ERROR:
-            return "Nothing: this is our fault, it is not held against the agent."
+            return "Nothing. This is our fault and does not count against the agent."
         case _:
             assert_never(verdict)
 
@@ -57,12 +57,12 @@ def advice(verdict: Verdict) -> str:
 def retry(verdict: Verdict, official: bool) -> str:
     """Whether running it again without a change helps, and how to do that."""
     if official and verdict is not Verdict.INTERNAL_ERROR:
-        return "No, what is recorded stays. A new version in a new pull request is played anew."
+        return "No, the recorded result stays. Submit a new version in a new pull request."
     if verdict is Verdict.INTERNAL_ERROR:
-        return "Yes. It is tried again by itself; a comment that says `/retry` does it at once."
+        return "Yes. It is retried automatically; the comment `/retry` does it at once."
     if is_retryable(verdict):
-        return "Perhaps, if it was close to the limit: comment `/retry`. The official run does not play it again."
-    return "No, the same code on the same seeds ends the same way. Push a commit and the preview starts by itself."
+        return "Perhaps, if it was close to the limit: comment `/retry`. The official run is not repeated."
+    return "No, the same code on the same seeds gives the same result. Push a fix, and a new preview starts automatically."
 
 
 def task_name(row: TaskPreview) -> Markup:
@@ -114,14 +114,14 @@ def to_leader(row: TaskPreview) -> Markup:
     if row.estimate and not row.entries:
         return Markup("not shown yet")
     if row.estimate and row.estimate.is_missing:
-        return Markup("no value, so it comes last")
+        return Markup("no value, so it ranks last")
     if row.estimate is None or row.leader is None:
-        return Markup("the first here")
+        return Markup("first entry")
     gap = row.estimate.score - row.leader.score
     shown = Markup("{} to {}").format(_signed(gap, digits(row.task)), cell(row.leader_name or "another"))
     if _is_ahead(row.task, row.estimate, row.leader):
         return Markup("**leads**, {}").format(shown)
-    return shown + Markup(", not told apart") if row.with_leader else shown
+    return shown + Markup(", statistically tied") if row.with_leader else shown
 
 
 def _is_ahead(task: Task, estimate: Estimate, other: Estimate) -> bool:

@@ -55,35 +55,35 @@ class SampleState(NamedTuple):
 def sample_states() -> tuple[SampleState, ...]:
     """The samples, in the order in which a submission may reach the states."""
     return (
-        SampleState("running", "The preview has begun", "Wait a few minutes.", Running(head_sha=_HEAD_SHA, run_url=_RUN)),
+        SampleState("running", "The preview is running", "Wait a few minutes.", Running(head_sha=_HEAD_SHA, run_url=_RUN)),
         SampleState(
-            "scores", "Every task was played", "Have it merged, or push something better.",
+            "scores", "Every task was evaluated", "Get it merged, or push a better version.",
             _previewed(_agent(_scored())),
         ),
         SampleState(
-            "no-score", "The agent’s code stopped with an error", "Mend it and push: the preview starts by itself.",
+            "no-score", "The agent’s code stopped with an error", "Fix it and push: a new preview starts automatically.",
             _previewed(_agent(_crashed()), log=_CRASH_LOG),
         ),
-        SampleState("faults", "The manifest is not as described", "Correct the lines it names, and push.",
+        SampleState("faults", "The manifest has errors", "Fix the lines that it names, and push.",
         _previewed(_faulty())),
         SampleState(
             "refused", "The branch changes something else too", "Take that out of the branch.",
             Refused(head_sha=_HEAD_SHA, outside=(".github/workflows/preview.yml",), run_url=_RUN),
         ),
         SampleState(
-            "waiting", "GitHub asks a maintainer first", "Nothing: that is so once for everybody who is new.",
+            "waiting", "A maintainer must approve the run first", "Nothing: this is needed once for new contributors.",
             NoRun(head_sha=_HEAD_SHA, reason=RefusalReason.WAITING, run_url=_RUN),
         ),
         SampleState(
-            "our-fault", "The evaluator failed", "Nothing: it is tried again, and never held against you.",
+            "our-fault", "The evaluator failed", "Nothing: it is retried automatically and does not count against you.",
             Broken(head_sha=_HEAD_SHA, reason="the engine does not answer", tried=2, run_url=_RUN),
         ),
         SampleState(
-            "official", "Merged, and played on seeds that nobody could know", "This is the score on the board.",
+            "official", "Merged and evaluated officially", "Nothing: this score is on the leaderboard.",
             OfficialScore(merge_sha=_MERGE, agents=(_agent(_official()),), run_url=_RUN),
         ),
         SampleState(
-            "withdrawn", "The folder was removed", "Nothing; what was recorded stays readable.",
+            "withdrawn", "The folder was removed", "Nothing: the recorded results stay readable.",
             WithdrawnEntry(agents=("alice/old",), merged=True),
         ),
     )  # fmt: skip

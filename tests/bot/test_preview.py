@@ -154,7 +154,7 @@ def test_a_broken_manifest_is_an_outcome(desk: Desk, files: dict[str, bytes | No
     (agent,) = found.agents
     assert (agent.results, agent.submission_digest) == ((), None)
     assert fault in agent.faults[0]
-    assert "❌ No score: 1 thing to mend first" in desk.said()
+    assert "❌ No score: 1 thing to fix first" in desk.said()
     assert fault in desk.said()
 
 
@@ -197,7 +197,7 @@ def test_a_withdrawal_and_a_change_of_nothing_are_outcomes_too(desk: Desk) -> No
     git(desk.head.path, "reset", "-q", "--hard", "origin/main")
     git(desk.head.path, "commit", "-q", "--allow-empty", "-m", "nothing")
     assert desk.run("bob").agents == ()
-    assert "Nothing to play" in desk.said()
+    assert "Nothing to evaluate" in desk.said()
 
 
 def test_a_fifth_agent_waits_for_the_merge(desk: Desk) -> None:

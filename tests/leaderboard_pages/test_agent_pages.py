@@ -128,7 +128,7 @@ def test_the_badge_is_markdown_with_whole_addresses_where_the_site_has_one():
     page = "https://board.example/agents/alice/angle-rule/"
     badge = "https://board.example/badges/alice/angle-rule/CartPole-v1.svg"
     assert f"[![CartPole]({badge})]({page})" in text
-    assert "put its own address before them" in said(of(samples.entry(), context=samples.CONTEXT))
+    assert "put its address before them" in said(of(samples.entry(), context=samples.CONTEXT))
 
 
 def test_the_source_is_the_folder_at_the_commit():

@@ -107,7 +107,7 @@ class _AgentPageRenderer:
         page = urls.agent_page(gone.login, gone.agent)
         name = f"{gone.login}/{gone.agent}"
         content = self._templates.page(page, "departed.html.jinja", **self._shared, gone=gone)
-        return self._values(page, name, f"{name} no longer ranks. What was measured of it stays recorded.", content)
+        return self._values(page, name, f"{name} is no longer ranked. Its results stay recorded.", content)
 
     def _needs_section(self, task: Task, result: Result) -> bool:
         """Whether there is more to show of a result than the rows of the tables."""

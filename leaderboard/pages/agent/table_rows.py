@@ -24,7 +24,7 @@ _WAITS = "<td></td><td></td><td>waiting</td>"
 _NO_ROW = f"<td>{NONE}</td><td>{NONE}</td><td></td>"
 _NO_VALUE = f"<td>{NONE}</td><td>no value</td><td></td>"
 _NO_PLACE = f"<td>{NONE}</td><td>{NONE}</td>"
-_TIED = ' <span class="pr-tie">not told apart from the leader</span>'
+_TIED = ' <span class="pr-tie">statistically tied with the leader</span>'
 _REPRODUCED = ' <span class="pr-tag">reproduced</span>'
 _VERDICT_STYLES = {Verdict.OK: "ok", Verdict.INTERNAL_ERROR: "ours"}
 VERDICT_TAGS = {

@@ -117,7 +117,7 @@ def test_a_rehearsal_is_labelled_and_nothing_of_it_is_hidden() -> None:
     assert "A rehearsal" not in words(without["agents/alice/angle-rule.md"])
     assert "CartPole-v1 9.50 ok 2026-01-01" in words(pages["agents/alice/angle-rule.md"])
     assert "withdrawn, a rehearsal by the host" in words(pages["index.md"])
-    assert "a rehearsal of the host" in words(pages["ledger.md"])
+    assert "a rehearsal by the host" in words(pages["ledger.md"])
 
 
 def test_a_version_that_is_no_rehearsal_keeps_the_whole_from_being_called_one() -> None:

@@ -72,7 +72,7 @@ def test_what_has_no_order_is_said(full):
     text = words(full[BOARD])
 
     assert "The ranking is cyclic. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
-    assert "Of 4 trios that all met, 25 % are cyclic" in text
+    assert "Of 4 trios of players that all met, 25 % are cyclic" in text
 
 
 def test_ratings_that_need_a_prior_are_named(full):

@@ -12,14 +12,15 @@ from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 
 ZIP_BYTES = 1 << 20
-PREVIEW_FILE, PREVIEW_BYTES = "preview.json", 512 << 10
-LOG_FILE, LOG_BYTES = "preview.log", 64 << 10
-# GitHub and common tools write these two; each other method has a decoder with errors of its own.
-ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile and zlib raise on a bad archive: NotImplementedError for a missing feature, RuntimeError for a password.
-ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
+LOG, LOG_BYTES = "preview.log", PREVIEW_LOG_BYTES
+# The two that GitHub and every packer write; each other one brings a decoder of its own, with errors of its own.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile and zlib raise on an unsound archive: NotImplementedError is a feature they lack, RuntimeError a password.
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
 class ArtifactError(Exception):

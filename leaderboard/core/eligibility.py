@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from leaderboard.core.entry import AgentName, Entry
 
 # The owner of the example agents: only those named as baselines are part of an official leaderboard.
@@ -44,4 +44,4 @@ def is_official(record: Result | Duel) -> bool:
 
     The tier alone is not enough: a record on seeds that were public beforehand never counts.
     """
-    return record.tier is Tier.OFFICIAL and record.sandbox in RANKING and record.beacon != PREVIEW_BEACON
+    return record.tier is Tier.OFFICIAL and record.sandbox.is_official and record.beacon != PREVIEW_BEACON

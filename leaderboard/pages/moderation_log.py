@@ -106,12 +106,12 @@ def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
 
 
 def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[Ruling]:
-    by_name: dict[Name, Ruling] = {}
+    by_name: dict[AgentName, Ruling] = {}
     excluded: list[Excluded | GameExcluded | FormerEntry] = [e for board in standings.tasks for e in board.excluded]
     excluded += [e for game in standings.games for e in game.excluded]
     for entry in (*excluded, *former):
         if entry.exclusion:
-            name = (entry.login.casefold(), entry.agent)
+            name = AgentName.folded(entry.login, entry.agent)
             by_name.setdefault(name, Ruling(login=entry.login, agent=entry.agent, exclusion=entry.exclusion))
     yield from (by_name[name] for name in sorted(by_name))
 
@@ -134,7 +134,7 @@ def _withdrawals(standings: Standings, former: Sequence[FormerEntry]) -> Iterato
 
 
 def _verified(standings: Standings) -> list[tuple[Entry, VerifiedEntry]]:
-    by_name: dict[Name, tuple[Entry, VerifiedEntry]] = {}
+    by_name: dict[AgentName, tuple[Entry, VerifiedEntry]] = {}
     for entry in (entry for board in standings.boards for entry in entries_of(board)):
         if entry.verified:
             by_name.setdefault(entry.name, (entry, entry.verified))

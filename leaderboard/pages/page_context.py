@@ -32,7 +32,7 @@ class PageContext:
     """Rendered episodes of the best results of each task."""
     results: tuple[Result, ...] = ()
     """All recorded results that may be shown, including those of earlier versions."""
-    pulls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    pulls: Mapping[AgentName, int] = field(default_factory=dict)
     """The pull request that added the current version, by login in lower case and agent."""
     reproduced: frozenset[str] = frozenset()
     """Keys of reproduced results."""

@@ -202,18 +202,6 @@ def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Due
     return records
 
 
-def parse_record(content: bytes) -> Result | Duel:
-    """The record in a file of the results branch.
-
-    Raises:
-        ValueError: it is neither a result nor a duel.
-    """
-    document = canonical_json.parse_strict(content)
-    if isinstance(document, dict) and document.get("kind") == "duel":
-        return Duel.model_validate(document)
-    return Result.model_validate(document)
-
-
 def _without_times(duel: Duel) -> Duel:
     """A duel with what ratings need: the results and the moves, because identical games count once."""
     players = tuple(player.model_copy(update={"log_tail": ""}) for player in duel.players)

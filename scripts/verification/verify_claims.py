@@ -74,7 +74,7 @@ def _tier_faults(record: RecordOfAnyKind, challenge: Challenge) -> Iterator[str]
         yield f"it is official, and its seeds come from '{record.beacon}', which is no commit and no sealed secret"
     if challenge.sealed_beacon and record.season == challenge.season and record.beacon != challenge.sealed_beacon:
         yield "its seeds do not come from the secret of this sealed season"
-    if record.sandbox not in RANKING:
+    if not record.sandbox.is_official:
         yield f"it is official, and was played in the sandbox '{record.sandbox}', which does not rank"
     if not _COMMIT.fullmatch(record.provenance.commit or ""):
         yield "it is official, and names no commit that was evaluated"

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from scripts.github.preview.artifact import LOG_BYTES, PREVIEW_BYTES, ZIP_BYTES, ArtifactError, read_artifact
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
+from scripts.github.preview.artifact import PREVIEW_BYTES, ZIP_BYTES, ArtifactError, read_artifact
 from tests.leaderboard.make import entry, result
 
 SHA = "a" * 40
@@ -74,7 +75,7 @@ GOOD = json.dumps(preview()).encode()
         (zipped((info("preview.json", stat.S_IFLNK | 0o777), b"/etc/passwd")), "not a plain file"),
         (zipped((info("preview.json", stat.S_IFIFO), GOOD)), "not a plain file"),
         (zipped(("preview.json", b" " * (PREVIEW_BYTES + 1))), "too large"),
-        (zipped(("preview.json", GOOD), ("preview.log", b"\0" * (LOG_BYTES + 1))), "too large"),
+        (zipped(("preview.json", GOOD), ("preview.log", b"\0" * (PREVIEW_LOG_BYTES + 1))), "too large"),
         (zipped(("preview.json", b"0" * (200 << 20))), "too large"),
     ],
     # Not their bytes, which hold the time.

@@ -154,8 +154,8 @@ def test_a_broken_manifest_is_an_outcome(preview_board: PreviewBoard, files: dic
     (agent,) = preview.agents
     assert (agent.results, agent.submission_digest) == ((), None)
     assert fault in agent.faults[0]
-    assert "❌ No score: 1 thing to fix first" in desk.said()
-    assert fault in desk.said()
+    assert "❌ No score: 1 thing to fix first" in preview_board.said()
+    assert fault in preview_board.said()
 
 
 def test_a_broken_agent_does_not_keep_another_from_its_score(preview_board: PreviewBoard) -> None:
@@ -195,11 +195,11 @@ def test_a_withdrawal_and_a_change_of_nothing_are_outcomes_too(preview_board: Pr
     assert preview_board.run("bob").agents == ()
     assert "🪦 This withdraws 1 agent" in preview_board.said()
 
-    desk.summary.unlink()
-    git(desk.head.path, "reset", "-q", "--hard", "origin/main")
-    git(desk.head.path, "commit", "-q", "--allow-empty", "-m", "nothing")
-    assert desk.run("bob").agents == ()
-    assert "Nothing to evaluate" in desk.said()
+    preview_board.summary.unlink()
+    git(preview_board.head.path, "reset", "-q", "--hard", "origin/main")
+    git(preview_board.head.path, "commit", "-q", "--allow-empty", "-m", "nothing")
+    assert preview_board.run("bob").agents == ()
+    assert "Nothing to evaluate" in preview_board.said()
 
 
 def test_a_fifth_agent_waits_for_the_merge(preview_board: PreviewBoard) -> None:
@@ -318,8 +318,8 @@ def test_both_files_keep_their_caps(preview_board: PreviewBoard) -> None:
 
     preview_board.run()
 
-    assert (desk.out / PREVIEW).stat().st_size <= PREVIEW_BYTES
-    assert (desk.out / LOG).stat().st_size <= PREVIEW_LOG_BYTES
+    assert (preview_board.out / PREVIEW_FILE).stat().st_size <= PREVIEW_BYTES
+    assert (preview_board.out / LOG_FILE).stat().st_size <= PREVIEW_LOG_BYTES
 
 
 def record_for_bob(preview_board: PreviewBoard) -> None:

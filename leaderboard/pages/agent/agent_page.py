@@ -13,7 +13,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.interval_chart import ChartScale, interval_element, task_scale
 from leaderboard.charts.rating_charts import rating_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.parallel import WHOLE, Partition, batches
 from leaderboard.core.standings import Estimate, Standings

@@ -6,7 +6,6 @@ from typing import Any
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import WHOLE, Partition
 from leaderboard.core.standings import Entry, Failure, OverallRow, Row, Standings, TaskStandings, entries_of

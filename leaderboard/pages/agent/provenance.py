@@ -188,10 +188,10 @@ class EarlierVersions:
 
 
 def results_by_agent(
-    results: Iterable[Result], season: str, names: Iterable[Name], at: VersionFolders, *, official: bool
-) -> Mapping[Name, Sequence[Result]]:
+    results: Iterable[Result], season: str, names: Iterable[AgentName], at: VersionFolders, *, official: bool
+) -> Mapping[AgentName, Sequence[Result]]:
     """The results of these agents in the season, in one pass over all results."""
-    by_name: dict[Name, list[Result]] = {name: [] for name in names}
+    by_name: dict[AgentName, list[Result]] = {name: [] for name in names}
     for result in results:
         results_of = by_name.get(at.of(result))
         if results_of is not None and result.season == season and (is_official(result) or not official):

@@ -3,7 +3,6 @@
 import shlex
 from dataclasses import dataclass
 
-from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Tier
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Standings

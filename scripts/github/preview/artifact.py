@@ -15,12 +15,12 @@ from evaluator.model.records.result import Result
 from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 
 ZIP_BYTES = 1 << 20
-PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
-LOG, LOG_BYTES = "preview.log", PREVIEW_LOG_BYTES
-# The two that GitHub and every packer write; each other one brings a decoder of its own, with errors of its own.
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile and zlib raise on an unsound archive: NotImplementedError is a feature they lack, RuntimeError a password.
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+PREVIEW_FILE, PREVIEW_BYTES = "preview.json", 512 << 10
+LOG_FILE = "preview.log"
+# GitHub and common tools write these two; each other method has a decoder with errors of its own.
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile and zlib raise on a bad archive: NotImplementedError for a missing feature, RuntimeError for a password.
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
 class ArtifactError(Exception):
@@ -54,7 +54,7 @@ def _read_preview_member(archive: zipfile.ZipFile) -> bytes:
             raise ArtifactError(f"{member.orig_filename} in the artifact is not a plain file")
         if member.compress_type not in ZIP_METHODS:
             raise ArtifactError(f"{member.orig_filename} in the artifact is neither stored nor deflated")
-        if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW_FILE else LOG_BYTES):
+        if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW_FILE else PREVIEW_LOG_BYTES):
             raise ArtifactError(f"{member.orig_filename} in the artifact is too large")
     with archive.open(members[names.index(PREVIEW_FILE)]) as file:
         content = file.read(PREVIEW_BYTES + 1)  # The size in the archive's directory is untrusted too.

@@ -13,6 +13,7 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 from leaderboard.comments.states import RefusalReason
 from leaderboard.preview.hypothetical_standings import preview_state
 from scripts.console import OK, USAGE, CommandError, say
@@ -20,7 +21,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
-from scripts.github.preview.artifact import LOG_BYTES, LOG_FILE, ZIP_BYTES, ZIP_ERRORS, ArtifactError, read_artifact
+from scripts.github.preview.artifact import LOG_FILE, ZIP_BYTES, ZIP_ERRORS, ArtifactError, read_artifact
 from scripts.github.pull_request.bot_context import BotContext, deliver_outcome, guard_pull
 from scripts.github.pull_request.outcome import (
     Outcome,
@@ -243,6 +244,6 @@ def _preview_log(content: bytes) -> str:
             if LOG_FILE not in archive.namelist():
                 return ""
             with archive.open(LOG_FILE) as file:
-                return file.read(LOG_BYTES).decode("utf-8", "replace")
+                return file.read(PREVIEW_LOG_BYTES).decode("utf-8", "replace")
     except ZIP_ERRORS:
         return ""

@@ -44,8 +44,7 @@ RETURN_DIGITS = 7
 # Powers of ten that floats hold exactly: what is rounded with them is the float nearest to its decimal digits.
 _EXACT_POWERS = 22
 _POWERS = 10.0 ** np.arange(_EXACT_POWERS + 1)
-# From here on, JSON has an exponent and no `.0`.
-_EXPONENT = 1e16
+_EXPONENT = 1e16  # from here on, JSON has an exponent and no `.0`
 # Points of a learning curve: as many as its chart has.
 CURVE_POINTS = 200
 # Versions of one agent on one task in its history, the newest.
@@ -471,9 +470,8 @@ def _version(result: Result, task: Task, *, is_named: bool) -> VersionJson:
         "evaluated_at": result.provenance.evaluated_at,
         "verdict": result.verdict,
         "score": known_metrics(float(values([result], task, ranking(task))[0])) if is_scored else None,
-        "digest": result.submission_digest if is_named else None,
-        "key": result.key if is_named else None,
-    }
+        "digest": result.submission_digest if is_named else None, "key": result.key if is_named else None,
+    }  # fmt: skip
 
 
 def _run(result: Result, *, is_named: bool) -> RunJson:
@@ -490,17 +488,12 @@ def _run(result: Result, *, is_named: bool) -> RunJson:
 def _former_agent(former: FormerEntry) -> FormerAgentJson:
     exclusion = former.exclusion
     return {
-        "login": former.login,
-        "agent": former.agent,
-        "name": former.agent,
-        "state": "excluded" if exclusion else "withdrawn",
-        "rehearsal": former.is_rehearsal,
+        "login": former.login, "agent": former.agent, "name": former.agent,
+        "state": "excluded" if exclusion else "withdrawn", "rehearsal": former.is_rehearsal,
         "exclusion": exclusion_document(exclusion) if exclusion else None,
-        "page": serialise.agent_address(former.login, former.agent),
-        "tasks": [],
-        "runs": [],
+        "page": serialise.agent_address(former.login, former.agent), "tasks": [], "runs": [],
         "recorded": [
             {"task": result.task, "verdict": result.verdict, "evaluated_at": result.provenance.evaluated_at}
             for result in former.results
         ],
-    }
+    }  # fmt: skip

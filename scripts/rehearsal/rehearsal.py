@@ -380,7 +380,9 @@ class Rehearsal:
                 url = str((self.connect(pull.head_repository).setting("") or {}).get("clone_url", ""))
             if url and self.working_copy.delete(pull.head_branch, url):
                 deleted.append(pull.head_branch)
-        self.steps.note("branches", "none is left", f"deleted {', '.join(deleted)}" if deleted else "there were none")
+        self.steps.note(
+            "branches", "the rehearsal's are deleted", f"deleted {', '.join(deleted)}" if deleted else "none is left"
+        )
 
     def _post_report(self, pull: PullRequest, text: str) -> None:
         """Comment the steps on the pull request; a later call sees by this comment that the rehearsal is finished."""

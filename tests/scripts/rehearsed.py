@@ -75,12 +75,12 @@ class Played:
 
     def entries(self, sha: str, pull: PullRequest) -> list[Entry]:
         """The agent of a rehearsal on a commit, if it stands there."""
-        repository, found = GitRepository(self.remote.bare), []
+        repository, outcome = GitRepository(self.remote.bare), []
         for login, agent in repository.folders(sha):
             if login.casefold() == OWNER and pull.branch[:-9] == f"pullrank-rehearsal-{agent}":
                 folder = assemble(repository.blobs(sha, f"submissions/{login}/{agent}"), SubmissionLimits())
-                found.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest))
-        return found
+                outcome.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest))
+        return outcome
 
     def run(self, pull: PullRequest, workflow: str, sha: str) -> WorkflowRun:
         name = Path(workflow).stem
@@ -113,8 +113,8 @@ class Played:
             self.world.comment(pull.number, author, body)
 
     def status(self, pull: PullRequest, author: str, state: str = "success") -> None:
-        said = {"state": state, "context": "pullrank", "description": "preview", "target_url": "https://github.com/x"}
-        self.world.statuses.append({**said, "creator": author, "at": self.world.now(), "sha": pull.head_sha})
+        message = {"state": state, "context": "pullrank", "description": "preview", "target_url": "https://github.com/x"}
+        self.world.statuses.append({**message, "creator": author, "at": self.world.now(), "sha": pull.head_sha})
 
     def recorded(self, pull: PullRequest, sha: str, entry: Entry) -> None:
         run = self.run(pull, OFFICIAL, sha) if "official" in self.does else None

@@ -111,7 +111,7 @@ def test_a_failing_agent_exits_with_1_and_says_where(board: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (("evaluate", "nowhere"), 1, "nowhere: cannot be read (No such file or directory)"),
         (
@@ -126,15 +126,18 @@ def test_a_failing_agent_exits_with_1_and_says_where(board: Path) -> None:
         (("site", "serve"), 2, "run 'pullrank site build' first"),
     ],
 )
-def test_wrong_words_get_one_line_and_a_code(board: Path, words: tuple[str, ...], code: int, said: str) -> None:
+def test_wrong_words_get_one_line_and_a_code(board: Path, words: tuple[str, ...], code: int, message: str) -> None:
     got, _, err = run(board, *words)
 
     assert (code, 1) == (got, len(err.strip().splitlines()))
-    assert said in err
+    assert message in err
 
 
 def test_outside_a_board_it_says_where_to_go(tmp_path: Path) -> None:
-    assert run(tmp_path, "rank")[::2] == (2, "there is no challenge.yml here or above; run this inside a board's clone\n")
+    assert run(tmp_path, "rank")[::2] == (
+        2,
+        "there is no challenge.yml here or above; run this inside a leaderboard's clone\n",
+    )
 
 
 def test_a_wrong_challenge_is_told_with_its_line(board: Path) -> None:
@@ -149,9 +152,9 @@ def test_an_example_of_other_tasks_is_no_part_of_the_board_and_no_fault(board: P
     (example / "agent.py").write_text(SHORT)
     (example / "submission.yml").write_text("name: A\nalgorithm: b\ntasks: [Chess]\n")
 
-    code, _, said = run(board, "check")
+    code, _, message = run(board, "check")
     assert code == 0
-    assert "example_agents: 1 of them play none of this board's tasks, so they are not part of it.\n" in said
+    assert "example_agents: 1 of them play none of this board's tasks, so they are not part of it.\n" in message
 
 
 def test_check_names_every_fault_of_every_folder(board: Path) -> None:
@@ -221,8 +224,8 @@ def test_who_is_excluded_is_named_and_not_ranked(board: Path) -> None:
     run(board, "evaluate", "submissions/alice/copied", "--sandbox", "process")
 
     first = json.loads(run(board, "rank", "--json")[1])["tasks"][0]
-    said = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
-    assert first["excluded"] == [{"login": "alice", "agent": "copied", **said}]
+    message = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
+    assert first["excluded"] == [{"login": "alice", "agent": "copied", **message}]
     assert (first["rows"], [one["login"] for one in first["waiting"]]) == ([], ["local"])
     assert "excluded" in run(board, "rank")[1]
     assert run(board, "site", "build")[0] == 0
@@ -259,7 +262,7 @@ def test_who_left_the_board_is_withdrawn_but_not_who_has_a_fault(board: Path) ->
 def test_the_examples_are_no_part_of_an_official_board(board: Path) -> None:
     lists = [json.loads(run(board, "rank", "--json", *flags)[1])["tasks"][0]["waiting"] for flags in ((), ("--official",))]
 
-    assert [len(found) for found in lists] == [1, 0]
+    assert [len(outcome) for outcome in lists] == [1, 0]
 
 
 @pytest.mark.parametrize("words", [("rank",), ("site", "build")])

@@ -44,14 +44,14 @@ def states(findings: list[SettingFinding]) -> dict[str, str]:
 class Said:
     """Settings as a table."""
 
-    def __init__(self, **said: Any) -> None:
-        self.said = said
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
 
     def setting(self, path: str) -> Any:
-        return self.said.get(path)
+        return self.settings.get(path)
 
     def settings(self, path: str) -> list[Any]:
-        return self.said.get(path) or []
+        return self.settings.get(path) or []
 
     def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
         raise AssertionError
@@ -75,12 +75,12 @@ def one(asks: Any, name: str, checks: tuple[Check, ...] = CHECKS) -> SettingFind
 
 
 def test_a_fresh_repository_lacks_what_files_cannot_say(github: GitHub) -> None:
-    found = states(inspect_settings(github, CHECKS))
+    outcome = states(inspect_settings(github, CHECKS))
 
-    assert {name for name, state in found.items() if state == "good"} == FRESH_GOOD
-    assert {name for name, state in found.items() if state == "choice"} == FRESH_CHOICES
-    assert {state for name, state in found.items() if name not in FRESH_GOOD | FRESH_CHOICES} == {"missing"}
-    assert len(found) == len(CHECKS)
+    assert {name for name, state in outcome.items() if state == "good"} == FRESH_GOOD
+    assert {name for name, state in outcome.items() if state == "choice"} == FRESH_CHOICES
+    assert {state for name, state in outcome.items() if name not in FRESH_GOOD | FRESH_CHOICES} == {"missing"}
+    assert len(outcome) == len(CHECKS)
 
 
 def test_fix_sets_everything_and_a_second_look_is_content(github: GitHub, standin: GitHubStandIn) -> None:
@@ -111,15 +111,15 @@ def refuse(standin: GitHubStandIn, verb: str, path: str, status: int = 403, time
 
 def test_a_refused_question_ends_no_other(github: GitHub, standin: GitHubStandIn) -> None:
     refuse(standin, "GET", "/rulesets")
-    found = {finding.name: finding for finding in inspect_settings(github, CHECKS)}
+    outcome = {finding.name: finding for finding in inspect_settings(github, CHECKS)}
 
-    assert len(found) == len(CHECKS)
-    assert {name for name, one in found.items() if one.state is SettingState.UNKNOWN} == {
+    assert len(outcome) == len(CHECKS)
+    assert {name for name, one in outcome.items() if one.state is SettingState.UNKNOWN} == {
         "Rules for main",
         "Rules for results",
     }
-    assert "Upgrade to GitHub Pro" in found["Rules for main"].said
-    assert found["Private reports"].state is SettingState.MISSING
+    assert "Upgrade to GitHub Pro" in outcome["Rules for main"].said
+    assert outcome["Private reports"].state is SettingState.MISSING
 
 
 def test_what_can_be_set_is_set_beside_what_cannot(github: GitHub, standin: GitHubStandIn) -> None:
@@ -228,7 +228,7 @@ def test_a_challenge_that_names_another_repository_is_told(github: GitHub, named
 
 
 @pytest.mark.parametrize(
-    ("changes", "name", "said"),
+    ("changes", "name", "message"),
     [
         ({"default_branch": "master"}, "Default branch", "It is master"),
         ({"permissions": {"admin": False, "push": True, "pull": True}}, "Access", "not an administrator's"),
@@ -236,13 +236,13 @@ def test_a_challenge_that_names_another_repository_is_told(github: GitHub, named
     ],
 )
 def test_what_the_repository_itself_must_be(
-    github: GitHub, standin: GitHubStandIn, changes: dict[str, Any], name: str, said: str
+    github: GitHub, standin: GitHubStandIn, changes: dict[str, Any], name: str, message: str
 ) -> None:
     standin.world.settings["about"] = changes
     finding = one(github, name)
 
     assert finding.state is SettingState.MISSING
-    assert said in finding.said
+    assert message in finding.said
     assert finding.changes == ()
 
 
@@ -358,11 +358,11 @@ def test_somebody_elses_rules_count_if_they_hold(changes: dict[str, Any], main: 
 
 def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:
     path = "/environments/github-pages"
-    said = {
+    message = {
         path: {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}},
         f"{path}/deployment-branch-policies": {"branch_policies": [{"name": "main"}, {"name": "other"}]},
     }
-    finding = one(Said(**said), "Environment github-pages")
+    finding = one(Said(**message), "Environment github-pages")
 
     assert (finding.state, finding.changes) == (SettingState.MISSING, ())
 
@@ -427,11 +427,11 @@ def test_the_command_names_page_click_and_line(
 ) -> None:
     assert doctor.run(token="bot-token", api=standin.address) == 1
 
-    told = capsys.readouterr().err
-    assert "https://github.com/host/board/settings/pages" in told
-    assert "gh api -X POST repos/host/board/pages --input -" in told
-    assert "pullrank init --owner host" in told
-    assert "'pullrank doctor --fix' sets all of it" in told
+    output = capsys.readouterr().err
+    assert "https://github.com/host/board/settings/pages" in output
+    assert "gh api -X POST repos/host/board/pages --input -" in output
+    assert "pullrank init --owner host" in output
+    assert "'pullrank doctor --fix' sets all of it" in output
 
 
 def test_the_command_mends_and_is_then_content(
@@ -456,12 +456,12 @@ def test_the_command_goes_on_after_a_refusal_and_does_not_call_it_well(
     standin.world.faults.append(Fault("GET", "/rulesets", 403, message="Upgrade to GitHub Pro", times=100))
     assert doctor.run(fix=True, token="bot-token", api=standin.address) == 1
 
-    told = capsys.readouterr().err
-    assert "Set: Pages." in told
-    assert "Set: Private reports." in told
-    assert "? Rules for main: Could not be looked at (the plan does not have it, or the token may not see it)" in told
-    assert "2 could not be looked at" in told
-    assert "Nothing is missing" not in told
+    output = capsys.readouterr().err
+    assert "Set: Pages." in output
+    assert "Set: Private reports." in output
+    assert "? Rules for main: Could not be looked at (the plan does not have it, or the token may not see it)" in output
+    assert "2 could not be looked at" in output
+    assert "Nothing is missing" not in output
 
 
 def test_the_command_says_where_the_secret_of_a_sealed_season_goes(
@@ -470,9 +470,9 @@ def test_the_command_says_where_the_secret_of_a_sealed_season_goes(
     (board / "challenge.yml").write_bytes(CHALLENGE.encode() + SEALED)
 
     assert doctor.run(fix=True, token="bot-token", api=standin.address) == 1
-    told = capsys.readouterr().err
-    assert "✗ Secret of the sealed season: Without PULLRANK_SEASON_SECRET the official run refuses to play" in told
-    assert "season › Environment secrets › PULLRANK_SEASON_SECRET" in told
+    output = capsys.readouterr().err
+    assert "✗ Secret of the sealed season: Without PULLRANK_SEASON_SECRET the official run refuses to play" in output
+    assert "season › Environment secrets › PULLRANK_SEASON_SECRET" in output
 
 
 def test_the_command_speaks_json(board: Path, standin: GitHubStandIn, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,12 +42,12 @@ def test_a_duel_is_one_document_for_machines_with_the_first_named_as_player_1(bo
     code, out, _ = run(board, "duel", RANDOM, last, *IN_PROCESS, "--json")
     turned = json.loads(run(board, "duel", last, RANDOM, *IN_PROCESS, "--json")[1])
 
-    found = json.loads(out)
-    assert (code, sorted(found), sorted(found["matches"][0])) == (0, sorted(FIELDS), sorted(MATCH_FIELDS))
-    assert found["num_matches"] == 4
-    assert found["player_1_wins"] + found["player_2_wins"] + found["draws"] == 4
-    assert (turned["player_1_wins"], turned["player_1_score"]) == (found["player_2_wins"], found["player_2_score"])
-    assert [match["first_player"] for match in turned["matches"]] != [m["first_player"] for m in found["matches"]]
+    outcome = json.loads(out)
+    assert (code, sorted(outcome), sorted(outcome["matches"][0])) == (0, sorted(FIELDS), sorted(MATCH_FIELDS))
+    assert outcome["num_matches"] == 4
+    assert outcome["player_1_wins"] + outcome["player_2_wins"] + outcome["draws"] == 4
+    assert (turned["player_1_wins"], turned["player_1_score"]) == (outcome["player_2_wins"], outcome["player_2_score"])
+    assert [match["first_player"] for match in turned["matches"]] != [m["first_player"] for m in outcome["matches"]]
     assert len(records(board)) == 1
 
 
@@ -93,10 +93,10 @@ def test_a_refused_validation_exits_with_1_and_shows_the_position_and_the_move(b
 
 
 def test_whoever_breaks_a_rule_against_another_only_loses(board: Path) -> None:
-    found = json.loads(run(board, "duel", submit(board, "cheat", ILLEGAL), RANDOM, *IN_PROCESS, "--json")[1])
+    outcome = json.loads(run(board, "duel", submit(board, "cheat", ILLEGAL), RANDOM, *IN_PROCESS, "--json")[1])
 
-    assert (found["player_1_errors"], found["player_2_errors"], found["result"]) == (4, 0, "PLAYER_2_WIN")
-    assert {match["result"] for match in found["matches"]} == {"PLAYER_1_ERROR"}
+    assert (outcome["player_1_errors"], outcome["player_2_errors"], outcome["result"]) == (4, 0, "PLAYER_2_WIN")
+    assert {match["result"] for match in outcome["matches"]} == {"PLAYER_1_ERROR"}
 
 
 def test_a_crash_exits_with_1_and_shows_the_log(board: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_crash_exits_with_1_and_shows_the_log(board: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ((RANDOM, RANDOM, "--game", "chess"), 2, "there is no game 'chess'; the games are tictactoe, five"),
         (
@@ -128,7 +128,7 @@ def test_a_crash_exits_with_1_and_shows_the_log(board: Path) -> None:
         ((RANDOM, RANDOM, "--colour"), 2, "No such option: --colour"),
     ],
 )
-def test_wrong_words_get_one_line_and_a_code(board: Path, words: tuple[str, ...], code: int, said: str) -> None:
+def test_wrong_words_get_one_line_and_a_code(board: Path, words: tuple[str, ...], code: int, message: str) -> None:
     put(board / "other" / "solo", LEGAL)
     put(board / "other" / "random", LAST_LEGAL)
 
@@ -136,7 +136,7 @@ def test_wrong_words_get_one_line_and_a_code(board: Path, words: tuple[str, ...]
 
     lines = [line for line in err.splitlines() if "is named twice" not in line]
     assert (got, len(lines), out) == (code, 1, "")
-    assert said in lines[0]
+    assert message in lines[0]
 
 
 def test_a_game_that_is_not_here_is_our_fault_in_one_line(board: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_damaged_duel_is_named_left_out_and_played_again(board: Path) -> None:
     assert (code, f"{name}: is not a duel (" in err.replace(f"{board}/", "")) == (0, True)
     assert "tictactoe: nobody is rated yet." in out
     code, _, err = run(board, *words)
-    assert (code, "is damaged, so it is played again" in err) == (0, True)
+    assert (code, "is damaged; it is played again" in err) == (0, True)
     assert len(json.loads((board / name).read_bytes())["matches"]) == 4
 
 
@@ -181,8 +181,8 @@ def test_rerun_finds_moves_that_the_players_would_not_have_made(board: Path) -> 
         run(board, "duel", *words, *IN_PROCESS)
     assert run(board, "verify", "--rerun", "--sandbox", "process")[0] == 0
 
-    found = {name: json.loads(content) for name, content in duels(board).items()}
-    honest, other = found["alice+last--local+random"], found["alice+last--alice+last"]
+    outcome = {name: json.loads(content) for name, content in duels(board).items()}
+    honest, other = outcome["alice+last--local+random"], outcome["alice+last--alice+last"]
     (path,) = (board / "results").glob("*/alice+last--local+random/*.json")
     played = {name: other[name] for name in ("matches", "moves", "milliseconds")}
     for player, double in zip(honest["players"], other["players"], strict=True):

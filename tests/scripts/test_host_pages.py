@@ -21,7 +21,7 @@ def page(name: str) -> str:
 
 
 def blocks(name: str) -> list[bytes]:
-    return [found.encode() for found in re.findall(r"```yaml\n(.*?)```", page(name), re.DOTALL)]
+    return [outcome.encode() for outcome in re.findall(r"```yaml\n(.*?)```", page(name), re.DOTALL)]
 
 
 @pytest.mark.parametrize(

@@ -194,8 +194,8 @@ def test_what_does_not_contradict_itself_is_not_warned_of() -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ([1], "this is no configuration of EvalAI"),
-        ({"initialize": {"gridSize": 0.25}}, "this is no configuration of EvalAI"),
+        ([1], "this is no EvalAI configuration"),
+        ({"initialize": {"gridSize": 0.25}}, "this is no EvalAI configuration"),
         (changed(challenge_phase_splits=[]), "challenge_phase_splits: is missing or empty"),
         (changed(challenge_phase_splits=[{"challenge_phase_id": 9}]), "challenge_phase_id: there is none"),
         (changed(challenge_phases="dev"), "challenge_phases: must be a list"),
@@ -219,7 +219,7 @@ def test_what_cannot_be_understood_is_one_clear_line(config: Any, words: str) ->
     ("text", "line"),
     [
         ("title: x\nleaderboard: [", "challenge_config.yaml:2: "),
-        ("- a\n- b\n", "challenge_config.yaml:1: this is no configuration of EvalAI"),
+        ("- a\n- b\n", "challenge_config.yaml:1: this is no EvalAI configuration"),
         ("title: x\nleaderboard:\n  - id: 1\nchallenge_phase_splits: 3\n", "challenge_config.yaml:4: "),
     ],
 )

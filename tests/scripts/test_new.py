@@ -65,10 +65,10 @@ def test_what_is_written_passes_check_and_evaluate_at_once(words: tuple[str, ...
     assert run(board, "check", FOLDER)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
     code, out, err = run(board, "evaluate", FOLDER, "--sandbox", "process", "--json")
 
-    found: list[dict[str, Any]] = json.loads(out)
+    outcome: list[dict[str, Any]] = json.loads(out)
     assert (code, "rules broken" in err) == (0, False)
-    assert {document["verdict"] for document in found} == {"ok"}
-    assert sorted(document["task"] for document in found) == sorted(HERE[words])
+    assert {document["verdict"] for document in outcome} == {"ok"}
+    assert sorted(document["task"] for document in outcome) == sorted(HERE[words])
 
 
 def test_every_kind_and_adapter_has_a_template_and_a_test() -> None:
@@ -89,10 +89,10 @@ def test_a_template_is_itself_a_submission_that_the_schema_finds(folder: Path) -
 
 
 def test_an_image_says_in_one_line_what_is_still_to_do(board: Path) -> None:
-    _, _, said = run(board, "new", FOLDER, "--kind", "image")
+    _, _, message = run(board, "new", FOLDER, "--kind", "image")
     code, _, err = run(board, "check", FOLDER)
 
-    assert f"build and push the image as {FOLDER}/README.md says" in said
+    assert f"build and push the image as {FOLDER}/README.md says" in message
     assert (code, err.count("\n")) == (1, 1)
     assert f"{FOLDER}/submission.yml:6: 'entry' still has the template's digest; build and push" in err
     commands = (board / FOLDER / "README.md").read_text()
@@ -106,9 +106,9 @@ def test_an_image_says_in_one_line_what_is_still_to_do(board: Path) -> None:
 
 
 def test_a_model_of_another_environment_is_not_written(board: Path) -> None:
-    _, _, said = run(board, "new", FOLDER, "--adapter", "sb3", "--task", "Pendulum-v1")
+    _, _, message = run(board, "new", FOLDER, "--adapter", "sb3", "--task", "Pendulum-v1")
 
-    assert "train.py, which makes model.zip" in said
+    assert "train.py, which makes model.zip" in message
     assert not (board / FOLDER / "model.zip").exists()
     assert 'ENVIRONMENT = "Pendulum-v1"\n' in (board / FOLDER / "train.py").read_text()
 
@@ -123,10 +123,10 @@ def test_a_saved_model_is_not_read_as_python(board: Path) -> None:
 def test_what_only_a_person_can_answer_is_written_out_to_be_answered(board: Path) -> None:
     asked = "people: {terms: terms.md, fields: [{name: Lab, required: true}, {name: Open, kind: boolean, required: true}]}\n"
     (board / "challenge.yml").write_text(CHALLENGE + asked)
-    _, _, said = run(board, "new", FOLDER)
+    _, _, message = run(board, "new", FOLDER)
     manifest = board / FOLDER / "submission.yml"
 
-    assert f"answer what is asked at the end of {FOLDER}/submission.yml" in said
+    assert f"answer what is asked at the end of {FOLDER}/submission.yml" in message
     assert run(board, "check", FOLDER)[0] == 1
     text = manifest.read_text()
     manifest.write_text(text.replace("# terms", "terms").replace("# meta", "meta").replace("#   ", "  "))
@@ -169,7 +169,7 @@ def test_a_script_runs_at_home_without_the_board_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--kind", "robot"), "there is no kind 'robot'; the kinds are policy, script, image"),
         (("--adapter", "robot"), "there is no adapter 'robot'; the adapters are rl-arena"),
@@ -179,11 +179,13 @@ def test_a_script_runs_at_home_without_the_board_too(tmp_path: Path) -> None:
         (("--task", "Nowhere"), "there is no task 'Nowhere'"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(words: tuple[str, ...], said: str, board: Path) -> None:
+def test_what_cannot_be_is_said_in_one_line_and_nothing_is_written(
+    words: tuple[str, ...], message: str, board: Path
+) -> None:
     code, _, err = run(board, "new", FOLDER, *words)
 
     assert (code, err.count("\n")) == (2, 1)
-    assert said in err
+    assert message in err
     assert not (board / FOLDER).exists()
 
 
@@ -191,7 +193,7 @@ def test_a_board_without_such_tasks_says_so(board: Path) -> None:
     (board / "challenge.yml").write_text('title: T\nseason: "1"\ntasks: [{id: CartPole-v1, episodes: 2}]\n')
 
     code, _, err = run(board, "new", FOLDER, "--kind", "script")
-    assert (code, "this board has none of them" in err) == (2, True)
+    assert (code, "this challenge has none of them" in err) == (2, True)
 
 
 def test_a_name_is_quoted_whatever_is_in_it(board: Path) -> None:

@@ -75,7 +75,7 @@ def test_what_is_played_by_hand_is_a_rehearsal_that_ends_well(host: Host, played
 
 
 @pytest.mark.parametrize(
-    ("about", "said"),
+    ("about", "message"),
     [
         ({"permissions": {"admin": False, "push": True, "pull": True}}, "Access: The token is not an administrator's"),
         ({"archived": True}, "Access: The repository is archived"),
@@ -84,10 +84,10 @@ def test_what_is_played_by_hand_is_a_rehearsal_that_ends_well(host: Host, played
         ({"full_name": "host/other"}, "Repository: challenge.yml names host/board"),
     ],
 )
-def test_without_the_rights_nothing_is_begun(host: Host, played: Played, about: dict[str, Any], said: str) -> None:
+def test_without_the_rights_nothing_is_begun(host: Host, played: Played, about: dict[str, Any], message: str) -> None:
     played.world.settings["about"] |= about
 
-    assert said in refusal(host)
+    assert message in refusal(host)
     assert played.pulls() == []
     assert played.rehearsal_branches() == []
 
@@ -137,7 +137,7 @@ def test_an_agent_of_that_name_stays_what_it_is(tmp_path: Path, stand_in: GitHub
     played = play(tmp_path, stand_in, files)
     host, before = played.host(), played.remote.tip()
 
-    assert f"{folder} is on main, and no rehearsal of yours brought it; choose another name with --agent" in refusal(host)
+    assert f"{folder} is on main, and not from a rehearsal of yours; choose another name with --agent" in refusal(host)
     assert (played.remote.tip(), played.pulls(), played.rehearsal_branches()) == (before, [], [])
 
     assert host.calls(agent="rehearsal-2") == 0
@@ -158,7 +158,7 @@ def test_a_fork_that_is_not_there_is_said(host: Host, played: Played) -> None:
 
 
 @pytest.mark.parametrize(
-    ("about", "said"),
+    ("about", "message"),
     [
         ({"fork": False}, "helpers/board is no fork of host/board"),
         ({"parent": None, "source": None}, "helpers/board is no fork of host/board"),
@@ -166,7 +166,7 @@ def test_a_fork_that_is_not_there_is_said(host: Host, played: Played) -> None:
     ],
 )
 def test_what_is_no_fork_that_can_be_written_to_is_refused(
-    host: Host, played: Played, about: dict[str, Any], said: str
+    host: Host, played: Played, about: dict[str, Any], message: str
 ) -> None:
     with_fork(played.world, played.branches)
     played.world.others[f"{FORK_OWNER}/{NAME}"] = {
@@ -176,15 +176,15 @@ def test_what_is_no_fork_that_can_be_written_to_is_refused(
         other = played.world.others[f"{FORK_OWNER}/{NAME}"]
         other |= {key: _other_origin() for key in ("parent", "source")}
 
-    assert said in refusal(host, fork=FORK_OWNER)
+    assert message in refusal(host, fork=FORK_OWNER)
     assert played.pulls() == []
 
 
 def _other_origin() -> dict[str, Any]:
     from tests.github.contract import example
 
-    found: dict[str, Any] = example("full-repository")["parent"]
-    return found
+    outcome: dict[str, Any] = example("full-repository")["parent"]
+    return outcome
 
 
 def test_a_fork_that_went_its_own_way_is_to_be_synced_first(host: Host, played: Played, tmp_path: Path) -> None:
@@ -547,10 +547,10 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({}, "GH_TOKEN=$(gh auth token) pullrank rehearse"),
-        ({"token": "t"}, "say --yes"),
+        ({"token": "t"}, "pass --yes"),
         ({"token": "t", "fork": "a b"}, "--fork is neither LOGIN nor LOGIN/NAME"),
         ({"token": "t", "fork": "a/../b"}, "--fork is neither LOGIN nor LOGIN/NAME"),
         ({"token": "t", "agent": "Big"}, "--agent is 1 to 40 lower-case letters"),
@@ -558,12 +558,12 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_wrong_call_says_what_a_right_one_is(
-    board: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], said: str
+    board: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str
 ) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     with pytest.raises(CommandError) as caught:
         rehearse.run(**options)
-    assert (said in str(caught.value), caught.value.code) == (True, 2)
+    assert (message in str(caught.value), caught.value.code) == (True, 2)
 
 
 def test_a_board_that_names_no_repository_is_begun_elsewhere(board: Path) -> None:

@@ -168,9 +168,9 @@ def test_agents_scripts_and_players_that_draw_are_verified_by_playing_again(boar
     player = "import random\n" + LEFT.replace("return 0", "return random.choice(observation['action_mask'].nonzero()[0])")
     run(board, "duel", "example_agents/random", submit(board, "player", player), "--game", "tictactoe", *IN_PROCESS)
 
-    code, found, _ = standings(board, "--rerun", *IN_PROCESS)
+    code, outcome, _ = standings(board, "--rerun", *IN_PROCESS)
 
-    assert (code, len(found), set(found.values())) == (0, 4, {("verified",)})
+    assert (code, len(outcome), set(outcome.values())) == (0, 4, {("verified",)})
 
 
 def test_agents_that_cannot_repeat_themselves_are_told_so_and_not_accused(board: Path) -> None:
@@ -180,10 +180,10 @@ def test_agents_that_cannot_repeat_themselves_are_told_so_and_not_accused(board:
     run(board, "evaluate", "submissions/alice/scripted", *IN_PROCESS)
 
     assert set(standings(board)[1].values()) == {("verified",)}
-    code, found, _ = standings(board, "--rerun", *IN_PROCESS)
+    code, outcome, _ = standings(board, "--rerun", *IN_PROCESS)
     _, _, err = run(board, "verify", "--rerun", *IN_PROCESS)
 
-    assert (code, len(found), set(found.values())) == (0, 6, {("not_repeatable", NOT_DETERMINISTIC)})
+    assert (code, len(outcome), set(outcome.values())) == (0, 6, {("not_repeatable", NOT_DETERMINISTIC)})
     assert "0 verified, 6 not_repeatable; " in err
 
 

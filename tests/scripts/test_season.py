@@ -73,11 +73,11 @@ def play(root: Path, place: Path) -> None:
             patch.setenv(name, value)
         board = Checkout(root)
         path = root / "submissions" / "alice" / "pole"
-        found = SubmissionEntry(
+        outcome = SubmissionEntry(
             login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions)
         )
         bench = open_evaluator(board, "process")
-        order = bench.order(found, board.challenge.tasks[0], SECRET.beacon)
+        order = bench.order(outcome, board.challenge.tasks[0], SECRET.beacon)
         commit = GitRepository(root).resolve("HEAD")
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
@@ -140,14 +140,14 @@ def test_a_season_is_not_sealed_twice_and_an_open_one_not_revealed(clone: Path) 
 
 
 @pytest.mark.parametrize(
-    ("secret", "said"), [("", "is not set"), ("ab" * 32, "is not the secret whose hash"), ("x", "64 hex")]
+    ("secret", "message"), [("", "is not set"), ("ab" * 32, "is not the secret whose hash"), ("x", "64 hex")]
 )
-def test_a_wrong_secret_reveals_nothing(clone: Path, monkeypatch: pytest.MonkeyPatch, secret: str, said: str) -> None:
+def test_a_wrong_secret_reveals_nothing(clone: Path, monkeypatch: pytest.MonkeyPatch, secret: str, message: str) -> None:
     monkeypatch.setenv(VARIABLE, secret)
     code, out, err = run(clone, "season", "reveal")
 
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert said in err
+    assert message in err
     assert not (clone / "results" / "season.json").exists()
 
 

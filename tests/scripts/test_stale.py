@@ -103,8 +103,8 @@ def findings(board: Path) -> dict[str, tuple[str, list[str]]]:
     """What `verify` says of each task."""
     code, out, _ = run(board, "verify", "--json")
     assert code == 0
-    said = json.loads(out)
-    return {Path(one["path"]).relative_to(board / "results").parts[0]: (one["standing"], one["faults"]) for one in said}
+    message = json.loads(out)
+    return {Path(one["path"]).relative_to(board / "results").parts[0]: (one["standing"], one["faults"]) for one in message}
 
 
 def test_what_was_recorded_before_results_named_a_protocol_is_current_in_protocol_1_and_verified(tmp_path: Path) -> None:

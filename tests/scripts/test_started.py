@@ -34,7 +34,7 @@ def test_a_board_from_a_new_agent_to_its_site(tmp_path: Path) -> None:
     before = records(board)
     for words in (("rank", "--json"), ("plan", "--json", *SANDBOX), ("verify", "--json")):
         assert started(board, *words) == run(board, *words), words
-    assert [found["standing"] for found in json.loads(run(board, "verify", "--json")[1])] == ["verified"] * 4
+    assert [outcome["standing"] for outcome in json.loads(run(board, "verify", "--json")[1])] == ["verified"] * 4
     assert started(board, "site", "build")[0] == 0
     assert "Last" in (board / "build/site/tasks/tictactoe/index.html").read_text()
     assert records(board) == before

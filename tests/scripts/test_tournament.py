@@ -60,9 +60,9 @@ def test_ratings_are_a_document_and_a_table(board: Path) -> None:
         ("local/random", "alice/last"),
     ]
     ranked = json.loads(run(board, "rank", "--json")[1])
-    assert [found["task"] for found in ranked["games"]] == ["tictactoe", "five"]
+    assert [outcome["task"] for outcome in ranked["games"]] == ["tictactoe", "five"]
     assert ranked["games"][0] == game
-    assert [found["task"] for found in ranked["tasks"]] == ["CartPole-v1"]
+    assert [outcome["task"] for outcome in ranked["tasks"]] == ["CartPole-v1"]
     out = run(board, "rank", "--task", "tictactoe")[1]
     assert "The Elo scale is anchored at local/random = 0." in out
     assert "Overall" not in out
@@ -78,7 +78,7 @@ def test_who_breaks_a_rule_against_itself_meets_nobody(board: Path) -> None:
     assert sorted(duels(board)) == ["alice+broken--alice+broken", "alice+cheat--alice+cheat", "local+random--local+random"]
     assert "Refused: alice/cheat: match 1, move 2: the illegal move 4" in out
     (game,) = json.loads(run(board, *TICTACTOE, "--json")[1])["games"]
-    assert [found["agent"] for found in game["failures"]] == ["broken", "cheat"]
+    assert [outcome["agent"] for outcome in game["failures"]] == ["broken", "cheat"]
 
 
 def test_who_is_excluded_or_unreadable_is_not_played(board: Path) -> None:
@@ -105,9 +105,9 @@ def test_the_plan_lists_validations_and_then_pairs(board: Path) -> None:
         ("tictactoe", "random"),
         ("five", "random"),
     ]
-    said = run(board, "plan", "--explain", "--sandbox", "process")[2]
-    assert "alice/last against itself in tictactoe: new" in said
-    assert "Opponents are chosen when the players have passed their validations." in said
+    message = run(board, "plan", "--explain", "--sandbox", "process")[2]
+    assert "alice/last against itself in tictactoe: new" in message
+    assert "Opponents are chosen when the players have passed their validations." in message
 
     for folder in ("submissions/alice/last", "example_agents/random"):
         run(board, "duel", folder, folder, "--game", "tictactoe", "--sandbox", "process")
@@ -163,7 +163,7 @@ def test_evaluate_plays_alone_and_against_itself_and_the_baselines(board: Path) 
     code, out, _ = run(board, "evaluate", folder, "--sandbox", "process", "--json")
 
     assert (code, sorted(duels(board))) == (0, ["alice+last--alice+last", "alice+last--local+random"])
-    kinds = [(found["task"], found.get("kind", "result")) for found in json.loads(out)]
+    kinds = [(outcome["task"], outcome.get("kind", "result")) for outcome in json.loads(out)]
     assert kinds == [("CartPole-v1", "result"), ("tictactoe", "duel"), ("tictactoe", "duel")]
     code, out, err = run(board, "evaluate", folder, "--sandbox", "process")
     assert (code, err.count("recorded before")) == (0, 3)
@@ -223,5 +223,5 @@ def test_a_board_without_games_says_so(board: Path) -> None:
 
     assert run(board, "tournament")[::2] == (
         2,
-        "this board has no game; challenge.yml names one with 'game' instead of 'env'\n",
+        "this challenge has no game; challenge.yml names one with 'game' instead of 'env'\n",
     )

@@ -19,11 +19,11 @@ CHALLENGE = Challenge(title="Test", season="test", tasks=(POLE, GAME))
 @pytest.fixture
 def store(tmp_path: Path) -> ResultStore:
     """A store with a result and a duel."""
-    found = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
+    outcome = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
     evaluation = evaluated(ANGLE_RULE, POLE)
-    found.write(evaluation.result, evaluation.trace)
-    found.write_duel(duelled(RANDOM_PLAYER, FIRST_LEGAL, GAME))
-    return found
+    outcome.write(evaluation.result, evaluation.trace)
+    outcome.write_duel(duelled(RANDOM_PLAYER, FIRST_LEGAL, GAME))
+    return outcome
 
 
 def both(store: ResultStore) -> list[Path]:

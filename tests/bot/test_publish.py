@@ -421,12 +421,12 @@ def test_a_replay_that_kills_its_process_costs_that_result_alone(
     begun: Round, monkeypatch: pytest.MonkeyPatch, how: Callable[[int], None]
 ) -> None:
     """As an environment that crashes on strange actions does, or a trace that takes all memory."""
-    deadly, real = of_one_item(begun.folder(0), "results"), verify_records.verify
+    deadly, real = of_one_item(begun.folder(0), "results"), verify_records.verify_result
 
     def verify(path: str, *rest: Any) -> Any:
         return how(1) if path == str(deadly) else real(path, *rest)
 
-    monkeypatch.setattr(verify_records, "verify", verify)
+    monkeypatch.setattr(verify_records, "verify_result", verify)
     checked = begun.check()
 
     assert len(kept(checked)) == 3
@@ -435,14 +435,14 @@ def test_a_replay_that_kills_its_process_costs_that_result_alone(
 
 
 def test_an_environment_that_raises_costs_that_result_alone(begun: Round, monkeypatch: pytest.MonkeyPatch) -> None:
-    raising, real = of_one_item(begun.folder(0), "results"), verify_records.verify
+    raising, real = of_one_item(begun.folder(0), "results"), verify_records.verify_result
 
     def verify(path: str, *rest: Any) -> Any:
         if path == str(raising):
             raise AssertionError("off the grid")
         return real(path, *rest)
 
-    monkeypatch.setattr(verify_records, "verify", verify)
+    monkeypatch.setattr(verify_records, "verify_result", verify)
     checked = begun.check()
 
     assert len(kept(checked)) == 3

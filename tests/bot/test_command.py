@@ -68,7 +68,7 @@ def test_rank_says_where_the_authors_agents_stand(scene: Scene, sha: str) -> Non
     scene.record(make.result(scene.entry(scene.clone.head), (9.0, 11.0), on=POLE))
 
     assert say(scene, "/rank", EVE) == ["+1"]
-    assert "Where your agents stand now" in scene.bodies()[0]
+    assert "Current places of your agents" in scene.bodies()[0]
     assert "CartPole" in scene.bodies()[0]
 
 

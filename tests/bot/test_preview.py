@@ -15,7 +15,7 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.log_excerpt import CAP, log_tails
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, log_tails
 from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
 from scripts.github.preview import preview_session, run_preview

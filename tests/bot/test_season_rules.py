@@ -169,7 +169,7 @@ def test_a_score_on_a_hidden_board_is_told_when_the_board_is_shown(scene: Scene,
     put(scene.clone, HIDDEN % b"2020-01-01T00:00:00Z")
     announce.run(scene.context("push", run_id=501))
 
-    assert "🔒 Official: recorded, and told when the board is shown" in before
+    assert "🔒 Official: recorded, and shown when the leaderboard is public" in before
     assert "10.0" not in before
     assert labels == []
     assert "🏁 Official: all 2 evaluations scored" in "\n".join(scene.bodies())

@@ -12,6 +12,7 @@ from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 
 ZIP_BYTES = 1 << 20
 PREVIEW_FILE, PREVIEW_BYTES = "preview.json", 512 << 10

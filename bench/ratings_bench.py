@@ -8,16 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from leaderboard.ratings.cycles import find_cycle
-from leaderboard.ratings.davidson import Floats, chances
+from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit import fit_ratings
+from leaderboard.scoring.bootstrap import Array
 
 NU = 0.4
 # Players, opponents of each (None: random pairs, one match each), matches.
 SIZES: tuple[tuple[int, int | None, int], ...] = ((50, 49, 122_500), (2_000, 10, 1_000_000), (2_000, None, 1_000_000))
 
 
-def field(players: int, opponents: int | None, matches: int, random: np.random.Generator) -> Floats:
-    """Pairings of players of normal strengths, who play what Davidson's model says."""
+def field(players: int, opponents: int | None, matches: int, random: np.random.Generator) -> Array:
+    """Random pairings by Davidson's model, of players with normally distributed strengths."""
     if opponents is None:
         a = random.integers(players, size=matches)
         b = (a + random.integers(1, players, size=matches)) % players
@@ -32,7 +33,7 @@ def field(players: int, opponents: int | None, matches: int, random: np.random.G
 
 
 def _round(players: int, opponents: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Everyone against the next players around a circle; at most everyone once."""
+    """Each player against the next ones around a circle, each pair at most once."""
     reach = np.arange(1, opponents // 2 + 1)
     a = np.repeat(np.arange(players), len(reach))
     b = (a + np.tile(reach, players)) % players
@@ -43,7 +44,7 @@ def _round(players: int, opponents: int) -> tuple[npt.NDArray[np.intp], npt.NDAr
 
 
 def run() -> dict[str, Any]:
-    """Time `rate` and `find_cycle`.
+    """Time `fit_ratings` and `find_cycle`.
 
     Returns:
         For each field its size, the seconds of wall and of processor time that ratings took, and those of the cycle measure.
@@ -58,7 +59,7 @@ def run() -> dict[str, Any]:
         fit_ratings(pairings, players, 0)
         rated, cpu = time.perf_counter(), time.process_time() - spent
         find_cycle(wins)
-        found = time.perf_counter()
+        ended = time.perf_counter()
         timings.append(
             {
                 "players": players,
@@ -66,7 +67,7 @@ def run() -> dict[str, Any]:
                 "pairings": len(pairings),
                 "seconds": round(rated - begun, 3),
                 "cpu_seconds": round(cpu, 3),
-                "cycle_seconds": round(found - rated, 3),
+                "cycle_seconds": round(ended - rated, 3),
             }
         )
     return {"ratings": timings}

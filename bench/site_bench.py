@@ -141,10 +141,10 @@ def _family(pid: int) -> Iterator[int]:
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            found = children.read_text().split()
+            pids = children.read_text().split()
         except OSError:
             continue
-        for child in found:
+        for child in pids:
             yield from _family(int(child))
 
 
@@ -169,9 +169,9 @@ def page_figures(site: Path) -> dict[str, float]:
         heads = page.locator("table.pr-board thead button")
         heads.first.click()
         page.wait_for_load_state("networkidle")
-        found = [page.evaluate(_SORT, index) for index in range(heads.count()) for _ in range(3)]
+        sorted_in = [page.evaluate(_SORT, index) for index in range(heads.count()) for _ in range(3)]
         browser.close()
-    times, whole = (sorted(one[part] for one in found) for part in range(2))
+    times, whole = (sorted(one[part] for one in sorted_in) for part in range(2))
     return {
         "kB gzipped of a task's page": before / 1000,
         "ms to sort": times[len(times) // 2],
@@ -217,10 +217,10 @@ def run(sizes: tuple[int, ...] = SIZES, keep: Path | None = None) -> dict[str, d
             board = place / str(count)
             if not board.exists():
                 write_board(board, count)
-            found = build(board)
+            figures_of_site = build(board)
             if CHROMIUM:
-                found |= page_figures(board / "build" / "site")
-            for name, value in found.items():
+                figures_of_site |= page_figures(board / "build" / "site")
+            for name, value in figures_of_site.items():
                 figures[f"site of {count:,} agents × 8 tasks, {name}"] = value
         for small, large in itertools.pairwise(sizes):
             times = [figures[f"site of {n:,} agents × 8 tasks, seconds"] / n for n in (small, large)]

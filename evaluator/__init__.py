@@ -1,1 +1,1 @@
-"""The evaluator: measures an agent's returns; trusted host, untrusted sandbox, the model they speak of."""
+"""The evaluator measures agents: a trusted host, an untrusted sandbox, and the model that both share."""

@@ -1,7 +1,6 @@
-"""The frame format that both sides share: standard library only, nothing executable, no pickle.
+"""The frame format of host and sandbox: standard library only, nothing executable, no pickle.
 
-A frame is a u32 body length, a u8 opcode and the body, all little-endian. The page `protocol.md` describes it for
-agents in other languages.
+A frame is a u32 body length, a u8 opcode and the body, all little-endian. `protocol.md` describes it for other languages.
 """
 
 import enum
@@ -12,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 VERSION = 1
-# In a game an answer of this number says that the player returned no integer for that position.
+# In a game, the answer for a position for which the player returned no integer.
 MALFORMED = -(1 << 63)
 HEADER = struct.Struct("<IB")
 COUNT = struct.Struct("<II")
 LANE = struct.Struct("<HBxI")
 INTEGER = struct.Struct("<q")
+# The end of a STEPPED body about one environment: reward, and the terminated and truncated flags.
+STEPPED_TAIL = struct.Struct("<dQQ")
 ALIGNMENT = 8
 ERROR_BYTES = 8192
 HANDSHAKE_BYTES = 1 << 20
@@ -26,7 +27,7 @@ FRAME_BYTES = 1 << 28
 
 @enum.unique
 class Op(enum.IntEnum):
-    """What a frame says. Odd: the referee speaks; even: the sandbox does."""
+    """The kind of a frame."""
 
     HELLO = 1
     READY = 2
@@ -49,7 +50,7 @@ class Op(enum.IntEnum):
 
 @enum.unique
 class Trouble(enum.StrEnum):
-    """What an ERROR frame blames."""
+    """The reason in an ERROR frame."""
 
     INVALID = "invalid"
     CRASHED = "crashed"
@@ -73,7 +74,7 @@ class Leaf:
 
     @classmethod
     def of(cls, path: tuple[str | int, ...], dtype: str, shape: tuple[int, ...]) -> Self:
-        """The leaf with its size worked out."""
+        """A leaf with its computed size."""
         return cls(path=path, dtype=dtype, shape=shape, nbytes=math.prod(shape) * int(dtype[2:]))
 
 
@@ -98,12 +99,12 @@ def padded(size: int) -> int:
 
 
 def frame(op: Op, *parts: bytes | memoryview) -> bytes:
-    """A whole frame."""
+    """A frame of this kind, whose body is the parts."""
     return b"".join((HEADER.pack(sum(map(len, parts)), op), *parts))
 
 
 def padding(size: int) -> bytes:
-    """Zeros that bring a leaf of that size to the alignment."""
+    """The zero bytes that pad a leaf of this size to the alignment."""
     return bytes(-size % ALIGNMENT)
 
 

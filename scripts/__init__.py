@@ -1,1 +1,1 @@
-"""The `pullrank` command and the GitHub bot: the only place where the packages meet."""
+"""The `pullrank` command and the GitHub bot; only here are the evaluator and the leaderboard used together."""

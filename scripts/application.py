@@ -1,4 +1,4 @@
-"""The command line as typer sees it: the root's options, and the verb that was asked for."""
+"""The typer application: the options of `pullrank` itself and the verb on the command line."""
 
 import importlib
 from typing import Annotated
@@ -10,9 +10,9 @@ from scripts.console import USAGE, say
 from scripts.verbs import VERBS
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        # Parses mail headers, and so imports a tenth of a second's worth that nothing else asks for.
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
+        # Imported late: it takes a tenth of a second, and no other option needs it.
         import importlib.metadata
 
         print(f"pullrank {importlib.metadata.version('pullrank')}")
@@ -29,12 +29,12 @@ def _root(
 
 
 def build(verb: str | None) -> typer.Typer:
-    """The command; with a verb only that one is imported, without one none is."""
+    """The application. Imports the module of `verb` only; without a verb it imports none and only lists them."""
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(_root)
     if verb not in VERBS:
-        for name, each in VERBS.items():
-            app.command(name, help=each.help)(_only_listed)
+        for name, listed in VERBS.items():
+            app.command(name, help=listed.help)(_list_only)
         return app
     module = importlib.import_module(f"scripts.commands.{verb.replace('-', '_')}")
     if isinstance(module.run, typer.Typer):
@@ -44,23 +44,23 @@ def build(verb: str | None) -> typer.Typer:
     return app
 
 
-def _only_listed() -> None:
-    """Stands for a verb in the list of all of them, which runs none."""
+def _list_only() -> None:
+    """Placeholder for a verb in the output of `--help`; never run."""
 
 
 def run(verb: str | None) -> int:
     """Run the command; returns its exit code.
 
     Raises:
-        CommandError: the verb says why it ended.
-        KeyboardInterrupt: it was stopped.
+        CommandError: the verb failed.
+        KeyboardInterrupt: the user stopped it.
     """
     try:
         code = build(verb)(standalone_mode=False, prog_name="pullrank")
         return code if isinstance(code, int) else 0
     except TyperException as error:
         line = error.format_message().strip().rstrip(".")
-        if line:  # without a verb there is nothing to say: typer has printed the help
+        if line:  # empty without a verb: typer has printed the help
             say(f"{line}; 'pullrank {verb} --help' says more" if verb else line)
         return USAGE
     except typer.Abort as error:

@@ -1,6 +1,6 @@
-"""The `pullrank` command: pins arithmetic where it matters, starts the verb, turns errors into one line and a code.
+"""Entry point of the `pullrank` command: runs a verb and turns errors into one line and an exit code.
 
-A verb that is pinned starts a second interpreter, so this module imports nothing that the first one does not need.
+A pinned verb starts a second interpreter with reproducible arithmetic, so this module imports as little as possible.
 """
 
 import os
@@ -15,22 +15,22 @@ from scripts.verbs import VERBS
 
 def main() -> NoReturn:
     """Run the command and exit."""
-    # Before anybody imports numpy. Two processes share the work, and threads that wait for each other on a busy machine
-    # take ten times as long.
+    # Set before numpy is imported: work is shared by processes, and threads waiting for each other on a busy machine
+    # make it ten times slower.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # No plugin of pydantic takes part in reading documents; looking for some reads the metadata of every package.
+    # We use no pydantic plugins, and searching for them reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    words = [word for word in sys.argv[1:] if not word.startswith("-")]
-    verb = words[0] if words else None
+    arguments = [word for word in sys.argv[1:] if not word.startswith("-")]
+    verb = arguments[0] if arguments else None
     signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(_guarded(verb, debug="--debug" in sys.argv))
+    sys.exit(_exit_code(verb, debug="--debug" in sys.argv))
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _guarded(verb: str | None, *, debug: bool) -> int:
+def _exit_code(verb: str | None, *, debug: bool) -> int:
     try:
         return _run(verb)
     except CommandError as error:
@@ -53,7 +53,7 @@ def _run(verb: str | None) -> int:
         from evaluator.host.deterministic import run_pinned
 
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
-    # Typer and the verb: only in the process that goes on.
+    # Typer and the verb are imported late: only the interpreter that runs the verb needs them.
     from scripts.application import run
 
     return run(verb)

@@ -1,7 +1,9 @@
-"""The rules of the house: who may import whom, who owns which outside thing, how large a file and a function may grow."""
+"""ARCHITECTURE.md against the code: which folder may import which, who owns each outside library, what is named once."""
 
 import ast
+import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,19 +11,36 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("evaluator", "leaderboard", "scripts")
-SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-
+# Templates and the probe's agents are data: they are copied, never imported.
+DATA = ("scripts/templates/", "evaluator/host/probe/agents/")
+SOURCES = sorted(
+    path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if not str(path.relative_to(ROOT)).startswith(DATA)
+)
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
+# Which modules alone import an outside library.
 OWNERS = {
-    "docker": {"evaluator/host/docker/engine.py"},
-    "github": {"scripts/github/api/client.py"},
-    "yaml": {"evaluator/host/loading/yaml_loader.py"},
-    "jinja2": {"leaderboard/pages/page_renderer.py", "leaderboard/comments/render_comment.py"},
-    "cryptography": {"evaluator/host/seeds/encryption.py"},
+    "docker": {"evaluator.host.docker.engine"},
+    "github": {"scripts.github.api.client"},
+    "yaml": {"evaluator.host.loading.yaml_loader"},
+    "jinja2": {"leaderboard.pages.page_renderer", "leaderboard.comments.render_comment"},
+    "cryptography": {"evaluator.host.seeds.encryption"},
 }
+# One module for each verb, adapter and document: a reader looks for one by its name.
+MANY = {"scripts.commands", "evaluator.sandbox.adapters", "leaderboard.api"}
+# The number of modules that a reader takes in at one look.
+SIDE_BY_SIDE = 13
 
 
 def module_name(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    return name.removesuffix(".__init__")
+
+
+def package_of(module: str) -> str:
+    return module.rpartition(".")[0]
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -33,14 +52,23 @@ def imports(path: Path) -> Iterator[str]:
                 yield f"{node.module}.{alias.name}"
 
 
+MODULES = {module_name(path): path for path in SOURCES if path.name != "__init__.py"}
+
+
 def imported_modules(path: Path) -> set[str]:
     """Our own modules that a file imports, `from package import module` resolved."""
-    known = {module_name(source) for source in SOURCES}
-    found = set()
-    for name in imports(path):
-        parent = name.rpartition(".")[0]
-        found |= {candidate for candidate in (name, parent) if candidate in known}
-    return found - {module_name(path)}
+    names = {candidate for name in imports(path) for candidate in (name, package_of(name))}
+    return names & MODULES.keys() - {module_name(path)}
+
+
+GRAPH = {module: imported_modules(path) for module, path in MODULES.items()}
+
+
+def layers() -> list[str]:
+    """The folders of ARCHITECTURE.md's list, lowest first."""
+    block = re.search(r"```layers\n(.*?)```", ARCHITECTURE, re.DOTALL)
+    assert block
+    return [line.split()[0].rstrip("/").replace("/", ".") for line in block[1].splitlines() if line.strip()]
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -49,18 +77,53 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
             yield node
 
 
-@pytest.mark.parametrize("thing", OWNERS)
-def test_each_outside_thing_has_one_owner(thing: str) -> None:
-    users = {str(path.relative_to(ROOT)) for path in SOURCES if any(n.split(".")[0] == thing for n in imports(path))}
+def test_the_rules_see_the_whole_product() -> None:
+    assert len(MODULES) > 200
+    assert sum(len(imported) for imported in GRAPH.values()) > 1000
 
-    assert users <= OWNERS[thing]
+
+def test_every_folder_is_listed_once() -> None:
+    assert sorted(layers()) == sorted({package_of(module) for module in MODULES})
+
+
+@pytest.mark.parametrize("package", layers())
+def test_a_folder_imports_only_folders_that_are_listed_before_it(package: str) -> None:
+    allowed = layers()[: layers().index(package) + 1]
+    imported = {module: GRAPH[module] for module in MODULES if package_of(module) == package}
+
+    assert {(a, b) for a, modules in imported.items() for b in modules if package_of(b) not in allowed} == set()
+
+
+def test_there_are_no_import_cycles() -> None:
+    done: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, " → ".join((*trail, module))
+        if module not in done:
+            for other in sorted(GRAPH[module]):
+                visit(other, (*trail, module))
+            done.add(module)
+
+    for module in GRAPH:
+        visit(module, ())
+
+
+def test_library_code_imports_no_command() -> None:
+    arrows = {(a, b) for a, modules in GRAPH.items() for b in modules if package_of(b) == "scripts.commands"}
+
+    assert {a for a, _ in arrows if package_of(a) != "scripts.commands"} == set()
 
 
 def test_the_sandbox_imports_only_itself_and_the_wire() -> None:
-    for path in SOURCES:
-        if "sandbox" in path.parts and "evaluator" in path.parts:
-            allowed = {m for m in imported_modules(path) if m.startswith("evaluator.sandbox") or m == "evaluator.wire"}
-            assert imported_modules(path) - {"evaluator.__init__"} == allowed, path
+    for module, imported in GRAPH.items():
+        if module.startswith("evaluator.sandbox"):
+            assert {other for other in imported if not other.startswith("evaluator.sandbox")} <= {"evaluator.wire"}, module
+
+
+def test_the_trusted_side_imports_nothing_of_the_sandbox() -> None:
+    for module, imported in GRAPH.items():
+        if not module.startswith("evaluator.sandbox"):
+            assert {other for other in imported if other.startswith("evaluator.sandbox")} == set(), module
 
 
 def test_the_wire_needs_the_standard_library_only() -> None:
@@ -71,85 +134,108 @@ def test_the_wire_needs_the_standard_library_only() -> None:
 
 def test_the_model_does_no_input_or_output() -> None:
     forbidden = {"os", "pathlib", "subprocess", "socket", "docker", "yaml", "requests", "tempfile"}
-    for path in (ROOT / "evaluator/model").glob("*.py"):
+    models = [path for module, path in MODULES.items() if module.startswith("evaluator.model")]
+
+    assert len(models) > 10
+    for path in models:
         assert not {name.split(".")[0] for name in imports(path)} & forbidden, path
 
 
 def test_the_leaderboard_knows_only_the_model() -> None:
-    for path in (ROOT / "leaderboard").glob("*.py"):
-        ours = {m for m in imported_modules(path) if m.startswith(("evaluator", "scripts"))}
-        # and how a second process is made, which is a matter of the interpreter
-        assert all(m.startswith("evaluator.model") or m == "evaluator.signals" for m in ours), path
+    for module, imported in GRAPH.items():
+        if module.startswith("leaderboard"):
+            others = {other for other in imported if not other.startswith(("leaderboard", "evaluator.model"))}
+            # How a second process is made is a matter of the interpreter.
+            assert others <= {"evaluator.signals"}, module
 
 
-def test_the_evaluator_knows_neither_board_nor_command() -> None:
-    for path in (ROOT / "evaluator").rglob("*.py"):
-        assert not {m for m in imported_modules(path) if m.startswith(("leaderboard", "scripts"))}, path
+@pytest.mark.parametrize("library", OWNERS)
+def test_each_outside_library_has_one_owner(library: str) -> None:
+    users = {module for module, path in MODULES.items() if any(name.split(".")[0] == library for name in imports(path))}
+
+    assert users == OWNERS[library]
 
 
-def test_there_are_no_import_cycles() -> None:
-    graph = {module_name(path): imported_modules(path) for path in SOURCES}
-    done: set[str] = set()
+def test_folders_hold_what_one_look_takes_in() -> None:
+    sizes = Counter(package_of(module) for module in MODULES)
 
-    def visit(module: str, trail: tuple[str, ...]) -> None:
-        assert module not in trail, " → ".join((*trail, module))
-        if module not in done:
-            for other in sorted(graph.get(module, ())):
-                visit(other, (*trail, module))
-            done.add(module)
-
-    for module in graph:
-        visit(module, ())
+    assert {package: size for package, size in sizes.items() if size > SIDE_BY_SIDE and package not in MANY} == {}
 
 
 @pytest.mark.parametrize("path", [p for p in SOURCES if p.name == "__init__.py"], ids=str)
-def test_packages_hold_a_docstring_only(path: Path) -> None:
+def test_packages_hold_one_sentence_and_nothing_else(path: Path) -> None:
     body = ast.parse(path.read_text()).body
 
     assert len(body) == 1
     assert isinstance(body[0], ast.Expr)
+    assert len(path.read_text().splitlines()) == 1
 
 
-def test_files_and_functions_fit_in_the_eye() -> None:
-    long_files = {str(p.relative_to(ROOT)): n for p in SOURCES if (n := len(p.read_text().splitlines())) > 500}
+def test_no_two_classes_have_one_name() -> None:
+    """But those that a protocol of ours or of another system names, which adapters implement."""
+    classes: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not module.startswith("evaluator.sandbox.adapters"):
+                classes.setdefault(node.name, []).append(module)
+
+    assert {name: modules for name, modules in classes.items() if len(modules) > 1} == {}
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """But both sides' module for spaces and seeds, and a command, which carries the name that people type."""
+    names: dict[str, list[str]] = {}
+    for module in MODULES:
+        if package_of(module) != "scripts.commands":
+            names.setdefault(module.rpartition(".")[2], []).append(module)
+
+    assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
+
+
+def test_functions_fit_in_the_eye() -> None:
     lengths = {
-        f"{path.relative_to(ROOT)}:{node.name}": (node.end_lineno or 0) - node.lineno + 1
-        for path in SOURCES
+        f"{module}:{node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for module, path in MODULES.items()
         for node in functions(path)
     }
-    long_functions = {name: n for name, n in lengths.items() if n > 50}
 
-    assert long_files == {}
-    assert long_functions == {}
-    assert sum(n <= 30 for n in lengths.values()) / len(lengths) >= 0.9
+    assert {name: length for name, length in lengths.items() if length > 50} == {}
+    assert sum(length <= 30 for length in lengths.values()) / len(lengths) >= 0.9
 
 
 def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
     allowed = {
-        "evaluator/host/solo/evaluate_agent.py": 1,  # ours is never the agent's
-        "evaluator/host/envs/gym_task.py": 1,  # an environment's own constructor
-        "evaluator/sandbox/load_agent.py": 2,  # the agent's import and constructor
-        "evaluator/sandbox/run_script.py": 1,  # whatever a script raises is its exit code
-        "evaluator/sandbox/main.py": 2,  # the agent's act and act_batch
-        "evaluator/sandbox/values.py": 1,  # the agent's __repr__
-        "leaderboard/core/parallel.py": 1,  # raised again in the process that asks for the value
-        "scripts/github/due.py": 1,  # what cannot be told is due
-        "scripts/github/pull_request/reconcile.py": 1,  # one pull request's failure is not the others'
-        "scripts/cli.py": 1,  # one line instead of a traceback
-        "scripts/verification/verify_records.py": 1,  # an environment on actions that it was never meant to meet
+        "evaluator.host.solo.evaluate_agent": 1,  # ours is never the agent's
+        "evaluator.host.envs.gym_task": 1,  # an environment's own constructor
+        "evaluator.sandbox.load_agent": 2,  # the agent's import and constructor
+        "evaluator.sandbox.run_script": 1,  # whatever a script raises is its exit code
+        "evaluator.sandbox.main": 2,  # the agent's act and act_batch
+        "evaluator.sandbox.values": 1,  # the agent's __repr__
+        "leaderboard.core.parallel": 1,  # raised again in the process that asks for the value
+        "scripts.github.due": 1,  # what cannot be decided is due
+        "scripts.github.pull_request.reconcile": 1,  # one pull request's failure is not the others'
+        "scripts.cli": 1,  # one line instead of a traceback
+        "scripts.verification.verify_records": 1,  # an environment on actions that it was never meant to get
     }
-    found: dict[str, int] = {}
-    for path in SOURCES:
+    handlers: Counter[str] = Counter()
+    for module, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text())):
             broad = isinstance(node, ast.ExceptHandler) and (
                 node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
             )
             reraises = broad and any(isinstance(inner, ast.Raise) and inner.exc is None for inner in node.body)
             if broad and not reraises:
-                name = str(path.relative_to(ROOT))
-                found[name] = found.get(name, 0) + 1
+                handlers[module] += 1
 
-    assert found == allowed
+    assert handlers == allowed
+
+
+def test_paths_in_the_documents_exist() -> None:
+    """ARCHITECTURE.md and CONTRIBUTING.md name files and folders; each of them is there."""
+    for page in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        named = re.findall(r"`((?:evaluator|leaderboard|scripts|tests|site|bench)/[\w/.-]*)`", (ROOT / page).read_text())
+        assert named, page
+        assert [name for name in named if not (ROOT / name).exists()] == [], page
 
 
 def test_no_path_of_one_machine_and_no_registry_host_is_written_down() -> None:

@@ -1,1 +1,1 @@
-"""The trusted side: steps environments, owns containers, decides verdicts."""
+"""The trusted side: it steps environments, runs sandboxes and decides verdicts."""

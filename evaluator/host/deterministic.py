@@ -1,7 +1,7 @@
-"""One arithmetic on every machine: dispatch of numpy, glibc and BLAS is pinned, and threads are one.
+"""The same arithmetic on every machine: pins the CPU dispatch of numpy, glibc and BLAS, and uses one thread.
 
-An environment's floats depend on which CPU features a library picks at start. All three read environment variables
-before main, so the process that steps environments is started anew with them set.
+An environment's floats depend on the CPU features that a library chooses at its start, from environment variables. So the
+process that steps environments is restarted with these variables set.
 """
 
 import importlib.util
@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# glibc reads names it does not know without a word; the *_Usable ones are those before 2.33.
+# glibc ignores unknown names; the *_Usable ones are those before version 2.33.
 _GLIBC = "AVX,AVX2,AVX512F,AVX512VL,FMA,FMA4,AVX2_Usable,AVX512F_Usable,FMA_Usable,FMA4_Usable"
-_MARK = "PULLRANK_PINNED"
-# How numpy begins its warning that a feature cannot be disabled.
-_COMPLAINT = "During parsing environment variable"
-# What the numpy of the lock dispatches on, so that a process which is only to be started anew need not import numpy,
-# which takes a tenth of a second. The process that follows asks numpy itself.
+_PINNED_VARIABLE = "PULLRANK_PINNED"
+# The beginning of numpy's warning that a feature cannot be disabled.
+_NUMPY_WARNING = "During parsing environment variable"
+# The dispatch features of the locked numpy, so that a process that will only restart itself need not import numpy, which
+# takes a tenth of a second. The restarted process asks numpy itself.
 _LOCKED_NUMPY = "2.4.6"
-_DISPATCH = {"x86_64": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"}
+_LOCKED_DISPATCH = {"x86_64": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"}
 
 
 def pinned_environment() -> dict[str, str]:
-    """The variables that pin arithmetic, for the trusted and for the untrusted side."""
+    """The variables that pin arithmetic, for the host and the sandbox."""
     return _pins(" ".join(_numpy().__cpu_dispatch__))
 
 
@@ -34,8 +34,8 @@ def _numpy() -> Any:
 
 
 def _expected_pins() -> dict[str, str]:
-    """The same without importing numpy, where the installed one is that of the lock."""
-    numpy, dispatch = importlib.util.find_spec("numpy"), _DISPATCH.get(os.uname().machine)
+    """The same without importing numpy, if its installed version is the locked one."""
+    numpy, dispatch = importlib.util.find_spec("numpy"), _LOCKED_DISPATCH.get(os.uname().machine)
     if numpy is None or numpy.origin is None or dispatch is None:
         return pinned_environment()
     packages = Path(numpy.origin).parents[1]
@@ -51,7 +51,7 @@ def _pins(dispatch: str) -> dict[str, str]:
         "NPY_DISABLE_CPU_FEATURES": dispatch,
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in _GLIBC.split(",")),
         "PYTHONHASHSEED": "0",
-        # torch, and MKL and oneDNN inside it, choose kernels by the processor, too.
+        # torch, and MKL and oneDNN inside it, choose kernels by the processor too.
         "ATEN_CPU_CAPABILITY": "default",
         "MKL_CBWR": "COMPATIBLE",
         "ONEDNN_MAX_CPU_ISA": "SSE41",
@@ -59,8 +59,8 @@ def _pins(dispatch: str) -> dict[str, str]:
 
 
 def pins_digest() -> str:
-    """SHA-256 over the variables, for the record."""
-    # Not in the process that is only to be started anew.
+    """SHA-256 over the variables, for results."""
+    # imported late, as a process that will only restart itself does not need them
     import hashlib
     import json
 
@@ -68,28 +68,28 @@ def pins_digest() -> str:
 
 
 def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
-    """Start this process anew with pinned arithmetic, unless it already is.
+    """Restart this process with pinned arithmetic, unless it already is pinned.
 
     Raises:
-        RuntimeError: numpy kept a feature that was to be off, so replays would not be comparable.
+        RuntimeError: numpy did not disable a feature, so replays would not be comparable.
     """
-    is_marked = environment.get(_MARK) == "1"
+    is_marked = environment.get(_PINNED_VARIABLE) == "1"
     wanted = pinned_environment() if is_marked else _expected_pins()
     if is_marked and all(environment.get(name) == value for name, value in wanted.items()):
         check_pinned()
         return
     sys.stdout.flush()
-    strict = ["-W", f"error:{_COMPLAINT}"]
-    os.execve(sys.executable, [sys.executable, *strict, *arguments], {**environment, **wanted, _MARK: "1"})
+    strict = ["-W", f"error:{_NUMPY_WARNING}"]
+    os.execve(sys.executable, [sys.executable, *strict, *arguments], {**environment, **wanted, _PINNED_VARIABLE: "1"})
 
 
 def check_pinned() -> None:
-    """Make sure that numpy took the pins.
+    """Check that numpy applied the pins.
 
     Raises:
         RuntimeError: it did not.
     """
     numpy = _numpy()
-    kept = [name for name in numpy.__cpu_dispatch__ if numpy.__cpu_features__.get(name)]
-    if kept:
-        raise RuntimeError(f"numpy still dispatches to {', '.join(kept)}; replays would differ between machines")
+    enabled = [name for name in numpy.__cpu_dispatch__ if numpy.__cpu_features__.get(name)]
+    if enabled:
+        raise RuntimeError(f"numpy still dispatches to {', '.join(enabled)}; replays would differ between machines")

@@ -1,10 +1,10 @@
-"""What ends an evaluation: faults of the untrusted side, and a task that cannot be played."""
+"""The errors that end an evaluation."""
 
 from evaluator.model.records.verdict import Verdict
 
 
 class AgentFault(Exception):
-    """The agent did something that ends its evaluation. `evaluate` turns it into a result; nobody else catches it."""
+    """The agent did something that ends its evaluation; it becomes the result's verdict and message."""
 
     def __init__(self, verdict: Verdict, message: str) -> None:
         super().__init__(message)
@@ -12,8 +12,8 @@ class AgentFault(Exception):
 
 
 class SandboxClosed(Exception):
-    """The sandbox closed its end. What that means is for the sandbox's owner to find out."""
+    """The sandbox closed its connection; `Sandbox.post_mortem` says why."""
 
 
 class EnvironmentFault(Exception):
-    """The task's environment cannot be made; the host must mend challenge.yml."""
+    """The task's environment cannot be made; the host must correct challenge.yml."""

@@ -1,13 +1,13 @@
-"""What a sandbox used."""
+"""Resources that a sandbox used."""
 
 from dataclasses import dataclass
+
+MIB = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """What a sandbox used so far."""
+    """Resources that a sandbox used so far; None where they are unknown."""
 
     cpu_seconds: float | None = None
-    """Processor seconds; None where they cannot be had."""
     peak_memory_bytes: int | None = None
-    """Largest memory; None where it cannot be had."""

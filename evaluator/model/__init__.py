@@ -1,1 +1,1 @@
-"""The values that flow between the stages: frozen, typed, no I/O."""
+"""The documents and values of the evaluator: frozen and typed, without I/O."""

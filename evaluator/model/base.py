@@ -1,4 +1,4 @@
-"""What all models share: frozen, closed, and errors that name the nearest known key."""
+"""The base class of all models, and clear messages for validation errors."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from pydantic_core import PydanticCustomError
 
 
 class Frozen(BaseModel):
-    """A value: it cannot change, and it holds no field that its class does not name."""
+    """An immutable model without extra fields."""
 
-    # A validator is built when the first document is read: a command reads few of all kinds. Docstrings become
-    # descriptions where schemas are generated, since looking for them takes as long as all else at import.
+    # Validators are built when first used, since a command reads few kinds of documents. Docstrings become descriptions only
+    # where schemas are generated, since reading them would double the time of the import.
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
@@ -21,7 +21,7 @@ _ADVICE = {
 
 
 def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """Names known at `path` inside `model`, as far as its own and its listed models tell."""
+    """The field names of the model at `path` inside `model`; empty where there is none."""
     current: Any = model
     for step in path:
         if isinstance(step, int) or not (isinstance(current, type) and issubclass(current, BaseModel)):
@@ -36,16 +36,16 @@ def _inner_model(annotation: Any) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     inner = (_inner_model(argument) for argument in getattr(annotation, "__args__", ()))
-    return next((found for found in inner if found is not None), None)
+    return next((model for model in inner if model is not None), None)
 
 
 def explain(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
-    """Each fault of a failed validation as (path, one clear sentence)."""
+    """Each fault of a failed validation: its path and one clear sentence."""
     return [(_place(item), _sentence(model, item)) for item in error.errors(include_url=False)]
 
 
 def misplaced(place: tuple[int | str, ...], text: str) -> PydanticCustomError:
-    """A fault of the whole that is seen at one place in it; the place counts from what is validated."""
+    """A fault found by a validator of a whole model, at `place` inside it."""
     return PydanticCustomError("misplaced", "{text}", {"text": text, "place": list(place)})
 
 
@@ -57,11 +57,11 @@ def _sentence(model: type[BaseModel], item: Any) -> str:
     path = tuple(item["loc"])
     name = ".".join(str(step) for step in path) or "the document"
     if item["type"] == "extra_forbidden":
-        import difflib  # only for a fault
+        import difflib  # imported late: needed only for a fault
 
-        known = _fields_at(model, path[:-1])
-        near = difflib.get_close_matches(str(path[-1]), known, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"known keys are: {', '.join(known)}"
+        names = _fields_at(model, path[:-1])
+        near = difflib.get_close_matches(str(path[-1]), names, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"known keys are: {', '.join(names)}"
         return f"unknown key {str(path[-1])!r}; {hint}"
     if item["type"] == "missing":
         return f"the key '{name}' is missing; add it"

@@ -1,4 +1,4 @@
-"""Canonical JSON and the hashes over it: one form, one digest, on every machine."""
+"""Canonical JSON, digests over it, and strict parsing of JSON."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ def canonical(value: Any) -> bytes:
     """Serialise a JSON value in the canonical form of RFC 8785.
 
     Raises:
-        ValueError: the value holds NaN, an infinity, or something JSON has no word for.
+        ValueError: the value holds NaN, an infinity, or something that JSON cannot express.
     """
     try:
         return rfc8785.dumps(value)
@@ -20,7 +20,7 @@ def canonical(value: Any) -> bytes:
 
 
 def digest(value: Any) -> str:
-    """SHA-256 over the canonical form, as 64 hex digits."""
+    """SHA-256 over the canonical form, 64 hex digits."""
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
@@ -48,7 +48,7 @@ def parse_strict(data: bytes) -> Any:
     """Parse strict JSON: UTF-8, no NaN, no infinities, no duplicate keys.
 
     Raises:
-        ValueError: the bytes are anything else; the message says what.
+        ValueError: the bytes are not strict JSON.
     """
     try:
         return json.loads(

@@ -1,4 +1,4 @@
-"""Names that reach paths, pages and shells: what each may look like."""
+"""Patterns and types of names, which get into paths, pages and shells."""
 
 import functools
 import re
@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints
 
-# What GitHub has given as logins: letters, digits and inner hyphens, old ones with several in a row, and '_' before the
-# short name of an enterprise that manages its users; at most 39 characters. `[bot]` accounts never submit.
+# GitHub's logins: letters, digits and inner hyphens, in old ones several in a row, and '_' before the short name of an
+# enterprise that manages its users; at most 39 characters. `[bot]` accounts never submit.
 LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,37}[A-Za-z0-9])?")
 AGENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,38}[a-z0-9])?")
-# A new agent's folder must not be named like a file: recorded results and the site put files beside such folders.
-# What was recorded under such a name before stays readable, so AGENT itself allows it.
+# A new agent's folder must not be named like a file, since recorded results and the site have files beside such folders.
+# AGENT allows such names, so that older results stay readable.
 FILE_ENDINGS = (".json", ".html", ".md", ".svg", ".xml")
 NEW_AGENT = re.compile(rf"(?!.*(?:{'|'.join(re.escape(ending) for ending in FILE_ENDINGS)})$){AGENT.pattern}")
 ENDING_RULE = f"an agent's name must not end in {', '.join(FILE_ENDINGS[:-1])} or {FILE_ENDINGS[-1]}; rename the folder"
@@ -28,8 +28,8 @@ Seed = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 
 
 def _visible(text: str) -> str:
-    if found := INVISIBLE.search(text):
-        raise ValueError(f"holds the invisible character U+{ord(found.group()):04X}; remove it")
+    if character := INVISIBLE.search(text):
+        raise ValueError(f"holds the invisible character U+{ord(character.group()):04X}; remove it")
     return text
 
 
@@ -64,11 +64,11 @@ Url = Annotated[
 
 
 def is_named_like_a_file(agent: str) -> bool:
-    """Whether an agent's name ends as a file's that lies beside agents' folders, in whatever case."""
+    """Whether an agent's name ends like a file's, in any case."""
     return agent.lower().endswith(FILE_ENDINGS)
 
 
 @functools.lru_cache(maxsize=1024)
 def safe_path_segment(text: str) -> str:
-    """Percent-encode what a path segment must not hold: `ALE/Pong-v5` becomes `ALE%2FPong-v5`."""
+    """Percent-encode a path segment: `ALE/Pong-v5` becomes `ALE%2FPong-v5`."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else f"%{ord(c):02X}" for c in text)

@@ -1,4 +1,4 @@
-"""What a sealed season shows of a result before its secret is revealed, and what it keeps back."""
+"""The public and the hidden part of a result in a sealed season."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -7,14 +7,14 @@ from pydantic import Field, StringConstraints
 
 from evaluator.model.base import Frozen
 
-_PREFIX = "sealed-"
-# Everything that an agent, or an episode, can write more than a few bits into.
-HIDDEN = (
+_BEACON_PREFIX = "sealed-"
+# Fields into which an agent, or an episode, can write more than a few bits.
+HIDDEN_FIELDS = (
     "message", "log_tail", "seeds", "returns", "lengths", "metrics", "cost", "provenance", "trace_sha256", "script",
     "first_attempt", "self_sha256",
 )  # fmt: skip
-# Times are rounded up to one of these, in seconds: a minute, four, sixteen, and so on.
-_LEAST_SECONDS, _STEP = 60, 4
+# Times are rounded up to one minute, four, sixteen, and so on, in seconds.
+_SHORTEST_SECONDS, _FACTOR = 60, 4
 
 
 class SealedPart(Frozen):
@@ -29,25 +29,25 @@ class SealedPart(Frozen):
 
 
 def sealed_beacon(secret_sha256: str) -> str:
-    """What stands in place of a beacon: the episodes come from the secret of that hash."""
-    return _PREFIX + secret_sha256
+    """The beacon of a sealed season: its episodes come from the secret with this hash."""
+    return _BEACON_PREFIX + secret_sha256
 
 
 def secret_hash(beacon: str) -> str | None:
-    """The hash of the secret that the episodes come from; None where they come from a public beacon."""
-    return beacon.removeprefix(_PREFIX) if beacon.startswith(_PREFIX) else None
+    """The hash of the secret in a sealed season's beacon; None for a public beacon."""
+    return beacon.removeprefix(_BEACON_PREFIX) if beacon.startswith(_BEACON_PREFIX) else None
 
 
 def hidden_part(document: dict[str, Any]) -> dict[str, Any]:
-    """What is encrypted of a result's document."""
-    return {name: document[name] for name in HIDDEN if name in document}
+    """The part of a result's document that is encrypted."""
+    return {name: document[name] for name in HIDDEN_FIELDS if name in document}
 
 
 def public_part(document: dict[str, Any], trace_sha256: str | None) -> dict[str, Any]:
-    """What is public of a result's document before the reveal, without its own hash and its sealed part."""
+    """The part of a result's document that is public before the reveal, without `self_sha256` and `sealed`."""
     cost, provenance = document["cost"], document["provenance"]
     return {
-        **{name: value for name, value in document.items() if name not in HIDDEN},
+        **{name: value for name, value in document.items() if name not in HIDDEN_FIELDS},
         "cost": {"cpu_seconds": _coarse(cost["cpu_seconds"]), "wall_seconds": _coarse(cost["wall_seconds"])},
         "provenance": {**provenance, "evaluated_at": _hour(provenance["evaluated_at"])},
         "trace_sha256": trace_sha256,
@@ -55,16 +55,16 @@ def public_part(document: dict[str, Any], trace_sha256: str | None) -> dict[str,
 
 
 def rejoined(document: dict[str, Any], hidden: dict[str, Any]) -> dict[str, Any]:
-    """The whole document again, from its public part and what was encrypted."""
-    return {**{name: value for name, value in document.items() if name not in (*HIDDEN, "sealed")}, **hidden}
+    """The document again, from its public and its decrypted part."""
+    return {**{name: value for name, value in document.items() if name not in (*HIDDEN_FIELDS, "sealed")}, **hidden}
 
 
 def _coarse(seconds: float | None) -> float | None:
     if seconds is None:
         return None
-    step = float(_LEAST_SECONDS)
+    step = float(_SHORTEST_SECONDS)
     while step < seconds:
-        step *= _STEP
+        step *= _FACTOR
     return step
 
 

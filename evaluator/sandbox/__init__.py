@@ -1,1 +1,1 @@
-"""The untrusted side: what is copied into the image; an attacker's whole world."""
+"""The untrusted side: the code that runs beside the agent, and all that an attacker can reach."""

@@ -1,4 +1,4 @@
-"""Moves of a game into ACTIONS bodies: a bad one costs its own match only, so it has a number of its own."""
+"""Encoding of a game's moves. A bad move loses only its own match, so it is sent as `wire.MALFORMED`."""
 
 import operator
 from typing import Any
@@ -8,25 +8,25 @@ import numpy as np
 from evaluator import wire
 from evaluator.sandbox.values import describe_value
 
-# Lines of complaint; the log is bounded, and going beyond it would be the player's fault.
-LINES = 20
+# Lines printed about bad moves; the log has a limit, and exceeding it would be the player's fault.
+MAX_COMPLAINT_LINES = 20
 
 
 class MoveEncoder:
-    """Does for a game what `Writer` does for other tasks; raises nothing that the agent's own objects do not raise."""
+    """Encodes moves as `ActionWriter` encodes actions; raises only what the agent's own objects raise."""
 
     def __init__(self) -> None:
-        self._lines = LINES
+        self._lines = MAX_COMPLAINT_LINES
 
     def singles(self, moves: list[Any]) -> bytes:
-        """The body for one move per lane."""
+        """The ACTIONS body for one move per lane."""
         try:
             return np.fromiter(map(operator.index, moves), np.int64, len(moves)).tobytes()
         except (TypeError, OverflowError):
             return np.array([self._number(move) for move in moves], np.int64).tobytes()
 
     def stacked(self, moves: Any, count: int) -> bytes:
-        """The body for moves stacked on the first axis; all are bad if they are not one for each lane."""
+        """The ACTIONS body for an array of moves; all are bad if their number is not that of the lanes."""
         if isinstance(moves, np.ndarray) and moves.shape == (count,) and moves.dtype.kind in "iu":
             if moves.dtype != np.uint64 or (moves < 1 << 63).all():
                 return moves.astype("<i8").tobytes()

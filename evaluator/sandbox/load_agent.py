@@ -1,4 +1,4 @@
-"""Finds the participant's `class Agent` and makes instances of it."""
+"""Loading the participant's `class Agent` and making instances of it."""
 
 import copy
 import importlib
@@ -17,7 +17,7 @@ from evaluator.sandbox.values import gymnasium_space
 
 
 class AgentError(Exception):
-    """Something the participant must mend, said in words for him."""
+    """Something that the participant must correct; the message says what."""
 
     def __init__(self, trouble: wire.Trouble, message: str) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class AgentError(Exception):
 
 
 def blame(error: BaseException, folder: Path, doing: str) -> AgentError:
-    """An error of the agent's code as one line with file and line number."""
+    """An error of the agent's code as an AgentError, in one line with file and line number."""
     if isinstance(error, AgentError):
         return error
     trouble = wire.Trouble.MEMORY if isinstance(error, MemoryError) else wire.Trouble.CRASHED
@@ -49,10 +49,10 @@ def _import(path: Path) -> ModuleType:
 
 
 def load_agent(folder: Path, entry: str, adapter: str | None = None) -> type:
-    """Import the entry file and return its `Agent`, or what an adapter makes of it.
+    """Import the entry file and return its `Agent`, or the adapter's class for it.
 
     Raises:
-        AgentError: there is none, or the import failed.
+        AgentError: it has no `Agent`, or the import failed.
     """
     path = folder / entry
     if not path.is_file():
@@ -73,22 +73,22 @@ def load_agent(folder: Path, entry: str, adapter: str | None = None) -> type:
 
 
 def _loaded(path: Path, folder: Path, load_file: Callable[[Path], Any]) -> Any:
-    """What a file is to Python, or to an adapter that takes one which is no module; what goes wrong is the agent's."""
+    """Load a file as a module, or by an adapter; every error is the agent's."""
     try:
         return load_file(path)
     except SyntaxError as error:
-        name = Path(str(error.filename or path)).name  # an agent can raise one that names no file
+        name = Path(str(error.filename or path)).name  # an agent can raise one without a file name
         raise AgentError(wire.Trouble.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
     except BaseException as error:
         raise blame(error, folder, f"importing {path.relative_to(folder)}") from error
 
 
-# Where our own classes around other systems' agents live.
-ADAPTERS = "evaluator.sandbox.adapters."
+# The package of our adapters.
+ADAPTER_PACKAGE = "evaluator.sandbox.adapters."
 
 
 class AgentFactory:
-    """Makes agents, giving each constructor just the arguments it names."""
+    """Makes agents; a constructor gets only the arguments that it names."""
 
     def __init__(self, agent: type, folder: Path, hello: dict[str, Any]) -> None:
         self._agent = agent
@@ -96,10 +96,10 @@ class AgentFactory:
         self._hello = hello
         self.shared = hasattr(agent, "act_batch") or bool(getattr(agent, "memoryless", False))
         self.batched = hasattr(agent, "act_batch")
-        adapted = agent.__module__.startswith(ADAPTERS)
-        # What only an adapter says: how many episodes it can play at once.
+        adapted = agent.__module__.startswith(ADAPTER_PACKAGE)
+        # Only adapters may say how many episodes they can play at once.
         self.lanes = vars(agent).get("lanes", 0) if adapted else 0
-        # What only an adapter is told: a game's clock, which other systems show their agents.
+        # Only adapters get a game's clock, which other systems show their agents.
         self._given: dict[str, Any] = {"clock": hello["clock"]} if adapted and "clock" in hello else {}
         self.ends = callable(getattr(agent, "end", None))
         self._wanted = self._parameters()
@@ -122,12 +122,12 @@ class AgentFactory:
         return frozenset(known if takes_all else wanted & (known | set(self._given)))
 
     def make(self, seed: int) -> Any:
-        """A fresh agent.
+        """Make an agent.
 
         Raises:
             AgentError: its constructor failed.
         """
-        # Spaces of its own: they carry a generator, and `action_space.seed(seed)` must not reach another episode's agent.
+        # Copied spaces: they hold a generator, and `action_space.seed(seed)` must not reach another episode's agent.
         values = {**copy.deepcopy(self._spaces), **self._given, "task_id": self._hello["task_id"], "seed": seed}
         try:
             return self._agent(**{name: values[name] for name in self._wanted})

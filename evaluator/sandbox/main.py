@@ -1,6 +1,6 @@
-"""Runs a participant's agent: `python -m evaluator.sandbox.main FOLDER ENTRY SOCKET [ADAPTER]`.
+"""The agent's process: `python -m evaluator.sandbox.main FOLDER ENTRY SOCKET [ADAPTER]`.
 
-The socket may be `-` for standard streams.
+SOCKET may be `-` for the standard streams.
 """
 
 import functools
@@ -22,7 +22,7 @@ from evaluator.sandbox.values import ActionWriter, BadActionError, ObservationRe
 
 
 class RefereeStream:
-    """The referee's end, over a socket or over two descriptors."""
+    """The connection to the referee, over a socket or two descriptors."""
 
     def __init__(self, read: int, write: int) -> None:
         self._read = read
@@ -30,7 +30,7 @@ class RefereeStream:
         self._rest = b""
 
     def receive(self) -> tuple[int, memoryview]:
-        """The next frame; each body is a buffer of its own, so an agent may keep what it was shown."""
+        """The next frame; each body is a new buffer, so an agent may keep its observations."""
         while len(self._rest) < wire.HEADER.size:
             self._rest += self._more(1 << 16)
         size, op = wire.HEADER.unpack_from(self._rest)
@@ -68,13 +68,13 @@ class RefereeStream:
 
 
 def connect(address: str) -> RefereeStream:
-    """Reach the referee before any import of the agent's."""
+    """Connect to the referee, before any of the agent's imports."""
     if address != "-":
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(address)
         descriptor = connection.detach()
         return RefereeStream(descriptor, descriptor)
-    # What the agent prints must never reach the protocol: the real streams move, and 1 becomes 2.
+    # The agent's output must not reach the protocol: the real streams get other descriptors, and 1 becomes 2.
     read, write = os.dup(0), os.dup(1)
     os.set_inheritable(read, False)
     os.set_inheritable(write, False)
@@ -101,13 +101,13 @@ class AgentServer:
         start = wire.COUNT.size + count * wire.LANE.size
         observations = self._reader.stacked(body, count, start)
         if self._factory.batched:
-            actions = self._foreign("act_batch", lambda: self._shared.act_batch(observations))
-            return self._written(lambda: self._writer.stacked(actions, count))
-        actions = self._singly(body[wire.COUNT.size : start], observations)
-        return self._written(lambda: self._writer.singles(actions))
+            actions = self._run_agent("act_batch", lambda: self._shared.act_batch(observations))
+            return self._encode(lambda: self._writer.stacked(actions, count))
+        actions = self._act_singly(body[wire.COUNT.size : start], observations)
+        return self._encode(lambda: self._writer.singles(actions))
 
     def over(self, body: memoryview) -> None:
-        """Matches have ended: tell the agents that want to hear it."""
+        """Tell agents how their matches ended."""
         count, _ = wire.COUNT.unpack_from(body)
         start = wire.COUNT.size + count * wire.LANE.size
         observations = self._reader.stacked(body, count, start)
@@ -115,15 +115,15 @@ class AgentServer:
         for index, (lane, _, _) in enumerate(wire.LANE.iter_unpack(body[wire.COUNT.size : start])):
             agent = self._live.pop(lane) if self._shared is None else self._shared
             observation = self._reader.single(observations, index)
-            self._foreign("end", functools.partial(_end, agent, observation, rewards[index]))
+            self._run_agent("end", functools.partial(_end, agent, observation, rewards[index]))
 
-    def _written(self, write: Callable[[], bytes]) -> bytes:
-        """Actions as bytes: they may be objects of the agent's classes, whose methods do anything."""
-        body: bytes = self._foreign("the action", write)
+    def _encode(self, write: Callable[[], bytes]) -> bytes:
+        """Actions as bytes. They may be objects of the agent's classes, so writing them runs its code."""
+        body: bytes = self._run_agent("the action", write)
         return body
 
-    def _singly(self, heads: memoryview, observations: Any) -> list[Any]:
-        """One action per lane, each from its own agent unless one is shared."""
+    def _act_singly(self, heads: memoryview, observations: Any) -> list[Any]:
+        """One action per lane, each from its own agent, or all from a shared one."""
         actions = []
         lane = 0
         single = self._reader.single
@@ -139,8 +139,8 @@ class AgentServer:
             raise fault from error
         return actions
 
-    def _foreign(self, doing: str, run: Callable[[], Any]) -> Any:
-        """What comes of the agent's own code; whatever it raises is the agent's."""
+    def _run_agent(self, doing: str, run: Callable[[], Any]) -> Any:
+        """Run the agent's code; whatever it raises is the agent's fault."""
         try:
             return run()
         except BadActionError:
@@ -154,12 +154,12 @@ def _end(agent: Any, observation: Any, reward: float) -> None:
 
 
 def serve(stream: RefereeStream, folder: Path, entry: str, adapter: str | None) -> None:
-    """From the handshake to CLOSE."""
+    """Serve from the handshake to CLOSE."""
     _, body = stream.receive()
     hello = json.loads(bytes(body))
     seed_globals(hello["seed"], str(folder))
     if hello["mode"] == "serve":
-        from evaluator.sandbox import run_script  # imports gymnasium, which agents need not wait for
+        from evaluator.sandbox import run_script  # imported late, since it imports gymnasium, which takes long
 
         return run_script.serve(stream, folder, entry, hello)
     factory = agents.AgentFactory(agents.load_agent(folder, entry, adapter), folder, hello)
@@ -180,7 +180,7 @@ def serve(stream: RefereeStream, folder: Path, entry: str, adapter: str | None) 
 
 
 def main() -> None:
-    """Serve, and report what goes wrong as an ERROR frame."""
+    """Serve, and send errors as an ERROR frame."""
     folder, entry, address = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     adapter = sys.argv[4] if len(sys.argv) > 4 else None
     stream = connect(address)
@@ -195,7 +195,7 @@ def main() -> None:
 
 
 def _complain(stream: RefereeStream, trouble: wire.Trouble, message: str, lane: int | None = None) -> None:
-    # A thousand characters take at most six bytes each this way, which fits; as ASCII an emoji alone would take twelve.
+    # As UTF-8, 1000 characters take at most six bytes each, which fits; as ASCII an emoji would take twelve.
     report = json.dumps({"trouble": trouble, "message": message[:1000], "lane": lane}, ensure_ascii=False)
     stream.send(wire.frame(wire.Op.ERROR, report.encode("utf-8", "replace")))
 

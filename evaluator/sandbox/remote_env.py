@@ -1,6 +1,6 @@
-"""The remote environment: `gymnasium.make` for the task gives one whose steps run at the referee.
+"""The remote environment that `gymnasium.make` returns for the task; its steps run at the referee.
 
-A script trains and evaluates as it is written, and the referee has every return it really got.
+A script runs unchanged, and the referee knows every return that it really got.
 """
 
 import copy
@@ -22,17 +22,18 @@ from gymnasium.envs.registration import EnvSpec
 from evaluator import wire
 from evaluator.sandbox.values import ActionWriter, ObservationReader, gymnasium_space
 
-_TAIL = struct.Struct("<dQQ")
-_MANY = "this environment belongs to the process that made it; for many at once use gymnasium.make_vec(id, num_envs=…)"
-_CUT = "an earlier question to the referee was interrupted, so its answer cannot be told from the next one's"
+_OTHER_PROCESS = (
+    "this environment belongs to the process that made it; for many at once use gymnasium.make_vec(id, num_envs=…)"
+)
+_INTERRUPTED = "an earlier question to the referee was interrupted, so its answer cannot be told from the next one's"
 
 
 class BudgetOver(RuntimeError):
-    """The run is over, or no other episode may begin; what was played until now counts."""
+    """The run is over, or no more episodes may begin; the episodes until now count."""
 
 
 class RefereeLink:
-    """Question and answer with the referee, and the notices of what it does not give."""
+    """Sends questions to the referee, and collects notices of refused or ignored requests."""
 
     def __init__(self, stream: Any, hello: dict[str, Any]) -> None:
         self._stream = stream
@@ -43,25 +44,25 @@ class RefereeLink:
         self.reader = ObservationReader(hello["observation_space"])
         self.writer = ActionWriter(hello["action_space"])
         self.notices: list[str] = []
-        # Handles of environments that were collected as garbage: that may happen between a question and its answer.
+        # Handles of garbage-collected environments, released later: collection may happen between a question and its answer.
         self.dropped: list[int] = []
 
     def ask(self, op: wire.Op, *parts: bytes | memoryview) -> memoryview:
-        """The answer's body.
+        """Send a question; returns the answer's body.
 
         Raises:
-            BudgetOver: no episode may begin any more.
-            gymnasium.error.Error: the referee does not give this.
+            BudgetOver: no more episodes may begin, or the run is over.
+            gymnasium.error.Error: the referee refuses.
         """
         return self.exchange(wire.frame(op, *parts))
 
     def exchange(self, frame: bytes) -> memoryview:
-        """The answer's body to a whole frame; raises as `ask` does."""
+        """Send a frame; returns the answer's body. Raises as `ask` does."""
         if os.getpid() != self._owner:
-            raise gymnasium.error.Error(_MANY)
+            raise gymnasium.error.Error(_OTHER_PROCESS)
         with self._lock:
             if self._waiting:
-                raise gymnasium.error.Error(_CUT)
+                raise gymnasium.error.Error(_INTERRUPTED)
             self._waiting = True
             self._stream.send(frame)
             got, body = self._stream.receive()
@@ -73,7 +74,7 @@ class RefereeLink:
         return answer
 
     def notice(self, text: str) -> None:
-        """Say once what the script asked for and does not get."""
+        """Print once that a request is refused or ignored."""
         if text not in self.notices:
             self.notices.append(text)
             print(f"pullrank: {text}", file=sys.stderr, flush=True)
@@ -87,16 +88,16 @@ class RefereeLink:
         return first
 
     def reset(self, handles: Sequence[int]) -> Any:
-        """Begin an episode in each; returns the stacked observations."""
-        body = self.ask(wire.Op.RESET, named(handles))
+        """Begin an episode in each environment; returns the stacked observations."""
+        body = self.ask(wire.Op.RESET, handles_body(handles))
         return self.reader.stacked(body, len(handles), 0)
 
     def release(self, handles: Sequence[int]) -> None:
-        """Close them."""
-        self.ask(wire.Op.RELEASE, named(handles))
+        """Close environments."""
+        self.ask(wire.Op.RELEASE, handles_body(handles))
 
     def step(self, head: bytes, actions: bytes, count: int) -> tuple[Any, Any, Any, Any]:
-        """Stacked observations, rewards, terminated and truncated flags."""
+        """Step environments; returns stacked observations, rewards, terminated and truncated flags."""
         body = self.ask(wire.Op.STEP, head, actions)
         end = len(body) - 2 * wire.padded(count) - 8 * count
         rewards = np.frombuffer(body, "<f8", count, end)
@@ -105,15 +106,15 @@ class RefereeLink:
         return self.reader.stacked(body, count, 0), rewards, terminated, truncated
 
 
-def named(handles: Sequence[int]) -> bytes:
-    """The part of a body that says which environments it is about."""
+def handles_body(handles: Sequence[int]) -> bytes:
+    """The part of a body that names environments."""
     raw = struct.pack(f"<II{len(handles)}I", len(handles), 0, *handles)
     return raw + wire.padding(4 * len(handles))
 
 
 def step_head(handles: Sequence[int], resets: Sequence[bool]) -> bytes:
-    """The head of a STEP body: which environments, and which of them are reset instead."""
-    return named(handles) + bytes(resets) + wire.padding(len(handles))
+    """The head of a STEP body: the environments, and which of them are reset instead."""
+    return handles_body(handles) + bytes(resets) + wire.padding(len(handles))
 
 
 class RemoteEnv(gymnasium.Env[Any, Any]):
@@ -137,8 +138,8 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
         self._live = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; the referee chooses its seed."""
-        self._must_be_open()
+        """Begin an episode, whose seed the referee chooses."""
+        self._check_open()
         ignore(self._link, seed, options)
         super().reset(seed=seed)
         stacked = self._link.reset([self._handle])
@@ -148,32 +149,32 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a step at the referee."""
         if not self._live:
-            self._must_be_open()
+            self._check_open()
             raise gymnasium.error.ResetNeeded("the episode has ended, or none has begun: call reset() first")
         link = self._link
-        body = link.exchange(self._front + self._written(action))
-        reward, terminated, truncated = _TAIL.unpack_from(body, len(body) - _TAIL.size)
+        body = link.exchange(self._front + self._encode(action))
+        reward, terminated, truncated = wire.STEPPED_TAIL.unpack_from(body, len(body) - wire.STEPPED_TAIL.size)
         self._live = not (terminated or truncated)
-        if self._box is not None:  # the commonest case, without a detour; the body is a buffer of its own
+        if self._box is not None:  # fast way for the most common case; the body is a new buffer
             leaf, size = self._box
             seen: Any = np.frombuffer(body, leaf.dtype, size).reshape(leaf.shape)
         else:
             seen = link.reader.single(link.reader.stacked(body, 1, 0), 0)
         return seen, reward, bool(terminated), bool(truncated), {}
 
-    def _written(self, action: Any) -> bytes:
+    def _encode(self, action: Any) -> bytes:
         space = self.action_space
         if not isinstance(space, spaces.Discrete):
             return self._link.writer.singles([action])
         try:
             number = operator.index(action)
         except TypeError:
-            return self._link.writer.singles([action])  # which says what is wrong with it
+            return self._link.writer.singles([action])  # raises an error that says what is wrong
         if not space.start <= number < space.start + space.n:
             raise gymnasium.error.InvalidAction(f"the action {number} is not in {space}")
         return wire.INTEGER.pack(number)
 
-    def _must_be_open(self) -> None:
+    def _check_open(self) -> None:
         if self._handle < 0:
             raise gymnasium.error.ClosedEnvironmentError("the environment was closed; make another one")
 
@@ -194,7 +195,7 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
 
 
 def spec_of(hello: dict[str, Any]) -> EnvSpec:
-    """What `env.spec` says."""
+    """The value of `env.spec`."""
     name = hello["env_id"].rpartition(":")[2]
     known = gymnasium.registry.get(name)
     spec = copy.copy(known) if known else EnvSpec(id=name)
@@ -204,7 +205,7 @@ def spec_of(hello: dict[str, Any]) -> EnvSpec:
 
 
 def ignore(link: RefereeLink, seed: Any, options: Any) -> None:
-    """Seeds and options of a reset are the referee's."""
+    """Note that seed and options of a reset are ignored."""
     if seed is not None:
         link.notice("a seed was given to reset(); the referee chooses the episodes, so it is ignored")
     if options:

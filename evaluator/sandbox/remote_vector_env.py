@@ -1,4 +1,4 @@
-"""Many remote environments, stepped with one question: `gymnasium.make_vec` for the task."""
+"""The vector of remote environments that `gymnasium.make_vec` returns for the task; one question steps all of them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,8 +18,8 @@ Step = tuple[Any, Any, Any, Any, dict[str, Any]]
 class RemoteVectorEnv(VectorEnv):
     """Many environments at the referee.
 
-    Where no episode may begin any more, those whose episodes have ended rest, rewards 0, and the others are stepped on; when
-    the run has ended, `BudgetOver` is raised. In DISABLED mode ended ones rest too, until they are reset.
+    When no more episodes may begin, environments whose episode has ended rest with reward 0 while the others go on; when the
+    run is over, `BudgetOver` is raised. In DISABLED mode ended ones rest too, until they are reset.
     """
 
     _handles: Sequence[int] = ()
@@ -47,22 +47,22 @@ class RemoteVectorEnv(VectorEnv):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode in each; in DISABLED mode `options={"reset_mask": …}` begins only those."""
-        self._must_be_open()
+        self._check_open()
         mask = (options or {}).get("reset_mask")
         ignore(self._link, seed, {k: v for k, v in (options or {}).items() if k != "reset_mask"})
         if mask is not None:
             chosen = np.asarray(mask)
             if self._seen is None or chosen.dtype != np.bool_ or chosen.shape != self._ended.shape or not chosen.any():
                 raise gymnasium.error.Error("'reset_mask' is one flag for each environment, after a first reset()")
-            self._renew(chosen)
+            self._begin_episodes(chosen)
             return _copied(self._seen), {}
         self._seen = _copied(self._link.reset(self._handles))
         self._ended = np.zeros(self.num_envs, np.bool_)
         return _copied(self._seen), {}
 
     def step(self, actions: Any) -> Step:
-        """Step all of them; what happens to ended ones is as the autoreset mode says."""
-        self._must_be_open()
+        """Step all of them; the autoreset mode says what happens to ended ones."""
+        self._check_open()
         if self._seen is None:
             raise gymnasium.error.ResetNeeded("no episode has begun: call reset() first")
         if self._over is None and not (self._mode is AutoresetMode.DISABLED and self._ended.any()):
@@ -75,38 +75,38 @@ class RemoteVectorEnv(VectorEnv):
     def _step_all(self, actions: Any) -> Step:
         resets = self._mode is AutoresetMode.NEXT_STEP and self._ended.any()
         head = step_head(self._handles, self._ended.tolist()) if resets else self._plain
-        body = self._link.writer.stacked(self._plainly(actions), self.num_envs)
+        body = self._link.writer.stacked(self._as_array(actions), self.num_envs)
         stacked, rewards, terminated, truncated = self._link.step(head, body, self.num_envs)
         self._ended = terminated | truncated
         self._seen = _copied(stacked)
-        return self._told(rewards.copy(), terminated.copy(), truncated.copy())
+        return self._step_result(rewards.copy(), terminated.copy(), truncated.copy())
 
     def _step_some(self, actions: Any, rows: Any) -> Step:
-        """Play what has begun to its end, and leave the others as they are."""
+        """Step only the given rows; the others rest."""
         count = len(rows)
         if not count:
             raise self._over or gymnasium.error.ResetNeeded("every episode has ended: call reset() first")
         head = step_head([self._handles[row] for row in rows.tolist()], [False] * count)
-        body = self._link.writer.stacked(_taken(self._plainly(actions), rows), count)
+        body = self._link.writer.stacked(_taken(self._as_array(actions), rows), count)
         stacked, *numbers = self._link.step(head, body, count)
         rewards, terminated, truncated = (np.zeros(self.num_envs, part.dtype) for part in numbers)
-        for whole, part in zip((rewards, terminated, truncated), numbers, strict=True):
-            whole[rows] = part
+        for values, part in zip((rewards, terminated, truncated), numbers, strict=True):
+            values[rows] = part
         self._ended |= terminated | truncated
         self._seen = _put(self._seen, rows, stacked)
-        return self._told(rewards, terminated, truncated)
+        return self._step_result(rewards, terminated, truncated)
 
-    def _told(self, rewards: Any, terminated: Any, truncated: Any) -> Step:
+    def _step_result(self, rewards: Any, terminated: Any, truncated: Any) -> Step:
         info: dict[str, Any] = {}
         now = terminated | truncated
         if self._mode is AutoresetMode.SAME_STEP and now.any():
             info = {"final_obs": _rows(self._seen, now), "_final_obs": now, "final_info": {}, "_final_info": now.copy()}
             if self._over is None:
-                self._renew(now)
+                self._begin_episodes(now)
         return _copied(self._seen), rewards, terminated, truncated, info
 
-    def _renew(self, mask: Any) -> None:
-        """Begin new episodes in the masked places; where none may begin any more they rest instead."""
+    def _begin_episodes(self, mask: Any) -> None:
+        """Begin new episodes in the masked environments; if no more may begin, these rest instead."""
         chosen = np.flatnonzero(mask)
         try:
             fresh = self._link.reset([self._handles[row] for row in chosen.tolist()])
@@ -119,15 +119,15 @@ class RemoteVectorEnv(VectorEnv):
         self._seen = _put(self._seen, chosen, fresh)
         self._ended[chosen] = False
 
-    def _plainly(self, actions: Any) -> Any:
+    def _as_array(self, actions: Any) -> Any:
         return np.asarray(actions) if isinstance(self.single_action_space, (spaces.Discrete, spaces.Box)) else actions
 
-    def _must_be_open(self) -> None:
+    def _check_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the environments were closed; make others")
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close them at the referee too."""
+        """Close them at the referee."""
         self._link.release(self._handles)
         self._handles = ()
 
@@ -137,7 +137,7 @@ class RemoteVectorEnv(VectorEnv):
 
 
 def _copied(value: Any) -> Any:
-    """Arrays of the script's own, which no later step changes."""
+    """Copied arrays, which no later step changes."""
     if isinstance(value, dict):
         return {key: _copied(inner) for key, inner in value.items()}
     if isinstance(value, tuple):
@@ -146,11 +146,11 @@ def _copied(value: Any) -> Any:
 
 
 def _put(seen: Any, chosen: Any, fresh: Any) -> Any:
-    """`seen` with the rows `chosen` replaced; what the script holds of it is not changed."""
+    """A copy of `seen` with the rows `chosen` replaced."""
     if isinstance(seen, dict):
         return {key: _put(seen[key], chosen, fresh[key]) for key in seen}
     if isinstance(seen, tuple):
-        return tuple(_put(one, chosen, new) for one, new in zip(seen, fresh, strict=True))
+        return tuple(_put(old, chosen, new) for old, new in zip(seen, fresh, strict=True))
     copied = np.array(seen)
     copied[chosen] = fresh
     return copied

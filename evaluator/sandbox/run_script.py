@@ -1,4 +1,4 @@
-"""Runs a script of the old boards as it is: `python -u <file> <environment>`, its environments at the referee."""
+"""Running of an unmodified training script, `python -u <file> <environment>`, with environments at the referee."""
 
 import atexit
 import contextlib
@@ -21,31 +21,31 @@ from evaluator.sandbox import load_agent as agents
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 
-# What `make` and `make_vec` may be told beside the id. None of it changes the task: the others would.
+# Allowed arguments of `make` and `make_vec` besides the id; others would change the task.
 _MAKE = ("render_mode", "max_episode_steps", "disable_env_checker")
 _MAKE_VEC = (*_MAKE, "num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
-# Of a vector's own arguments: how its processes and arrays are kept, which it has none of here.
-_HARMLESS = ("copy", "observation_mode", "shared_memory", "context", "daemon", "worker")
-NOTICES = 20
+# A vector's arguments about processes and arrays, which have no effect here.
+_IGNORED_VECTOR_ARGUMENTS = ("copy", "observation_mode", "shared_memory", "context", "daemon", "worker")
+MAX_NOTICES = 20
 
 
 def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> None:
-    """Run the script to its end and say how it ended."""
+    """Run the script to its end and report how it ended."""
     path = folder / main_file
     if not path.is_file():
         raise agents.AgentError(wire.Trouble.INVALID, f"the file {main_file} does not exist; write it or correct 'entry'")
-    # One pipe for both, so that the log has every line in the order in which it was printed.
+    # One pipe for both streams, so that the log keeps the order of lines.
     os.dup2(1, 2)
     stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.VERSION, "shared": False}).encode()))
     link = RefereeLink(stream, hello)
     install(link)
     code = _run(path, folder, hello)
-    report = {"exit_code": code, "notices": [text[:300] for text in link.notices[:NOTICES]]}
+    report = {"exit_code": code, "notices": [text[:300] for text in link.notices[:MAX_NOTICES]]}
     stream.send(wire.frame(wire.Op.DONE, json.dumps(report).encode()))
 
 
 def _run(path: Path, folder: Path, hello: dict[str, Any]) -> int:
-    """The script's exit code, as its shell would see it."""
+    """Run the script; returns its exit code."""
     sys.argv = [path.name, hello["env_id"].rpartition(":")[2]]
     os.environ["PULLRANK_TASK"] = hello["task_id"]
     os.environ["PULLRANK_TRAINING_STEPS"] = str(hello["training_steps"])
@@ -55,7 +55,7 @@ def _run(path: Path, folder: Path, hello: dict[str, Any]) -> int:
         sys.path.insert(1, str(folder))
     os.chdir(path.parent)
     code = _exit_code(lambda: runpy.run_path(str(path), run_name="__main__"))
-    # What the interpreter does at its end: it waits for threads, and calls who asked to be called.
+    # As the interpreter does at its end: wait for threads, and run exit functions.
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
@@ -73,7 +73,7 @@ def _exit_code(run: Callable[[], Any]) -> int:
         return _code(error.code)
     except BudgetOver as error:
         print(f"pullrank: {error}", file=sys.stderr, flush=True)
-    except BaseException:  # noqa: BLE001  (whatever a script raises ends it with a traceback and exit code 1, as in a shell)
+    except BaseException:  # noqa: BLE001  (any exception ends a script with a traceback and exit code 1, as in a shell)
         traceback.print_exc()
         return 1
     return 0
@@ -89,13 +89,13 @@ def _code(given: Any) -> int:
 
 
 def install(link: RefereeLink) -> None:
-    """From now on `gymnasium.make` and `make_vec` give remote environments for the task's id."""
+    """Make `gymnasium.make` and `make_vec` return remote environments for the task's id."""
     make, make_vec = gymnasium.make, gymnasium.make_vec
 
     def remote_make(id: Any, **kwargs: Any) -> Any:  # noqa: A002  (Gymnasium's own name)
         if not _is_task(link, id):
             return _local(link, id, lambda: make(id, **kwargs))
-        check(link, {**_own(id), **kwargs}, _MAKE)
+        check(link, {**_spec_arguments(id), **kwargs}, _MAKE)
         return RemoteEnv(link)
 
     def remote_make_vec(id: Any, num_envs: int = 1, **kwargs: Any) -> Any:  # noqa: A002
@@ -103,8 +103,8 @@ def install(link: RefereeLink) -> None:
             return _local(link, id, lambda: make_vec(id, num_envs=num_envs, **kwargs))
         vector = dict(kwargs.get("vector_kwargs") or {})
         mode = AutoresetMode(vector.pop("autoreset_mode", AutoresetMode.NEXT_STEP))
-        own = {name: value for name, value in vector.items() if name not in _HARMLESS}
-        check(link, {**_own(id), **kwargs, **own}, _MAKE_VEC)
+        own = {name: value for name, value in vector.items() if name not in _IGNORED_VECTOR_ARGUMENTS}
+        check(link, {**_spec_arguments(id), **kwargs, **own}, _MAKE_VEC)
         if kwargs.get("wrappers"):
             raise gymnasium.error.Error(
                 "make_vec(wrappers=…) is not possible with a remote environment; wrap the vector instead"
@@ -122,13 +122,13 @@ def _name(id: Any) -> str:  # noqa: A002
 
 
 def _is_task(link: RefereeLink, id: Any) -> bool:  # noqa: A002
-    """Whether an id means the task: its own or its environment's, which may be without a version as Gymnasium allows."""
+    """Whether an id means the task: the task's or its environment's, the latter also without a version."""
     env_id = _name(link.hello["env_id"])
     return _name(id) in (link.hello["task_id"], env_id, env_id.rpartition("-v")[0] or env_id)
 
 
-def _own(id: Any) -> dict[str, Any]:  # noqa: A002
-    """The arguments that a script's own spec holds."""
+def _spec_arguments(id: Any) -> dict[str, Any]:  # noqa: A002
+    """The arguments in a script's own spec."""
     return dict(id.kwargs) if isinstance(id, EnvSpec) else {}
 
 
@@ -138,10 +138,10 @@ def _local(link: RefereeLink, id: Any, make: Callable[[], Any]) -> Any:  # noqa:
 
 
 def check(link: RefereeLink, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
-    """Arguments that would make another task are refused.
+    """Refuse arguments that would change the task.
 
     Raises:
-        gymnasium.error.Error: there is one.
+        gymnasium.error.Error: there is such an argument.
     """
     own = link.hello["kwargs"]
     for name, value in kwargs.items():

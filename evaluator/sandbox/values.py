@@ -1,4 +1,4 @@
-"""Values and spaces on the agent's side: arrays from a frame, actions into a frame."""
+"""Spaces, observations and actions in the sandbox: reading them from frames and writing them into frames."""
 
 import operator
 from typing import Any
@@ -13,7 +13,7 @@ class BadActionError(Exception):
 
 
 def gymnasium_space(space: dict[str, Any]) -> Any:
-    """The Gymnasium space of a description. Imports gymnasium, which is why it is done only where asked for."""
+    """The Gymnasium space of a description. Called only where needed, since importing gymnasium takes long."""
     from gymnasium import spaces
 
     match space["type"]:
@@ -41,7 +41,7 @@ def _filled(values: list[Any], dtype: str, shape: tuple[int, ...]) -> Any:
 
 
 class ObservationReader:
-    """Observations out of ACT bodies."""
+    """Reads observations from ACT bodies."""
 
     def __init__(self, space: dict[str, Any]) -> None:
         self._space = space
@@ -56,7 +56,7 @@ class ObservationReader:
         return _assemble(self._space, arrays)
 
     def single(self, stacked: Any, index: int) -> Any:
-        """The observation at `index` of stacked ones."""
+        """The observation at `index` of stacked observations."""
         return _pick(self._space, stacked, index)
 
 
@@ -83,7 +83,7 @@ def _pick(space: dict[str, Any], stacked: Any, index: int) -> Any:
 
 
 class ActionWriter:
-    """Actions into ACTIONS bodies."""
+    """Writes actions into ACTIONS bodies."""
 
     def __init__(self, space: dict[str, Any]) -> None:
         self._space = space
@@ -177,7 +177,7 @@ def _array(value: Any, dtype: str, shape: tuple[int, ...]) -> bytes:
 
 
 def describe_value(value: Any) -> str:
-    """The value's type and the beginning of what it looks like."""
+    """The value's type and the beginning of its repr."""
     try:
         text = repr(value)
     except BaseException:  # noqa: BLE001  (the agent's own __repr__ may do anything, exit included)

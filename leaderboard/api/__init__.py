@@ -1,1 +1,1 @@
-"""What the site says to machines: JSON, CSV, feeds, badges and counters, as functions of the standings."""
+"""The site's documents for machines: JSON, CSV, feeds, badges and counters, as functions of the standings."""

@@ -1,20 +1,71 @@
-"""Feeds: who came, and who rose or fell, as Atom and as JSON Feed, for the whole board and for each task."""
+"""Feeds of new entries and changed places, as Atom and as JSON Feed, for all tasks together and for each one."""
 
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NotRequired
 
 from evaluator.model.config.challenge import Task
+from leaderboard.api.documents import Closed, Moment
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.standings_json import Document
 from leaderboard.history import BoardEvent, BoardHistory, game_events
 from leaderboard.scoring import metrics
 from leaderboard.text import format, serialise, urls
 
-# Entries of a feed.
-LIMIT = 50
+# Events of a feed.
+FEED_LIMIT = 50
 # From a feed to the site's root.
 _UP = "../"
+
+
+class FeedAuthorJson(Closed):
+    """Who brought the agent."""
+
+    name: str
+
+
+class FeedEventJson(Closed):
+    """What happened, as values."""
+
+    login: str
+    agent: str
+    task: str
+    score: float | None
+    place: int
+    place_before: int | None
+
+
+class FeedItemLinkJson(Closed):
+    """The page of an event, where the site's address is known."""
+
+    url: NotRequired[str]
+
+
+class FeedItemJson(FeedItemLinkJson):
+    """A new entry, or a change of places."""
+
+    id: str
+    title: str
+    content_text: str
+    date_published: Moment
+    authors: list[FeedAuthorJson]
+    tags: list[str]
+    _pullrank: FeedEventJson
+
+
+class FeedLinksJson(Closed):
+    """Addresses of a feed, where the site's is known."""
+
+    home_page_url: NotRequired[str]
+    feed_url: NotRequired[str]
+
+
+class FeedJson(FeedLinksJson):
+    """JSON Feed 1.1."""
+
+    version: str
+    title: str
+    items: list[FeedItemJson]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,33 +73,32 @@ class Feed:
     """One feed."""
 
     path: str
-    """Its file below the site's root, without the ending."""
+    """Below the site's root, without the ending."""
     title: str
-    """Of what."""
     page: str
-    """The page it belongs to, as an address below the site's root."""
+    """The address below the site's root of the page it belongs to."""
     events: Sequence[BoardEvent]
-    """The newest first."""
+    """Newest first."""
 
 
 def feed_files(facts: ApiInputs, past: BoardHistory) -> Iterator[tuple[str, bytes]]:
-    """Two files for the board and two for each task."""
+    """Two files for all tasks together and two for each task."""
     title = facts.standings.challenge.title
-    everything: list[BoardEvent] = []
-    for task, found in _by_task(facts, past):
-        everything += found
+    all_events: list[BoardEvent] = []
+    for task, events in _by_task(facts, past):
+        all_events += events
         path = f"feeds/{serialise.segment(task.id)}"
         named = f"{title}: {task.title or task.id}"
-        yield from _both(Feed(path=path, title=named, page=serialise.task_address(task.id), events=found), facts)
-    everything.sort(key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)
-    yield from _both(Feed(path="feeds/board", title=title, page="", events=everything[:LIMIT]), facts)
+        yield from _both(Feed(path=path, title=named, page=serialise.task_address(task.id), events=events), facts)
+    all_events.sort(key=lambda event: (event.at, event.task.id, event.entry.name), reverse=True)
+    yield from _both(Feed(path="feeds/board", title=title, page="", events=all_events[:FEED_LIMIT]), facts)
 
 
 def _by_task(facts: ApiInputs, past: BoardHistory) -> Iterator[tuple[Task, tuple[BoardEvent, ...]]]:
     for board in facts.standings.tasks:
-        yield board.task, past.events_of(board, LIMIT)
+        yield board.task, past.events_of(board, FEED_LIMIT)
     for game in facts.standings.games:
-        yield game.task, game_events(game, LIMIT)
+        yield game.task, game_events(game, FEED_LIMIT)
 
 
 def _both(feed: Feed, facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
@@ -71,18 +121,18 @@ def event_words(event: BoardEvent) -> str:
 
 
 def _base(facts: ApiInputs) -> str:
-    """What makes an address whole, or else leads from a feed to the root."""
+    """The site's address, or where it is not known the way from a feed to the site's root."""
     return facts.context.site_url or _UP
 
 
-def _mark(facts: ApiInputs, *parts: str) -> str:
-    """A name that stays the same for ever, whatever address the site has."""
+def _stable_id(facts: ApiInputs, *parts: str) -> str:
+    """An id that does not change when the site moves to another address."""
     board = facts.repository or facts.standings.challenge.title
     return uuid.uuid5(uuid.NAMESPACE_URL, "\n".join((board, facts.standings.challenge.season, *parts))).urn
 
 
-def _event_mark(event: BoardEvent, facts: ApiInputs) -> str:
-    return _mark(facts, event.task.id, event.entry.login, event.entry.agent, event.at)
+def _event_id(event: BoardEvent, facts: ApiInputs) -> str:
+    return _stable_id(facts, event.task.id, event.entry.login, event.entry.agent, event.at)
 
 
 def _page(event: BoardEvent) -> str:
@@ -97,7 +147,7 @@ def atom(feed: Feed, facts: ApiInputs) -> str:
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         '<feed xmlns="http://www.w3.org/2005/Atom">'
-        f"<id>{_mark(facts, feed.path)}</id><title>{serialise.xml(feed.title)}</title>"
+        f"<id>{_stable_id(facts, feed.path)}</id><title>{serialise.xml(feed.title)}</title>"
         f"<updated>{serialise.xml(updated)}</updated>"
         f'<link rel="self" type="application/atom+xml" href="{base}{serialise.xml(serialise.address(feed.path))}.atom"/>'
         f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(feed.page)}"/>'
@@ -108,7 +158,7 @@ def atom(feed: Feed, facts: ApiInputs) -> str:
 
 def _atom_entry(event: BoardEvent, base: str, facts: ApiInputs) -> str:
     return (
-        f"<entry><id>{_event_mark(event, facts)}</id><title>{serialise.xml(feed_headline(event))}</title>"
+        f"<entry><id>{_event_id(event, facts)}</id><title>{serialise.xml(feed_headline(event))}</title>"
         f"<updated>{event.at}</updated><published>{event.at}</published>"
         f"<author><name>{serialise.xml(event.entry.login)}</name></author>"
         f'<link rel="alternate" type="text/html" href="{base}{serialise.xml(_page(event))}"/>'
@@ -116,31 +166,36 @@ def _atom_entry(event: BoardEvent, base: str, facts: ApiInputs) -> str:
     )
 
 
-def json_feed(feed: Feed, facts: ApiInputs) -> Document:
+def json_feed(feed: Feed, facts: ApiInputs) -> FeedJson:
     """The feed as JSON Feed 1.1."""
-    site = facts.context.site_url
-    home = {"home_page_url": site + feed.page, "feed_url": f"{site}{serialise.address(feed.path)}.json"} if site else {}
     return {
         "version": "https://jsonfeed.org/version/1.1",
         "title": feed.title,
-        **home,
+        **_links(feed, facts),
         "items": [_item(event, facts) for event in feed.events],
     }
 
 
-def _item(event: BoardEvent, facts: ApiInputs) -> Document:
+def _links(feed: Feed, facts: ApiInputs) -> FeedLinksJson:
     site = facts.context.site_url
+    if not site:
+        return {}
+    return {"home_page_url": site + feed.page, "feed_url": f"{site}{serialise.address(feed.path)}.json"}
+
+
+def _item(event: BoardEvent, facts: ApiInputs) -> FeedItemJson:
+    site, entry = facts.context.site_url, event.entry
+    link: FeedItemLinkJson = {"url": site + _page(event)} if site else {}
     return {
-        "id": _event_mark(event, facts),
-        **({"url": site + _page(event)} if site else {}),
+        "id": _event_id(event, facts),
+        **link,
         "title": feed_headline(event),
         "content_text": event_words(event),
         "date_published": event.at,
-        "authors": [{"name": event.entry.login}],
+        "authors": [{"name": entry.login}],
         "tags": [event.task.id],
         "_pullrank": {
-            "login": event.entry.login, "agent": event.entry.agent, "task": event.task.id,
-            "score": serialise.finite(event.score),
+            "login": entry.login, "agent": entry.agent, "task": event.task.id, "score": serialise.finite(event.score),
             "place": event.place, "place_before": event.place_before,
         },
     }  # fmt: skip

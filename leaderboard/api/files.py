@@ -2,9 +2,16 @@
 
 from collections.abc import Iterator
 
-from leaderboard.api import agents, badges, feeds, index, leaderboards, openapi, openmetrics, status, table
-from leaderboard.api import rows as sheet
+from leaderboard.api.agents import agent_files, entered_agents, gather_documents
+from leaderboard.api.badges import badge_files
+from leaderboard.api.feeds import feed_files
+from leaderboard.api.index import index_files
 from leaderboard.api.inputs import api_inputs
+from leaderboard.api.leaderboards import game_leaderboard_files, game_rows, task_leaderboard_files, task_rows
+from leaderboard.api.openapi import openapi_files
+from leaderboard.api.openmetrics import openmetrics_files
+from leaderboard.api.status import status_files
+from leaderboard.api.table import game_table, task_table
 from leaderboard.core.parallel import WHOLE, Partition
 from leaderboard.core.standings import Standings
 from leaderboard.history import BoardHistory
@@ -13,42 +20,44 @@ from leaderboard.text import serialise
 
 
 def api_files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
-    """Path below the site's root, and content; one after the other, so that no board is ever in memory as text."""
+    """Path below the site's root and content, one file after the other: all of them together need too much memory."""
     yield from leaderboard_files(standings, context)
     yield from feed_and_status_files(standings, context)
     yield from agent_document_files(standings, context, WHOLE)
 
 
 def leaderboard_files(standings: Standings, context: PageContext) -> Iterator[tuple[str, bytes]]:
-    """The documents of the whole and of each task."""
-    known = api_inputs(standings, context)
-    yield from index.index_files(known)
-    yield from openapi.openapi_files(known)
-    entries = sheet.EntryCache()
+    """The documents of the whole site and of each task."""
+    facts = api_inputs(standings, context)
+    yield from index_files(facts)
+    yield from openapi_files(facts)
     for board in standings.tasks:
-        rows = entries.sheet(board)
-        yield serialise.task_file(board.task.id, "table.json"), table.task_table(board, rows, context.reproduced)
-        yield from leaderboards.task_leaderboard_files(board, rows, known)
+        rows = task_rows(board, facts)
+        table = task_table(board, rows, context.reproduced)
+        yield serialise.task_file(board.task.id, "table.json"), serialise.json_document(table)
+        yield from task_leaderboard_files(board, rows)
     for game in standings.games:
-        yield serialise.task_file(game.task.id, "table.json"), serialise.json_document(table.game_table(game, standings))
-        yield from leaderboards.game_leaderboard_files(game)
+        players = game_rows(game)
+        yield serialise.task_file(game.task.id, "table.json"), serialise.json_document(game_table(game, players))
+        yield from game_leaderboard_files(game, players)
 
 
 def feed_and_status_files(
-    standings: Standings, context: PageContext, past: BoardHistory | None = None
+    standings: Standings, context: PageContext, history: BoardHistory | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """What happened: the state of every submission, feeds and counters; from `past`, where somebody has it already."""
-    known = api_inputs(standings, context)
-    yield from status.status_files(known)
-    yield from feeds.feed_files(known, past or BoardHistory(standings, tuple(known.results)))
-    yield from openmetrics.openmetrics_files(known)
+    """The state of every submission, feeds and counters; `history` may be given where it is at hand."""
+    facts = api_inputs(standings, context)
+    yield from status_files(facts)
+    yield from feed_files(facts, history or BoardHistory(standings, tuple(facts.results)))
+    yield from openmetrics_files(facts)
 
 
 def agent_document_files(standings: Standings, context: PageContext, share: Partition) -> Iterator[tuple[str, bytes]]:
-    """The documents and badges of a part of the agents."""
-    every = agents.entered_tasks(standings)
-    own = dict(share.of(sorted(every.items(), key=lambda one: one[0])))
-    known, found = api_inputs(standings, context, own), agents.gather_documents(standings, own)
-    gone = [one for one in context.departed if (one.login.casefold(), one.agent) not in every]
-    yield from agents.agent_files(known, found, share.of(gone))
-    yield from badges.badge_files(known, found, share.of(gone))
+    """The documents of a part of the agents, and their badges where challenge.yml asks for them."""
+    every = entered_agents(standings)
+    entries = {name: every[name] for name in share.of(sorted(every))}
+    facts, agents = api_inputs(standings, context, entries), gather_documents(standings, entries)
+    departed = share.of([former for former in context.departed if (former.login.casefold(), former.agent) not in every])
+    yield from agent_files(facts, agents, departed)
+    if standings.challenge.badges:
+        yield from badge_files(facts, agents, departed)

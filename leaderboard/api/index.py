@@ -1,21 +1,22 @@
-"""What a reader asks first: which documents there are, which tasks, who leads, and whether the machine is well."""
+"""The documents about the whole site: where everything is, the tasks, the overall leaderboard, and the health."""
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Literal
 
-from evaluator.model.config.challenge import Anchor, Task
+from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
+from leaderboard.api.documents import Address, Closed, MetricJson, Moment, OverallRowJson
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.standings_json import Document, metric_document, overall_row
+from leaderboard.api.standings_json import metric_document, overall_row
 from leaderboard.core.standings import OverallRow
 from leaderboard.pages.health import REFUSED, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
-# Where everything lies. Every part is to be encoded as addresses are; `result` lies on the branch `results`, under the
-# first twelve digits of its key.
+# Address templates. Each part must be percent-encoded. `result` is on the branch `results`, with the first twelve digits of
+# its key.
 LINKS = {
     "openapi": "api/openapi.json",
     "tasks": "api/tasks.json",
@@ -40,17 +41,130 @@ LINKS = {
     "overall_badge_svg": "badges/{login}/{agent}/overall.svg",
     "metrics": "metrics.txt",
 }
+# Only where challenge.yml says `badges: true`.
+_BADGE_LINKS = frozenset({"badge", "badge_svg", "overall_badge", "overall_badge_svg"})
+
+
+def document_links(challenge: Challenge) -> dict[str, str]:
+    """The addresses of the documents that this leaderboard's site has."""
+    return {name: address for name, address in LINKS.items() if challenge.badges or name not in _BADGE_LINKS}
+
+
+class SiteHeadJson(Closed):
+    """Of which leaderboard a document is."""
+
+    title: str
+    season: str
+    official: bool
+    generated_at: Moment
+
+
+class CountsJson(Closed):
+    """Over all tasks."""
+
+    tasks: int
+    ranked_agents: int
+    ranked: int
+    failures: int
+    waiting: int
+
+
+class IndexJson(SiteHeadJson):
+    """Where everything is."""
+
+    site: str | None
+    repository: str | None
+    links: dict[str, str]
+    counts: CountsJson
+
+
+class PhaseJson(Closed):
+    """A part of the season with dates of its own."""
+
+    id: str
+    name: str
+    start: str | None
+    end: str | None
+    state: str | None
+    public_from: str | None
+
+
+class AnchorJson(Closed):
+    """A score with a name, and who measured it."""
+
+    score: float
+    source: str
+
+
+class AnchorsJson(Closed):
+    """0 and 1 of the normalised score."""
+
+    random: AnchorJson | None
+    reference: AnchorJson | None
+
+
+class TaskJson(Closed):
+    """A task or game; the addresses are null where its leaderboard is hidden."""
+
+    id: str
+    segment: str
+    badge: str
+    digest: str
+    title: str
+    description: str | None
+    kind: Literal["task", "script", "game"]
+    env: str
+    metrics: list[MetricJson]
+    anchors: AnchorsJson
+    episodes: int
+    weight: float
+    phase: PhaseJson | None
+    hidden: bool
+    page: Address
+    leaderboard: Address | None
+    table: Address | None
+    csv: Address | None
+    feed: Address | None
+    atom: Address | None
+
+
+class OverallJson(SiteHeadJson):
+    """The overall leaderboard."""
+
+    rows: list[OverallRowJson]
+
+
+class TaskHealthJson(Closed):
+    """What a task waits for and what failed on it; `ours` are failures of the evaluator."""
+
+    task: str
+    ranked: int
+    waiting: int
+    failures: dict[str, int]
+    ours: int
+
+
+class HealthJson(SiteHeadJson):
+    """What ran last, what waits, what failed."""
+
+    last_evaluation: Moment | None
+    last_run: str | None
+    recorded: int
+    waiting: int
+    failures: dict[str, int]
+    ours: int
+    tasks: list[TaskHealthJson]
 
 
 def index_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    """The documents about the whole board."""
+    """These documents."""
     yield "api/index.json", serialise.json_document(index_document(facts))
     yield "api/tasks.json", serialise.json_document(tasks_document(facts))
     yield "api/overall.json", serialise.json_document(overall_document(facts))
     yield "api/health.json", serialise.json_document(health_document(facts))
 
 
-def _head(facts: ApiInputs) -> Document:
+def _head(facts: ApiInputs) -> SiteHeadJson:
     challenge = facts.standings.challenge
     return {
         "title": challenge.title,
@@ -60,7 +174,7 @@ def _head(facts: ApiInputs) -> Document:
     }
 
 
-def index_document(facts: ApiInputs) -> Document:
+def index_document(facts: ApiInputs) -> IndexJson:
     """Where everything is."""
     boards = facts.standings.boards
     entries = {row.entry.name for board in boards for row in board.rows}
@@ -68,7 +182,7 @@ def index_document(facts: ApiInputs) -> Document:
         **_head(facts),
         "site": facts.context.site_url or None,
         "repository": facts.repository,
-        "links": LINKS,
+        "links": document_links(facts.standings.challenge),
         "counts": {
             "tasks": len(boards),
             "ranked_agents": len(entries),
@@ -79,19 +193,19 @@ def index_document(facts: ApiInputs) -> Document:
     }
 
 
-def tasks_document(facts: ApiInputs) -> list[Document]:
-    """Every task and game with its addresses, in the order of the challenge; boards that are hidden have none."""
+def tasks_document(facts: ApiInputs) -> list[TaskJson]:
+    """Every task and game with its addresses, in the order of challenge.yml; hidden leaderboards have no addresses."""
     challenge = facts.standings.challenge
-    states = {one.phase.id: one for one in format.shown_phases(challenge, facts.context.now)}
+    states = {phase.phase.id: phase for phase in format.shown_phases(challenge, facts.context.now)}
     shown = [*(board.task for board in facts.standings.tasks), *(game.task for game in facts.standings.games)]
     hidden = {task.id for task in facts.context.hidden}
     order = {task.id: place for place, task in enumerate(challenge.tasks)}
     shown.sort(key=lambda task: order.get(task.id, len(order)))
-    shown += [task for task in facts.context.hidden if task.id not in {one.id for one in shown}]
+    shown += [task for task in facts.context.hidden if task.id not in {other.id for other in shown}]
     return [_task(task, _phase(task, facts, states), is_hidden=task.id in hidden) for task in shown]
 
 
-def _phase(task: Task, facts: ApiInputs, states: dict[str, format.ShownPhase]) -> Document | None:
+def _phase(task: Task, facts: ApiInputs, states: dict[str, format.ShownPhase]) -> PhaseJson | None:
     phase = facts.standings.challenge.phase_of(task.id)
     if phase is None:
         return None
@@ -102,12 +216,12 @@ def _phase(task: Task, facts: ApiInputs, states: dict[str, format.ShownPhase]) -
     }  # fmt: skip
 
 
-def _task(task: Task, phase: Document | None, *, is_hidden: bool) -> Document:
+def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
     def at(name: str) -> str | None:
         return None if is_hidden else serialise.address(serialise.task_file(task.id, name))
 
     part = serialise.segment(task.id)
-    kind = "game" if task.game else "script" if task.script else "task"
+    kind: Literal["game", "script", "task"] = "game" if task.game else "script" if task.script else "task"
     return {
         "id": task.id, "segment": safe_path_segment(task.id), "badge": part, "digest": task.digest(),
         "title": task.title or task.id, "description": task.description, "kind": kind,
@@ -122,22 +236,25 @@ def _task(task: Task, phase: Document | None, *, is_hidden: bool) -> Document:
     }  # fmt: skip
 
 
-def _anchor(anchor: Anchor | None) -> Document | None:
+def _anchor(anchor: Anchor | None) -> AnchorJson | None:
     return {"score": anchor.score, "source": anchor.source} if anchor else None
 
 
-def overall_document(facts: ApiInputs) -> Document:
-    """The overall board, row by row as `pullrank rank --json` says it."""
+def overall_document(facts: ApiInputs) -> OverallJson:
+    """The overall leaderboard; its rows are those of `pullrank rank --json` with addresses."""
     return {**_head(facts), "rows": [_overall(row) for row in facts.standings.overall]}
 
 
-def _overall(row: OverallRow) -> Document:
+def _overall(row: OverallRow) -> OverallRowJson:
     login, agent = row.entry.login, row.entry.agent
-    more = {"page": serialise.agent_address(login, agent), "api": serialise.address(serialise.agent_file(login, agent))}
-    return {**overall_row(row), **more}
+    return {
+        **overall_row(row),
+        "page": serialise.agent_address(login, agent),
+        "api": serialise.address(serialise.agent_file(login, agent)),
+    }
 
 
-def health_document(facts: ApiInputs) -> Document:
+def health_document(facts: ApiInputs) -> HealthJson:
     """What ran, what waits and what failed: the same numbers as on the home page."""
     state = health(facts.standings, facts.context.results)
     return {
@@ -148,17 +265,20 @@ def health_document(facts: ApiInputs) -> Document:
         "waiting": state.wanted,
         "failures": dict(state.failures),
         "ours": state.failed_by_us,
-        "tasks": list(_healths(facts)),
+        "tasks": list(_task_healths(facts)),
     }
 
 
-def _healths(facts: ApiInputs) -> Iterator[dict[str, Any]]:
+def _task_healths(facts: ApiInputs) -> Iterator[TaskHealthJson]:
     for board in facts.standings.tasks:
-        verdicts = Counter(one.result.verdict.value for one in board.failures)
+        verdicts = Counter(failure.result.verdict.value for failure in board.failures)
         ours = verdicts.pop(Verdict.INTERNAL_ERROR.value, 0)
-        numbers = {"ranked": len(board.rows), "waiting": len(board.waiting)}
-        yield {"task": board.task.id, **numbers, "failures": dict(sorted(verdicts.items())), "ours": ours}
+        yield {
+            "task": board.task.id, "ranked": len(board.rows), "waiting": len(board.waiting),
+            "failures": dict(sorted(verdicts.items())), "ours": ours,
+        }  # fmt: skip
     for game in facts.standings.games:
-        refused = {REFUSED: len(game.failures)} if game.failures else {}
-        numbers = {"ranked": len(game.rows), "waiting": len(game.waiting)}
-        yield {"task": game.task.id, **numbers, "failures": refused, "ours": 0}
+        yield {
+            "task": game.task.id, "ranked": len(game.rows), "waiting": len(game.waiting),
+            "failures": {REFUSED: len(game.failures)} if game.failures else {}, "ours": 0,
+        }  # fmt: skip

@@ -1,11 +1,12 @@
-"""What all documents are made of: the standings, what pages know besides, and everything recorded, by agent."""
+"""What all documents are built from: the standings, the context of pages, and all recorded results by agent."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Row, Standings, TaskStandings
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages.page_context import PageContext
@@ -16,18 +17,16 @@ _SHOWN_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC$")
 
 @dataclass(frozen=True, kw_only=True)
 class ApiInputs:
-    """Everything at hand."""
+    """What documents are built from."""
 
     standings: Standings
-    """The board."""
     context: PageContext
-    """What no standings know."""
-    recorded: Mapping[Name, tuple[Result, ...]]
-    """By agent: what counts on this board, of earlier versions too."""
+    recorded: Mapping[AgentName, tuple[Result, ...]]
+    """By agent: the results that count on this leaderboard, earlier versions included."""
 
     @property
     def generated_at(self) -> str:
-        """When, as ISO 8601 where the moment is known."""
+        """The moment of the build, as ISO 8601 where it is known."""
         now = self.context.now
         if now:
             return now.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -40,8 +39,8 @@ class ApiInputs:
 
     @property
     def results(self) -> Iterator[Result]:
-        """Everything that counts."""
-        return (result for own in self.recorded.values() for result in own)
+        """All results that count."""
+        return (result for results in self.recorded.values() for result in results)
 
     def firsts(self, board: TaskStandings) -> list[str]:
         """When the version of the agent in each row was first recorded on the board's task, in UTC."""
@@ -49,34 +48,35 @@ class ApiInputs:
 
     def _first(self, row: Row) -> str:
         result = row.result
-        same = [
-            one.provenance.evaluated_at
-            for one in self.recorded.get(row.entry.name, ())
-            if one.task == result.task and one.submission_digest == result.submission_digest
+        moments = [
+            other.provenance.evaluated_at
+            for other in self.recorded.get(row.entry.name, ())
+            if other.task == result.task and other.submission_digest == result.submission_digest
         ]
-        return min(same, default=result.provenance.evaluated_at)
+        return min(moments, default=result.provenance.evaluated_at)
 
 
-def api_inputs(standings: Standings, context: PageContext, names: Collection[Name] | None = None) -> ApiInputs:
-    """Sort out once what is recorded; of these agents alone, where only they are asked for."""
-    found: dict[Name, list[Result]] = {}
-    at = version_folders_of(standings)
+def api_inputs(standings: Standings, context: PageContext, names: Collection[AgentName] | None = None) -> ApiInputs:
+    """Group the results that count by agent; only those of `names`, where they are given."""
+    recorded: dict[AgentName, list[Result]] = {}
+    folders = version_folders_of(standings)
     for result in _counting(context.results or _ranked(standings), standings):
-        name = at.of(result)
+        name = folders.of(result)
         if names is None or name in names:
-            found.setdefault(name, []).append(result)
-    return ApiInputs(standings=standings, context=context, recorded={name: tuple(own) for name, own in found.items()})
+            recorded.setdefault(name, []).append(result)
+    by_agent = {name: tuple(results) for name, results in recorded.items()}
+    return ApiInputs(standings=standings, context=context, recorded=by_agent)
 
 
 def _ranked(standings: Standings) -> Iterator[Result]:
-    """What the boards themselves hold, where nothing else is at hand."""
+    """The results in the standings, for a context without results."""
     for board in standings.tasks:
         yield from (row.result for row in board.rows)
         yield from (failure.result for failure in board.failures)
 
 
 def _counting(results: Iterable[Result], standings: Standings) -> Iterable[Result]:
-    """Of this season; previews rank nowhere, and on an official board only official results do."""
+    """Results of this season, without previews; on an official leaderboard only official ones."""
     for result in results:
         counts = is_official(result) if standings.official else result.tier is not Tier.PREVIEW
         if counts and result.season == standings.challenge.season:

@@ -1,64 +1,109 @@
-"""The boards of tasks: every row with what pages show of it, in the orders that readers ask for, and as CSV."""
+"""The leaderboards of tasks: every row with what pages show of it, by place and by date, and as CSV."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Cost
-from leaderboard.api import rows as sheets
+from leaderboard.api.documents import (
+    ClaimJson,
+    CostJson,
+    DuelsJson,
+    FailureJson,
+    GameLeaderboardJson,
+    GameRowJson,
+    LeaderboardByDateJson,
+    LeaderboardJson,
+    LinksJson,
+    MeasuredJson,
+    Medal,
+    PlayedJson,
+    RowJson,
+    SourceJson,
+    TaskUnrankedJson,
+)
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.rows import RowCache, medal_of
 from leaderboard.api.standings_json import (
-    Document,
+    entry_document,
     excluded_document,
     failure_document,
     game_document,
-    game_row,
-    who,
+    place_document,
+    rated_document,
+    scores_document,
     withdrawn_document,
 )
+from leaderboard.api.table import game_csv, task_csv
+from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import Entry, TaskStandings
+from leaderboard.core.standings import Failure, Row, TaskStandings
 from leaderboard.text import serialise
 
-# Rows of an order that is not the board's own.
+# Rows of a leaderboard that is sorted by date.
 MOST = 500
-# What a spreadsheet has no use for, or has in columns of its own.
-_NOT_IN_CSV = ("rating", "baseline", "host", "anonymous", "verified", "api")
+_MEDALS: dict[int, Medal] = {1: "gold", 2: "silver", 3: "bronze"}
 
 
-def task_leaderboard_files(board: TaskStandings, sheet: RowCache, facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
-    """The documents of a task, but for its table."""
-    since = facts.firsts(board)
-    rows = [
-        f'{{{place},{one.who},{measured},{one.about},"since":{serialise.json_text(at)},{one.where}}}'
-        for place, measured, one, at in zip(
-            sheets.places(sheet.columns), sheets.measured(board.task, sheet.columns), sheet.said, since, strict=True
-        )
-    ]
-    yield from _written(board.task.id, rows, sheet.columns["evaluated_at"], _gone(board))
-    yield serialise.task_file(board.task.id, "leaderboard.csv"), _csv(board, sheet, since)
+def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
+    """All rows of a task, by place."""
+    return [
+        {
+            **place_document(row), **entry_document(row.entry), **measured_document(row, board.task),
+            **_source(row.entry), "since": since, **_links(row.entry),
+        }
+        for row, since in zip(board.rows, facts.firsts(board), strict=True)
+    ]  # fmt: skip
 
 
-def game_leaderboard_files(game: GameStandings) -> Iterator[tuple[str, bytes]]:
-    """The documents of a game, but for its table."""
-    rows = [full_game_row(row) for row in game.rows]
-    written, moments = [serialise.json_text(row) for row in rows], [row.since for row in game.rows]
-    yield from _written(game.task.id, written, moments, _game_gone(game))
-    yield serialise.task_file(game.task.id, "leaderboard.csv"), _game_csv(rows)
-    whole = game_document(game)
-    duels = {"task": game.task.id, "crosstable": whole["crosstable"], "history": whole["history"]}
-    yield serialise.task_file(game.task.id, "duels.json"), serialise.json_document(duels)
+def game_rows(game: GameStandings) -> list[GameRowJson]:
+    """All rows of a game, by place."""
+    return [_game_row(row) for row in game.rows]
 
 
-def full_game_row(row: GameRow) -> Document:
-    """The same of a rated player; its score is its rating."""
+def task_leaderboard_files(board: TaskStandings, rows: list[RowJson]) -> Iterator[tuple[str, bytes]]:
+    """The documents of a task, except its table."""
+    document: LeaderboardJson = {
+        "task": board.task.id, "order": "place", "count": len(rows), "rows": rows, **_unranked(board),
+    }  # fmt: skip
+    yield serialise.task_file(board.task.id, "leaderboard.json"), serialise.json_document(document)
+    yield from _by_date(board.task.id, rows)
+    yield serialise.task_file(board.task.id, "leaderboard.csv"), task_csv(board.task, rows)
+
+
+def game_leaderboard_files(game: GameStandings, rows: list[GameRowJson]) -> Iterator[tuple[str, bytes]]:
+    """The documents of a game, except its table."""
+    task_id, standings = game.task.id, game_document(game)
+    document: GameLeaderboardJson = {
+        "task": task_id, "order": "place", "count": len(rows), "rows": rows, "failures": standings["failures"],
+        "waiting": standings["waiting"], "excluded": standings["excluded"], "anchor": standings["anchor"],
+        "prior": standings["prior"], "cycle": standings["cycle"], "withdrawn": [],
+    }  # fmt: skip
+    yield serialise.task_file(task_id, "leaderboard.json"), serialise.json_document(document)
+    yield from _by_date(task_id, rows)
+    yield serialise.task_file(task_id, "leaderboard.csv"), game_csv(rows)
+    duels: DuelsJson = {"task": task_id, "crosstable": standings["crosstable"], "history": standings["history"]}
+    yield serialise.task_file(task_id, "duels.json"), serialise.json_document(duels)
+
+
+def measured_document(row: Row, task: Task) -> MeasuredJson:
+    """What was measured for a row."""
+    result = row.result
     return {
-        **game_row(row), **_about(row.entry), "evaluated_at": row.since, "episodes": row.count.matches,
-        "medal": medal_of(row.entry, row.place), **_where(row.entry),
+        **scores_document(row, task),
+        "evaluated_at": result.provenance.evaluated_at,
+        "cost": cost_document(result.cost),
+        "medal": None if row.estimate.is_missing else _medal(row.entry, row.place),
+    }
+
+
+def played_document(row: GameRow) -> PlayedJson:
+    """What was measured for a player."""
+    return {
+        **rated_document(row), "evaluated_at": row.since, "episodes": row.count.matches,
+        "medal": _medal(row.entry, row.place),
     }  # fmt: skip
 
 
-def cost_document(cost: Cost) -> Document:
+def cost_document(cost: Cost) -> CostJson:
     """What an agent used."""
     return {
         "cpu_seconds": cost.cpu_seconds, "wall_seconds": cost.wall_seconds, "peak_memory_bytes": cost.peak_memory_bytes,
@@ -66,96 +111,52 @@ def cost_document(cost: Cost) -> Document:
     }  # fmt: skip
 
 
-def _about(entry: Entry) -> Document:
+def _game_row(row: GameRow) -> GameRowJson:
+    return {
+        **place_document(row), **entry_document(row.entry), **rated_document(row), **_source(row.entry),
+        "evaluated_at": row.since, "episodes": row.count.matches, "medal": _medal(row.entry, row.place),
+        **_links(row.entry),
+    }  # fmt: skip
+
+
+def _medal(entry: Entry, place: int) -> Medal | None:
+    """For the first three places; baselines and hosts' own entries have no place."""
+    return None if entry.is_aside else _MEDALS.get(place)
+
+
+def _source(entry: Entry) -> SourceJson:
     manifest = entry.submission
-    return {"algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": manifest.kind.value}
+    return {"algorithm": manifest.algorithm, "authors": list(manifest.authors), "kind": manifest.kind}
 
 
-def _where(entry: Entry) -> Document:
+def _links(entry: Entry) -> LinksJson:
     file = serialise.agent_file(entry.login, entry.agent)
     return {"page": serialise.agent_address(entry.login, entry.agent), "api": serialise.address(file)}
 
 
-def _gone(board: TaskStandings) -> Document:
-    failures = []
-    for one in board.failures:
-        claim = {} if one.claimed is None else {"claimed": serialise.finite(one.claimed)}
-        more = {"attempts": one.attempts, "evaluated_at": one.result.provenance.evaluated_at}
-        failures.append({**failure_document(one), **claim, **more, **_where(one.entry)})
+def _unranked(board: TaskStandings) -> TaskUnrankedJson:
     return {
-        "failures": failures,
-        "waiting": [who(entry) for entry in board.waiting],
-        "excluded": [excluded_document(one) for one in board.excluded],
-        "withdrawn": [withdrawn_document(one) for one in board.withdrawn],
+        "failures": [_failure(failure) for failure in board.failures],
+        "waiting": [entry_document(entry) for entry in board.waiting],
+        "excluded": [excluded_document(excluded) for excluded in board.excluded],
+        "withdrawn": [withdrawn_document(withdrawn) for withdrawn in board.withdrawn],
     }
 
 
-def _game_gone(game: GameStandings) -> Document:
-    whole = game_document(game)
-    kept = ("failures", "waiting", "excluded", "anchor", "prior", "cycle")
-    return {**{name: whole[name] for name in kept}, "withdrawn": []}
+def _failure(failure: Failure) -> FailureJson:
+    claim: ClaimJson = {} if failure.claimed is None else {"claimed": serialise.finite(failure.claimed)}
+    return {
+        **failure_document(failure), **claim, "attempts": failure.attempts,
+        "evaluated_at": failure.result.provenance.evaluated_at, **_links(failure.entry),
+    }  # fmt: skip
 
 
-def _written(task_id: str, rows: Sequence[str], moments: Sequence[str], gone: Document) -> Iterator[tuple[str, bytes]]:
-    """Rows in three orders; `moments` say of each when it was measured."""
-
-    def file(name: str, order: str, chosen: Iterable[str], more: Document) -> tuple[str, bytes]:
-        head = {"task": task_id, "order": order, "count": len(rows)}
-        return serialise.task_file(task_id, name), serialise.wrap_json_list(head, "rows", chosen, more)
-
-    yield file("leaderboard.json", "place", rows, gone)
-    by_date = sorted(range(len(rows)), key=moments.__getitem__)
-    yield file("leaderboard-oldest.json", "oldest", [rows[index] for index in by_date[:MOST]], {})
-    yield file("leaderboard-newest.json", "newest", [rows[index] for index in by_date[: -MOST - 1 : -1]], {})
-
-
-_HEADER = (
-    "place", "rank_low", "rank_high", "with_leader", "login", "agent", "name", "algorithm", "authors", "kind", "score",
-    "low", "high",
-)  # fmt: skip
-# What follows the metrics of a task.
-_REST = (
-    "attempts", "episodes", "key", "evaluated_at", "medal", "since", "page", "cpu_seconds", "wall_seconds",
-    "peak_memory_bytes", "steps", "flags",
-)  # fmt: skip
-
-
-def _csv(board: TaskStandings, sheet: RowCache, since: Sequence[str]) -> bytes:
-    """One line for each row; a board without rows is its header alone."""
-    if not board.rows:
-        return serialise.csv_text([_HEADER])
-    further = [name for name in sheet.columns if name.startswith(sheets.METRIC)]
-    known = {name: _cells(own) for name, own in sheet.columns.items()}
-    # Text takes another form here than in JSON. These are digits and words of ours: nothing of them needs quotes.
-    for name in ("key", "evaluated_at", "medal"):
-        known[name] = [cell.strip('"') for cell in known[name]]
-    known["since"] = list(since)
-    known["page"] = [one.page for one in sheet.said]
-    known["flags"] = [" ".join(one.flags) for one in sheet.said]
-    # From the login to the kind.
-    said = [one.cells for one in sheet.said]
-    order = [known[name] for name in ("score", "low", "high", *further, *_REST)]
-    lines = zip(*(known[name] for name in _HEADER[:4]), said, *order, strict=True)
-    whole = "".join([f"{','.join(cells)}\r\n" for cells in lines])
-    return serialise.csv_text([(*_HEADER, *further, *_REST)]) + whole.encode("utf-8", "replace")
-
-
-def _cells(column: Sequence[str]) -> list[str]:
-    """Bare JSON values as cells: only what there is not is written otherwise."""
-    return ["" if value == "null" else value for value in column]
-
-
-def _game_csv(rows: Sequence[Document]) -> bytes:
-    lines = [_flat(row) for row in rows]
-    return serialise.csv_text([tuple(lines[0] if lines else _HEADER), *(line.values() for line in lines)])
-
-
-def _flat(row: Document) -> Document:
-    """A player without anything nested: places and names first, then the rating as its score, then all the rest."""
-    rating = row["rating"]
-    flags = [name for name in ("baseline", "host", "anonymous", "verified") if name in row]
-    # A game's own `score` is the sum of what the game gave; beside the rating it has another name.
-    rest = {("returns" if name == "score" else name): value for name, value in row.items() if name not in _NOT_IN_CSV}
-    named: dict[str, Any] = {**rest, "authors": "; ".join(row["authors"])}
-    first = {name: named.pop(name) for name in _HEADER if name in named}
-    return {**first, "score": rating["elo"], "low": rating["low"], "high": rating["high"], **named, "flags": " ".join(flags)}
+def _by_date(task_id: str, rows: Sequence[RowJson | GameRowJson]) -> Iterator[tuple[str, bytes]]:
+    """The oldest and the newest rows; rows of the same moment are in the order of their places, or in its reverse."""
+    ascending = sorted(rows, key=lambda row: row["evaluated_at"])
+    oldest: LeaderboardByDateJson = {
+        "task": task_id, "order": "oldest", "count": len(rows), "rows": ascending[:MOST],
+    }  # fmt: skip
+    newest: LeaderboardByDateJson = {**oldest, "order": "newest", "rows": ascending[: -MOST - 1 : -1]}
+    yield serialise.task_file(task_id, "leaderboard-oldest.json"), serialise.json_document(oldest)
+    yield serialise.task_file(task_id, "leaderboard-newest.json"), serialise.json_document(newest)

@@ -1,6 +1,6 @@
-"""What the machine did, as OpenMetrics: counters and a histogram made from what is recorded, nothing kept beside it."""
+"""Counters and a histogram of all evaluations as OpenMetrics, computed from what is recorded."""
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import entries_of
 from leaderboard.pages.health import health
 
@@ -24,7 +24,7 @@ def openmetrics_files(facts: ApiInputs) -> Iterator[tuple[str, bytes]]:
 
 
 def openmetrics_document(facts: ApiInputs) -> str:
-    """All families, and the line that says that nothing is cut off."""
+    """All metric families, and the end mark."""
     return "".join([*_counters(facts), *_histogram(facts.results), *_gauges(facts), "# EOF\n"])
 
 
@@ -36,7 +36,7 @@ def _counters(facts: ApiInputs) -> Iterator[str]:
     )  # fmt: skip
     invalid = Counter(r.verdict.value for r in results if r.verdict is Verdict.INVALID)
     for game in facts.standings.games:
-        invalid.update(_offence(one.duel) for one in game.failures)
+        invalid.update(_broken_rule(failure.duel) for failure in game.failures)
     yield from _family(
         "submissions_validation_failures", "counter", "Versions that broke the contract, or a game's rules.",
         {(("reason", reason),): count for reason, count in sorted(invalid.items())},
@@ -64,23 +64,23 @@ def _histogram(results: Iterable[Result]) -> Iterator[str]:
     for result in results:
         seconds.setdefault(result.task, []).append(result.cost.wall_seconds)
     yield from _head("evaluation_duration_seconds", "histogram", "From the start of an agent's sandbox to its end.")
-    for task, own in sorted(seconds.items()):
-        own.sort()
+    for task, durations in sorted(seconds.items()):
+        durations.sort()
         for end in BUCKETS:
-            # What took exactly so long belongs to the bucket.
-            below = bisect_left(own, end) + own.count(end)
+            # A bucket includes its upper end.
+            below = bisect_right(durations, end)
             yield _sample("evaluation_duration_seconds_bucket", (("env_id", task), ("le", repr(end))), below)
-        yield _sample("evaluation_duration_seconds_bucket", (("env_id", task), ("le", "+Inf")), len(own))
-        yield _sample("evaluation_duration_seconds_count", (("env_id", task),), len(own))
-        yield _sample("evaluation_duration_seconds_sum", (("env_id", task),), sum(own))
+        yield _sample("evaluation_duration_seconds_bucket", (("env_id", task), ("le", "+Inf")), len(durations))
+        yield _sample("evaluation_duration_seconds_count", (("env_id", task),), len(durations))
+        yield _sample("evaluation_duration_seconds_sum", (("env_id", task),), sum(durations))
 
 
 def _gauges(facts: ApiInputs) -> Iterator[str]:
     standings, state = facts.standings, health(facts.standings, facts.context.results)
     states: dict[Labels, float] = {
-        (("env_id", board.task.id), ("state", word)): len(found)
+        (("env_id", board.task.id), ("state", word)): len(rows)
         for board in facts.standings.boards
-        for word, found in (("ranked", board.rows), ("failed", board.failures), ("waiting", board.waiting))
+        for word, rows in (("ranked", board.rows), ("failed", board.failures), ("waiting", board.waiting))
     }
     yield from _family("pullrank_entries", "gauge", "Entries of each board.", states)
     best = {board.task.id: board.best for board in standings.tasks}
@@ -99,44 +99,45 @@ def _gauges(facts: ApiInputs) -> Iterator[str]:
 
 
 def _received(facts: ApiInputs) -> Counter[str]:
-    """Each version once, recorded or waiting; the door of an agent that has left is told by its record alone."""
-    kinds: dict[Name, str] = {}
-    versions: set[tuple[Name, str]] = set()
+    """Versions by kind, each counted once, recorded or waiting. For former agents the kind is read from their results."""
+    kinds: dict[AgentName, str] = {}
+    versions: set[tuple[AgentName, str]] = set()
     for entry in (entry for board in facts.standings.boards for entry in entries_of(board)):
         kinds[entry.name] = entry.submission.kind.value
         versions.add((entry.name, entry.digest))
-    for name, own in facts.recorded.items():
-        kinds.setdefault(name, "script" if any(result.script for result in own) else "policy")
-        versions |= {(name, result.submission_digest) for result in own}
+    for name, results in facts.recorded.items():
+        kinds.setdefault(name, "script" if any(result.script for result in results) else "policy")
+        versions |= {(name, result.submission_digest) for result in results}
     return Counter(kinds[name] for name, _ in versions)
 
 
 def _duels(facts: ApiInputs) -> list[Duel]:
-    """Each once: a crosstable holds it from both sides."""
+    """All duels, each once: a crosstable has each from both sides."""
     games = facts.standings.games
-    found = {crossing.duel.key: crossing.duel for game in games for crossing in game.crosstable.values()}
-    return list((found | {one.duel.key: one.duel for game in games for one in game.failures}).values())
+    duels = [pairing.duel for game in games for pairing in game.crosstable.values()]
+    duels += [failure.duel for game in games for failure in game.failures]
+    return list({duel.key: duel for duel in duels}.values())
 
 
-def _offence(duel: Duel) -> str:
-    """By which rule a player failed first; never its message, which may say anything."""
+def _broken_rule(duel: Duel) -> str:
+    """The rule that a player broke first; never its message, which may hold any text."""
     return next((match.end.value for match in duel.matches if match.offenders), duel.verdict.value)
 
 
-def _family(name: str, kind: str, says: str, values: Mapping[Labels, float]) -> Iterator[str]:
-    yield from _head(name, kind, says)
+def _family(name: str, kind: str, description: str, values: Mapping[Labels, float]) -> Iterator[str]:
+    yield from _head(name, kind, description)
     for labels, value in values.items():
         yield _sample(f"{name}_total" if kind == "counter" else name, labels, value)
 
 
-def _head(name: str, kind: str, says: str) -> Iterator[str]:
-    yield f"# HELP {name} {says}\n"
+def _head(name: str, kind: str, description: str) -> Iterator[str]:
+    yield f"# HELP {name} {description}\n"
     yield f"# TYPE {name} {kind}\n"
 
 
 def _sample(name: str, labels: Labels, value: float) -> str:
-    said = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
-    return f"{name}{{{said}}} {value!r}\n" if said else f"{name} {value!r}\n"
+    pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
+    return f"{name}{{{pairs}}} {value!r}\n" if pairs else f"{name} {value!r}\n"
 
 
 def _escaped(text: str) -> str:

@@ -1,79 +1,193 @@
-"""A board as a table of bare values: what the sorting and filtering table of a page is fed with."""
+"""The columns of a task's table, and the document of bare values that the page's script sorts and filters.
 
-from collections.abc import Collection, Iterator, Sequence
+A column is defined here once. Its name and value are used for `table.json` and for the CSV file. A column with a label that
+the page itself has no head for is offered by the page's menu of columns; `cells.js` has a function for each column that is
+drawn otherwise than as plain text or a number.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.metric import Direction
+from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words
-from leaderboard.api.rows import METRIC, RowCache, entry_flags, flag_words
-from leaderboard.api.standings_json import Document, metric_document
+from leaderboard.api.documents import ColumnKind, FlagsJson, GameRowJson, MetricJson, RowJson, TableJson
+from leaderboard.api.standings_json import flags, metric_document
 from leaderboard.core.entry import Entry
-from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.standings import Excluded, Standings, TaskStandings, WithdrawnScore
+from leaderboard.core.game_standings import GameExcluded, GameStandings
+from leaderboard.core.standings import Excluded, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
-_PLACE = ("place", "rank_low", "rank_high", "with_leader")
-_FIRST = (
-    *_PLACE, "login", "agent", "name", "algorithm", "authors", "score", "low",
-    "high",
+AnyRow = RowJson | GameRowJson
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column of a task's table."""
+
+    name: str
+    kind: ColumnKind
+    value: Callable[[Any], Any]
+    """The value of a row of the leaderboard's document."""
+    label: str = ""
+    """Its head; empty for a part of another column, and where the page has a head of its own."""
+    title: str = ""
+    """What it is, in a few words."""
+
+
+def _column(name: str, kind: ColumnKind = "number", **words: str) -> Column:
+    """A column with a value that stands in the row under the same name."""
+    return Column(name=name, kind=kind, value=lambda row: row.get(name), **words)
+
+
+def _cost(name: str, **words: str) -> Column:
+    return Column(name=name, kind="number", value=lambda row: row["cost"][name], **words)
+
+
+def _nothing(name: str) -> Column:
+    """A column that games have for the sake of one form for all tables."""
+    return Column(name=name, kind="number", value=lambda row: None)
+
+
+def _estimate(name: str) -> Column:
+    return Column(name=name, kind="number", value=lambda row: row["estimate"][name])
+
+
+def _rating(name: str, key: str) -> Column:
+    return Column(name=name, kind="number", value=lambda row: row["rating"][key])
+
+
+def _metric(metric: Metric) -> Column:
+    # With a prefix, since a host may call a metric like another column.
+    return Column(name=f"metric:{metric.name}", kind="metric", value=lambda row: row["metrics"][metric.name])
+
+
+_PLACE = (_column("place"), _column("rank_low"), _column("rank_high"), _column("with_leader"))
+_WHO = (_column("login", "text"), _column("agent", "text"), _column("name", "text"), _column("algorithm", "text"))
+_AUTHORS = Column(name="authors", kind="text", value=lambda row: ", ".join(row["authors"]))
+_SCORE = (_estimate("score"), _estimate("low"), _estimate("high"))
+_ELO = (_rating("score", "elo"), _rating("low", "low"), _rating("high", "high"))
+_EPISODES, _ATTEMPTS = _column("episodes"), _column("attempts")
+_CPU, _MEMORY = _cost("cpu_seconds"), _cost("peak_memory_bytes", label="Memory", title="the agent's largest memory")
+_KIND = _column("kind", "text", label="Kind", title="policy, script or image")
+_DAY = Column(name="evaluated_at", kind="text", value=lambda row: format.day(row["evaluated_at"]))
+_FLAGS = Column(name="flags", kind="list", value=lambda row: set_flags(row))
+_WHY = (
+    Column(
+        name="verdict", kind="text", value=lambda row: Verdict.OK, label="Verdict", title="how the evaluation ended",
+    ),
+    Column(
+        name="message", kind="text", value=lambda row: "", label="Why", title="the reason where there is no score",
+    ),
 )  # fmt: skip
-_SOLO = ("episodes", "attempts", "cpu_seconds", "peak_memory_bytes", "kind", "evaluated_at", "flags", "verdict", "message")
-_GAME = ("wins", "draws", "losses", "errors", "points", "opponents")
+_RESULTS = ("wins", "draws", "losses", "errors", "points", "opponents")
+_GAME_COLUMNS = (
+    *_PLACE, *_WHO, _AUTHORS, *_ELO, *map(_column, _RESULTS), _EPISODES, _ATTEMPTS, _nothing("cpu_seconds"),
+    _nothing("peak_memory_bytes"), _column("kind", "text"), _DAY, _FLAGS, *_WHY,
+)  # fmt: skip
+
+_CSV_AUTHORS = Column(name="authors", kind="text", value=lambda row: "; ".join(row["authors"]))
+_CSV_FLAGS = Column(name="flags", kind="text", value=lambda row: " ".join(set_flags(row)))
+_CSV_FIRST = (*_PLACE, *_WHO, _CSV_AUTHORS, _KIND)
+_CSV_LAST = (
+    _ATTEMPTS, _EPISODES, _column("key", "text"), _column("evaluated_at", "text"), _column("medal", "text"),
+    _column("since", "text"), _column("page", "text"), _CPU, _cost("wall_seconds"), _MEMORY, _cost("steps"), _CSV_FLAGS,
+)  # fmt: skip
+_GAME_CSV = (
+    *_CSV_FIRST, *_ELO, *map(_column, ("wins", "draws", "losses", "errors")),
+    # Beside the rating, a game's own score needs another name.
+    Column(name="returns", kind="number", value=lambda row: row["score"]),
+    *map(_column, ("points", "points_place", "opponents", "attempts", "since", "evaluated_at", "episodes", "medal", "page")),
+    _CSV_FLAGS,
+)  # fmt: skip
 
 
-def task_table(board: TaskStandings, sheet: RowCache, reproduced: Collection[str] = ()) -> bytes:
-    """The table of a task; `reproduced` are the keys of results that came out again."""
-    task = board.task
-    further = [f"{METRIC}{metric.name}" for metric in metrics_of(task)[1:]]
-    columns = [*_FIRST, *further, *_SOLO]
-    best = board.best
-    leader = None if best is None else next(index for index, row in enumerate(board.rows) if row is best)
-    ranking = metrics_of(task)[0]
-    tail = {
-        "failures": [[found.get(name) for name in columns] for found in _gone(board)],
-        "decimals": ranking.decimals,
-        "direction": ranking.direction.value,
-        "metrics": [metric_document(metric) for metric in metrics_of(task)],
-        "leader": leader,
-    }
-    return serialise.wrap_json_list(
-        {"task": task.id, "columns": columns}, "rows", _rows(board, sheet, further, reproduced), tail
-    )
-
-
-def _rows(board: TaskStandings, sheet: RowCache, further: Sequence[str], reproduced: Collection[str]) -> list[str]:
-    """Each row as JSON."""
-    found = sheet.columns
-    days = [f'"{format.day(row.result.provenance.evaluated_at)}"' for row in board.rows]
-    said = [
-        flag_words((*one.flags, "reproduced") if row.result.key in reproduced else one.flags)
-        for one, row in zip(sheet.said, board.rows, strict=True)
-    ]
-    numbers = ("score", "low", "high", *further, "episodes", "attempts", "cpu_seconds", "peak_memory_bytes")
-    parts = zip(
-        *(found[name] for name in _PLACE), [one.names for one in sheet.said], *(found[name] for name in numbers),
-        [one.kind for one in sheet.said], days, said, strict=True,
+def task_columns(task: Task) -> tuple[Column, ...]:
+    """The columns of a task's table."""
+    further = map(_metric, metrics_of(task)[1:])
+    return (
+        *_PLACE, *_WHO, _AUTHORS, *_SCORE, *further, _EPISODES, _ATTEMPTS, _CPU, _MEMORY, _KIND, _DAY, _FLAGS, *_WHY,
     )  # fmt: skip
-    return [f'[{",".join(cells)},"{Verdict.OK.value}",""]' for cells in parts]
 
 
-def game_table(game: GameStandings, standings: Standings) -> Document:
-    """A game's: the rating is the score."""
-    columns = [*_FIRST, *_GAME, *_SOLO]
+def task_csv(task: Task, rows: Sequence[RowJson]) -> bytes:
+    """A task's leaderboard, one line for each row."""
+    columns = (*_CSV_FIRST, *_SCORE, *map(_metric, metrics_of(task)[1:]), *_CSV_LAST)
+    lines = [",".join([_csv_cell(column.value(row)) for column in columns]) + "\r\n" for row in rows]
+    return _csv_head(columns, rows) + "".join(lines).encode("utf-8", "replace")
+
+
+def game_csv(rows: Sequence[GameRowJson]) -> bytes:
+    """A game's leaderboard, one line for each row."""
+    return _csv_head(_GAME_CSV, rows) + serialise.csv_text([[column.value(row) for column in _GAME_CSV] for row in rows])
+
+
+def _csv_head(columns: Sequence[Column], rows: Sequence[AnyRow]) -> bytes:
+    """Without rows, the head ends after the score's interval."""
+    names = [column.name for column in columns]
+    return serialise.csv_text([names if rows else names[: names.index("high") + 1]])
+
+
+def _csv_cell(value: object) -> str:
+    """Numbers are written as in JSON, and are empty where JSON has null."""
+    if isinstance(value, str):
+        return serialise.csv_cell(value)
+    return serialise.json_text(value).replace("null", "")
+
+
+def set_flags(row: FlagsJson) -> list[str]:
+    """The flags that a row or an entry has, in the words of its page."""
+    return [name for name in ("baseline", "host", "anonymous", "verified") if name in row]
+
+
+def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collection[str] = ()) -> TableJson:
+    """The table of a task; `reproduced` are the keys of results whose replay gave the same returns."""
+    task, columns = board.task, task_columns(board.task)
+    metrics = metrics_of(task)
+    best = board.best
+    table = _table(task, columns, rows, [metric_document(metric) for metric in metrics])
+    flags_at = [column.name for column in columns].index("flags")
+    for cells, row in zip(table["rows"], board.rows, strict=True):
+        if row.result.key in reproduced:
+            cells[flags_at].append("reproduced")
+    return {
+        **table,
+        "failures": _cells(columns, _unranked(board)),
+        "decimals": metrics[0].decimals,
+        "direction": metrics[0].direction,
+        "leader": None if best is None else next(index for index, row in enumerate(board.rows) if row is best),
+    }
+
+
+def game_table(game: GameStandings, rows: Sequence[GameRowJson]) -> TableJson:
+    """A game's table: the rating is the score."""
     leader = next((index for index, row in enumerate(game.rows) if not row.entry.is_aside), 0) if game.rows else None
     return {
-        "task": game.task.id,
-        "columns": columns,
-        "rows": [_game_row(row) for row in game.rows],
-        "failures": [[found.get(name) for name in columns] for found in _game_gone(game)],
-        "decimals": 0,
-        "direction": Direction.HIGHER.value,
-        "metrics": [_rating(game.task)],
+        **_table(game.task, _GAME_COLUMNS, rows, [_rating_metric(game.task)]),
+        "failures": _cells(_GAME_COLUMNS, _unranked_players(game)),
         "leader": leader,
     }
+
+
+def _table(task: Task, columns: Sequence[Column], rows: Sequence[AnyRow], metrics: list[MetricJson]) -> TableJson:
+    return {
+        "task": task.id,
+        "columns": [column.name for column in columns],
+        "heads": [{"label": column.label, "title": column.title, "kind": column.kind} for column in columns],
+        "rows": [[column.value(row) for column in columns] for row in rows],
+        "failures": [],
+        "decimals": 0,
+        "direction": Direction.HIGHER,
+        "metrics": metrics,
+        "leader": None,
+    }
+
+
+def _cells(columns: Sequence[Column], entries: Iterator[dict[str, Any]]) -> list[list[Any]]:
+    return [[entry.get(column.name) for column in columns] for entry in entries]
 
 
 def failure_reason(result: Result) -> str:
@@ -81,76 +195,74 @@ def failure_reason(result: Result) -> str:
     return result.message or in_plain_words(result.verdict)
 
 
-def _rating(task: Task) -> Document:
+def _rating_metric(task: Task) -> MetricJson:
     return {
-        "name": "Rating", "kind": "rating", "direction": "higher", "decimals": 0, "threshold": None,
+        "name": "Rating", "kind": "rating", "direction": Direction.HIGHER, "decimals": 0, "threshold": None,
         "description": f"Strength in {task.title or task.id} on the Elo scale",
     }  # fmt: skip
 
 
-def _game_row(row: GameRow) -> list[Any]:
-    entry, count, rating = row.entry, row.count, row.rating
-    manifest = entry.submission
-    return [
-        None if entry.is_aside else row.place, row.rank_low, row.rank_high, row.with_leader,
-        entry.login, entry.agent, manifest.name, manifest.algorithm, ", ".join(manifest.authors),
-        rating.elo, rating.low, rating.high,
-        count.wins, count.draws, count.losses, count.errors, count.points, row.opponents,
-        count.matches, row.attempts, None, None, manifest.kind.value, format.day(row.since), entry_flags(entry),
-        Verdict.OK.value, "",
-    ]  # fmt: skip
-
-
-def _gone(board: TaskStandings) -> Iterator[Document]:
-    """Who has no place: failed, self-reported, waiting, excluded, withdrawn, each with the reason."""
-    for one in board.failures:
-        claimed = one.claimed is not None
-        more = [*entry_flags(one.entry), *(["self-reported"] if claimed else [])]
-        words = {"verdict": one.result.verdict.value, "message": failure_reason(one.result), "flags": more}
-        numbers = {"score": serialise.finite(one.claimed), "attempts": one.attempts}
-        yield {**_who(one.entry), **_measured(one.result), **words, **numbers}
+def _unranked(board: TaskStandings) -> Iterator[dict[str, Any]]:
+    """Entries without a place: failed, self-reported, waiting, excluded, withdrawn, each with the reason."""
+    for failure in board.failures:
+        result = failure.result
+        claim = [] if failure.claimed is None else ["self-reported"]
+        yield {
+            **_entry(failure.entry), **_measured(result), "verdict": result.verdict, "message": failure_reason(result),
+            "flags": [*set_flags(flags(failure.entry)), *claim], "score": serialise.finite(failure.claimed),
+            "attempts": failure.attempts,
+        }  # fmt: skip
     for entry in board.waiting:
         yield _waiting(entry)
-    for out in board.excluded:
-        yield _excluded(out)
-    for left in board.withdrawn:
-        yield _withdrawn(left)
+    for excluded in board.excluded:
+        yield _excluded(excluded)
+    for withdrawn in board.withdrawn:
+        yield _withdrawn(withdrawn)
 
 
-def _game_gone(game: GameStandings) -> Iterator[Document]:
-    for one in game.failures:
-        words = {"verdict": "refused", "message": one.reason, "flags": entry_flags(one.entry)}
-        day = format.day(one.duel.provenance.evaluated_at)
-        yield {**_who(one.entry), **words, "evaluated_at": day, "attempts": one.attempts}
+def _unranked_players(game: GameStandings) -> Iterator[dict[str, Any]]:
+    for failure in game.failures:
+        yield {
+            **_entry(failure.entry), "verdict": "refused", "message": failure.reason,
+            "flags": set_flags(flags(failure.entry)),
+            "evaluated_at": format.day(failure.duel.provenance.evaluated_at), "attempts": failure.attempts,
+        }  # fmt: skip
     for entry in game.waiting:
         yield _waiting(entry)
-    for out in game.excluded:
-        yield _excluded(Excluded(login=out.login, agent=out.agent, exclusion=out.exclusion))
+    for excluded in game.excluded:
+        yield _excluded(excluded)
 
 
-def _who(entry: Entry) -> Document:
+def _entry(entry: Entry) -> dict[str, Any]:
     manifest = entry.submission
-    named = {"login": entry.login, "agent": entry.agent, "name": manifest.name, "algorithm": manifest.algorithm}
-    return {**named, "authors": ", ".join(manifest.authors), "kind": manifest.kind.value}
+    return {
+        "login": entry.login, "agent": entry.agent, "name": manifest.name, "algorithm": manifest.algorithm,
+        "authors": ", ".join(manifest.authors), "kind": manifest.kind,
+    }  # fmt: skip
 
 
-def _measured(result: Result) -> Document:
+def _measured(result: Result) -> dict[str, Any]:
     cost = {"cpu_seconds": result.cost.cpu_seconds, "peak_memory_bytes": result.cost.peak_memory_bytes}
     return {**cost, "evaluated_at": format.day(result.provenance.evaluated_at)}
 
 
-def _waiting(entry: Entry) -> Document:
-    words = {"verdict": "waiting", "message": "Entered, and not evaluated yet.", "flags": entry_flags(entry)}
-    return {**_who(entry), **words}
+def _waiting(entry: Entry) -> dict[str, Any]:
+    return {
+        **_entry(entry), "verdict": "waiting", "message": "Entered, and not evaluated yet.",
+        "flags": set_flags(flags(entry)),
+    }  # fmt: skip
 
 
-def _excluded(one: Excluded) -> Document:
-    said = one.exclusion
-    words = {"verdict": "excluded", "message": said.why, "flags": ["excluded"], "evaluated_at": said.since}
-    return {"login": one.login, "agent": one.agent, "name": one.agent, **words}
+def _excluded(excluded: Excluded | GameExcluded) -> dict[str, Any]:
+    return {
+        "login": excluded.login, "agent": excluded.agent, "name": excluded.agent, "verdict": "excluded",
+        "message": excluded.exclusion.why, "flags": ["excluded"], "evaluated_at": excluded.exclusion.since,
+    }  # fmt: skip
 
 
-def _withdrawn(one: WithdrawnScore) -> Document:
-    last = one.result
-    words = {"verdict": "withdrawn", "message": "Its folder is on main no more.", "flags": ["withdrawn"]}
-    return {"login": one.login, "agent": one.agent, "name": one.agent, **_measured(last), **words, "score": one.score}
+def _withdrawn(withdrawn: WithdrawnScore) -> dict[str, Any]:
+    return {
+        "login": withdrawn.login, "agent": withdrawn.agent, "name": withdrawn.agent, **_measured(withdrawn.result),
+        "verdict": "withdrawn", "message": "Its folder is on main no more.", "flags": ["withdrawn"],
+        "score": withdrawn.score,
+    }  # fmt: skip

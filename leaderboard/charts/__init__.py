@@ -1,1 +1,1 @@
-"""TODO."""
+"""The charts of pages as SVG or HTML, and social cards as PNG."""

@@ -1,6 +1,6 @@
-"""The pictures of an agent's page: each one is a path or two, since a board has thousands of these pages.
+"""The charts of agents' pages: how the returns are spread, and learning curves.
 
-They are HTML, made of nothing but numbers.
+A leaderboard has thousands of these pages, so each chart is one or two paths. The HTML consists of numbers alone.
 """
 
 import math
@@ -8,88 +8,92 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
-from leaderboard.charts.interval_chart import ChartScale
-from leaderboard.core.standings import Estimate
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.result import Result
 from leaderboard.scoring.bootstrap import Array, by_length, draw_sample
+from leaderboard.scoring.metrics import learning_curve
+from leaderboard.text.escape_markdown import escape
+from leaderboard.text.format import number, span
 
-BINS, HEIGHT = 24, 20
-_LEAST_WIDTH = 2.0
+_BINS, _BIN_HEIGHT = 24, 20
 _SHAPE = (
-    f'<svg class="pr-shape" viewBox="0 0 {BINS} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><path d="M0 {HEIGHT}'
+    f'<svg class="pr-shape" viewBox="0 0 {_BINS} {_BIN_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
+    f'<path d="M0 {_BIN_HEIGHT}'
 )
-_SHAPE_END = f'H{BINS}V{HEIGHT}z"/></svg>'
-# By bin and height: what draws the outline from the left end of a bin to its height.
-_STEPS = [[f"H{index}V{HEIGHT - height}" for height in range(HEIGHT + 1)] for index in range(BINS)]
+_SHAPE_END = f'H{_BINS}V{_BIN_HEIGHT}z"/></svg>'
+# By bin and height: the path commands from the left end of a bin to its height.
+_STEPS = [[f"H{index}V{_BIN_HEIGHT - height}" for height in range(_BIN_HEIGHT + 1)] for index in range(_BINS)]
+_CURVE_WIDTH, _CURVE_HEIGHT = 240, 60
+# More points than the picture has pixel columns would be drawn over each other.
+CURVE_POINTS = 200
 
 
-class Spread(NamedTuple):
-    """Where the returns of a result lie."""
+class ReturnSpread(NamedTuple):
+    """Summary statistics of the returns of a result."""
 
     least: float
-    """The smallest."""
     lower: float
     """The lower quartile."""
     median: float
-    """The one in the middle."""
     upper: float
     """The upper quartile."""
     greatest: float
-    """The largest."""
     mean: float
-    """Their sum over their number."""
     deviation: float
-    """Standard deviation, of all there are."""
+    """Population standard deviation."""
 
 
-def spreads(samples: Sequence[Sequence[float]]) -> list[tuple[Spread, str]]:
-    """Where the returns of each result lie, and how often those of each size came, as one outline.
+def return_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSpread, str]]:
+    """The summary statistics of each result's returns, and a histogram of them as one outline.
 
-    The numbers beside an outline say the same to who listens. Results with equally many returns are worked out together.
+    The outline is hidden from screen readers, since the numbers stand beside it. Results with equally many returns are
+    computed together.
 
     Args:
         samples: the returns of each result, at least one each.
     """
-    found: dict[int, tuple[Spread, str]] = {}
+    by_index: dict[int, tuple[ReturnSpread, str]] = {}
     for chosen in by_length(samples):
         ordered = draw_sample([samples[i] for i in chosen], None)
-        # The greatest returns that there are have no number for their width.
+        # The difference of the largest floats overflows.
         with np.errstate(all="ignore"):
-            found |= zip(chosen.tolist(), zip(_spreads(ordered), _outlines(ordered), strict=True), strict=True)
-    return [found[index] for index in range(len(samples))]
+            by_index |= zip(chosen.tolist(), zip(_spreads(ordered), _outlines(ordered), strict=True), strict=True)
+    return [by_index[index] for index in range(len(samples))]
 
 
-def _spreads(ordered: Array) -> list[Spread]:
+def _spreads(ordered: Array) -> list[ReturnSpread]:
     """Of ascending values, shape (results, episodes)."""
     count = ordered.shape[1]
     means = [math.fsum(values) / count for values in ordered.tolist()]
     deviations = np.sqrt(((ordered - np.array(means)[:, np.newaxis]) ** 2).mean(axis=1))
     quartiles = [_quantile(ordered, share).tolist() for share in (0.25, 0.5, 0.75)]
     columns = (ordered[:, 0].tolist(), *quartiles, ordered[:, -1].tolist(), means, deviations.tolist())
-    return [Spread(*one) for one in zip(*columns, strict=True)]
+    return [ReturnSpread(*values) for values in zip(*columns, strict=True)]
 
 
 def _quantile(ordered: Array, share: float) -> Array:
-    """As `statistics.quantiles(…, method="inclusive")` has it, row by row."""
+    """A quantile of each row, as `statistics.quantiles(…, method="inclusive")` defines it."""
     place = share * (ordered.shape[1] - 1)
     below = int(place)
     if place == below:
         return ordered[:, below]
     low, high = ordered[:, below], ordered[:, below + 1]
-    found: Array = low + (high - low) * (place - below)
-    return found
+    interpolated: Array = low + (high - low) * (place - below)
+    return interpolated
 
 
 def _outlines(ordered: Array) -> list[str]:
-    """One histogram for each row of ascending values; where all are equal they stand in the middle."""
+    """One histogram for each row of ascending values; equal values are put into the middle bin."""
     least, width = ordered[:, :1], ordered[:, -1:] - ordered[:, :1]
-    places = np.where(width > 0, BINS / width * (ordered - least), BINS // 2)
-    bins = np.clip(np.nan_to_num(places), 0, BINS - 1).astype(np.intp)
+    places = np.where(width > 0, _BINS / width * (ordered - least), _BINS // 2)
+    bins = np.clip(np.nan_to_num(places), 0, _BINS - 1).astype(np.intp)
     rows = np.arange(len(ordered))[:, np.newaxis]
-    counts = np.bincount((BINS * rows + bins).ravel(), minlength=BINS * len(ordered)).reshape(-1, BINS)
-    heights = np.rint(HEIGHT * counts / counts.max(axis=1, keepdims=True))
+    counts = np.bincount((_BINS * rows + bins).ravel(), minlength=_BINS * len(ordered)).reshape(-1, _BINS)
+    heights = np.rint(_BIN_HEIGHT * counts / counts.max(axis=1, keepdims=True))
     drawn = np.where(counts > 0, np.maximum(heights, 1), 0).astype(np.intp)
-    return [_outline(own) for own in drawn.tolist()]
+    return [_outline(row) for row in drawn.tolist()]
 
 
 def _outline(heights: Sequence[int]) -> str:
@@ -97,14 +101,34 @@ def _outline(heights: Sequence[int]) -> str:
     return f"{_SHAPE}{''.join(steps)}{_SHAPE_END}"
 
 
-def bar(estimate: Estimate, scale: ChartScale) -> str:
-    """A score among the others of its task: its interval and itself, in hundredths of the scale.
+def learning_curve_svg(result: Result, task: Task) -> Markup | None:
+    """The moving mean return against steps, up to the whole budget; None if no episode was finished."""
+    curve = learning_curve(result, task.script)
+    if curve is None:
+        return None
+    points = list(curve.points())
+    count = min(CURVE_POINTS, len(points))
+    shown = [points[index * (len(points) - 1) // max(1, count - 1)] for index in range(count)]
+    low, high = min(value for _, value in shown), max(value for _, value in shown)
+    reach = max(curve.rules.steps, shown[-1][0])
+    line = " ".join(
+        f"{_CURVE_WIDTH * steps / reach:.2f},{_height(value, low, high):.2f}"
+        for steps, value in [*shown, (reach, shown[-1][1])]
+    )
+    words = escape(f"learning curve: mean returns from {span(low, high, task.decimals)} in {number(reach, 0)} steps")
+    return Markup(
+        '<svg class="pr-curve" viewBox="0 0 {w} {h}" preserveAspectRatio="none" role="img" aria-label="{words}">'
+        '<line class="pr-axis" x1="0" x2="{w}" y1="{floor}" y2="{floor}"/>'
+        '<polyline class="pr-line" fill="none" points="{line}"/></svg>'
+    ).format(w=_CURVE_WIDTH, h=_CURVE_HEIGHT + 1, floor=_CURVE_HEIGHT + 0.5, words=words, line=line)
 
-    The numbers stand beside it, so it says nothing to who listens. As a drawing it would be five times as long.
-    """
-    low, high = (estimate.score, estimate.score) if math.isnan(estimate.low) else (estimate.low, estimate.high)
-    left, right, middle = scale.at(low), scale.at(high), scale.at(estimate.score)
-    if right - left < _LEAST_WIDTH:
-        left = min(max(0.0, middle - _LEAST_WIDTH / 2), 100 - _LEAST_WIDTH)
-        right = left + _LEAST_WIDTH
-    return f'<i class="pr-at" style="--l:{left:.1f};--w:{right - left:.1f};--m:{middle:.1f}"></i>'
+
+def _height(value: float, low: float, high: float) -> float:
+    return _CURVE_HEIGHT - (_CURVE_HEIGHT - 3) * (value - low) / (high - low) if high > low else _CURVE_HEIGHT / 2
+
+
+def curve_ends(result: Result, task: Task) -> tuple[float, float] | None:
+    """The least and the greatest mean return on the curve."""
+    curve = learning_curve(result, task.script)
+    heights = [value for _, value in curve.points()] if curve else []
+    return (min(heights), max(heights)) if heights else None

@@ -1,8 +1,9 @@
-"""Pictures of a board's history: the best score over time, and places over time. Colours are the stylesheet's."""
+"""Charts of a leaderboard's history: the best score over time, and places over time. The stylesheet sets the colours."""
 
 import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -11,46 +12,73 @@ from leaderboard.history import RankHistory, RecordScore
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import day, number
 
-_WIDE, _HIGH, _LEFT, _TOP = 600.0, 200.0, 48.0, 10.0
 _TICKS = 5
 
 
-def seconds(at: str) -> float:
-    """A UTC time as a number."""
+class PlotArea(NamedTuple):
+    """The place of a plot inside its picture, in pixels."""
+
+    width: float
+    """Of the picture."""
+    height: float
+    """Of the plot."""
+    left: float
+    top: float
+    right: float
+    """Space to the right of the plot."""
+
+    def x(self, scale: ChartScale, value: float) -> float:
+        """The horizontal position of a value."""
+        return self.left + (self.width - self.left - self.right) * scale.at(value) / 100
+
+    def y(self, scale: ChartScale, value: float) -> float:
+        """The vertical position of a value."""
+        return self.top + self.height * (1 - scale.at(value) / 100)
+
+
+_HISTORY_AREA = PlotArea(width=600.0, height=200.0, left=48.0, top=10.0, right=10)
+
+
+def epoch_seconds(at: str) -> float:
+    """A UTC time as seconds since the epoch."""
     return datetime.fromisoformat(at).astimezone(UTC).timestamp()
 
 
-def progress_picture(found: Sequence[RecordScore], ends: tuple[str, str], decimals: int) -> Markup:
-    """The best score so far, as steps.
+def best_score_chart(records: Sequence[RecordScore], ends: tuple[str, str], decimals: int) -> Markup:
+    """The best score so far, as a step line.
 
     Args:
-        found: each new best, oldest first, at least one.
-        ends: the first and the last moment to draw.
+        records: each new best score, oldest first, at least one.
+        ends: the first and the last time to draw.
         decimals: digits after the point.
     """
-    values = [one.score for one in found]
+    values = [record.score for record in records]
     low, high = min(values), max(values)
-    air = (high - low) * 0.08 or max(abs(high) * 0.05, 1.0)
-    up = ChartScale(low=low - air, high=high + air)
-    points = [*((one.at, one.score) for one in found), (ends[1], values[-1])]
-    line = _steps(0, points, ends, lambda value: _TOP + _HIGH * (1 - up.at(value) / 100), "best score")
+    margin = (high - low) * 0.08 or max(abs(high) * 0.05, 1.0)
+    up = ChartScale(low=low - margin, high=high + margin)
+    points = [*((record.at, record.score) for record in records), (ends[1], values[-1])]
+
+    def height(value: float) -> float:
+        return _HISTORY_AREA.y(up, value)
+
+    line = _steps(0, points, ends, height, "best score")
     marks = [(value, number(value, decimals)) for value in ticks(up.low, up.high)]
     words = f"the best score from {day(ends[0])} to {day(ends[1])}: from {number(values[0], decimals)} to "
     words += number(values[-1], decimals)
-    return _frame(marks, lambda value: _TOP + _HIGH * (1 - up.at(value) / 100), line, ends, words)
+    return _frame(marks, height, line, ends, words)
 
 
-def standing_picture(tracks: Sequence[RankHistory], ends: tuple[str, str]) -> Markup:
-    """The place of each of a few entries, as steps, the first place on top; a gap where it had none.
+def places_chart(tracks: Sequence[RankHistory], ends: tuple[str, str]) -> Markup:
+    """The place of each of a few entries, as step lines, the first place on top; a gap where an entry had no place.
 
     Args:
-        tracks: at least one of them with a place.
-        ends: the first and the last moment to draw.
+        tracks: the entries; at least one has a place.
+        ends: the first and the last time to draw.
     """
     worst = max([place for track in tracks for _, place in track.places if place is not None], default=1)
 
     def height(place: float) -> float:
-        return _TOP + 6 + (_HIGH - 12) * ((place - 1) / max(worst - 1, 1))
+        return _HISTORY_AREA.top + 6 + (_HISTORY_AREA.height - 12) * ((place - 1) / max(worst - 1, 1))
 
     lines = Markup("").join(
         _steps(index, part, ends, height, track.entry.shown)
@@ -63,7 +91,7 @@ def standing_picture(tracks: Sequence[RankHistory], ends: tuple[str, str]) -> Ma
 
 
 def _parts(track: RankHistory, end: str) -> list[list[tuple[str, float]]]:
-    """The stretches in which an entry had a place; where it loses it, the stretch ends there."""
+    """The periods in which an entry had a place, as points of time and place; the last point ends the period."""
     parts: list[list[tuple[str, float]]] = []
     current: list[tuple[str, float]] = []
     for at, place in (*track.places, (end, None)):
@@ -82,7 +110,7 @@ def _places(worst: int) -> list[int]:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """A few round numbers between two."""
+    """A few round numbers between two numbers."""
     rough = (high - low) / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
@@ -93,19 +121,19 @@ def ticks(low: float, high: float) -> list[float]:
 def _steps(
     index: int, points: Sequence[tuple[str, float]], ends: tuple[str, str], height: Callable[[float], float], name: str
 ) -> Markup:
-    start, end = map(seconds, ends)
+    start, end = map(epoch_seconds, ends)
     across = ChartScale(low=start, high=max(end, start + 1))
 
     def x(at: str) -> float:
-        return _LEFT + (_WIDE - _LEFT - 10) * across.at(seconds(at)) / 100
+        return _HISTORY_AREA.x(across, epoch_seconds(at))
 
-    way = f"M{x(points[0][0]):.1f},{height(points[0][1]):.1f}"
-    way += "".join(f"H{x(at):.1f}V{height(value):.1f}" for at, value in points[1:])
+    path = f"M{x(points[0][0]):.1f},{height(points[0][1]):.1f}"
+    path += "".join(f"H{x(at):.1f}V{height(value):.1f}" for at, value in points[1:])
     last = points[-1]
     circle = (x(last[0]), height(last[1]))
     return Markup(
         '<g class="pr-series-{}"><title>{}</title><path d="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="3"/></g>'
-    ).format(index, escape(name), way, *circle)
+    ).format(index, escape(name), path, *circle)
 
 
 def _frame(
@@ -115,15 +143,16 @@ def _frame(
     ends: tuple[str, str],
     words: str,
 ) -> Markup:
+    left, right, bottom = _HISTORY_AREA.left, _HISTORY_AREA.width - _HISTORY_AREA.right, _HISTORY_AREA.height
     grid = Markup("").join(
         Markup(
             '<line class="pr-axis" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/><text x="{3}" y="{4:.1f}">{5}</text>'
-        ).format(_LEFT, _WIDE - 10, height(value), _LEFT - 6, height(value) + 3, escape(text))
+        ).format(left, right, height(value), left - 6, height(value) + 3, escape(text))
         for value, text in marks
     )
     below = Markup('<text class="pr-first" x="{}" y="{}">{}</text><text x="{}" y="{}">{}</text>').format(
-        _LEFT, _HIGH + 26, escape(day(ends[0])), _WIDE - 10, _HIGH + 26, escape(day(ends[1]))
+        left, bottom + 26, escape(day(ends[0])), right, bottom + 26, escape(day(ends[1]))
     )
     return Markup('<svg class="pr-history" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}{}{}</svg>').format(
-        _WIDE, _HIGH + 32, escape(words), grid, below, lines
+        _HISTORY_AREA.width, bottom + 32, escape(words), grid, below, lines
     )

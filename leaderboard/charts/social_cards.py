@@ -1,4 +1,4 @@
-"""Draws cards as PNG, 1200 × 630, with Pillow and the one font that comes with it."""
+"""Social cards: the pictures that other sites show beside a link, as PNG, drawn with Pillow and its built-in font."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ from leaderboard.text import format
 from leaderboard.text.format import MINUS
 from leaderboard.text.urls import agent_page, task_page
 
-HOME = "cards/home.png"
-# Whose link is worth a picture of its own: drawing one takes longer than writing an agent's page.
-OVERALL, EACH = 10, 3
-LINES = 4
+HOME_CARD = "cards/home.png"
+# The best agents overall and of each task have their own cards: drawing one takes longer than writing an agent's page.
+OVERALL_CARDS, TASK_CARDS = 10, 3
+CARD_LINES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,33 +28,27 @@ class CardLine:
     """One line of a card's list."""
 
     place: int
-    """1 for the best."""
     name: tuple[str, ...]
-    """What to call it: the first of these that the font can draw."""
+    """Alternatives: the first that the font can draw is used."""
     value: str
-    """Its number."""
     share: float
-    """How long its bar is, 0 to 1."""
+    """The length of its bar, 0 to 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """One card."""
+    """The content of one card. Of several alternatives the first that the font can draw is used."""
 
     file: str
-    """Where it lies, below the site's root."""
+    """Its path below the site's root."""
     title: tuple[str, ...]
-    """The first of these that the font can draw."""
     above: tuple[str, ...]
-    """Small, above the title."""
     below: str
-    """Small, at the foot."""
     lines: tuple[CardLine, ...]
-    """The list."""
 
 
 def social_cards(standings: Standings) -> Iterator[Card]:
-    """Every card of a board."""
+    """Every card of a leaderboard."""
     yield _home(standings)
     yield from (_task(standings, board) for board in standings.tasks)
     yield from (_game(standings, board) for board in standings.games)
@@ -63,11 +57,11 @@ def social_cards(standings: Standings) -> Iterator[Card]:
 
 
 def card_files(standings: Standings) -> dict[str, str]:
-    """By page: the address of its card below the site's root. Every page that is not here shows the home page's."""
+    """The address of its card below the site's root, by page. All other pages use the card of the home page."""
     tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
-    found = {task_page(task.id): _task_file(task.id) for task in tasks}
-    found |= {agent_page(entry.login, entry.agent): _agent_file(entry) for entry in chosen_cards(standings)}
-    return {page: quote(file) for page, file in found.items()}
+    files = {task_page(task.id): _task_file(task.id) for task in tasks}
+    files |= {agent_page(entry.login, entry.agent): _agent_file(entry) for entry in chosen_cards(standings)}
+    return {page: quote(file) for page, file in files.items()}
 
 
 def task_card(task_id: str) -> str:
@@ -76,10 +70,10 @@ def task_card(task_id: str) -> str:
 
 
 def chosen_cards(standings: Standings) -> tuple[Entry, ...]:
-    """The agents that have cards: the best overall and the best of each task."""
-    entries = [row.entry for row in standings.overall[:OVERALL]]
-    entries += [row.entry for board in standings.tasks for row in board.rows[:EACH]]
-    entries += [row.entry for board in standings.games for row in board.rows[:EACH]]
+    """The agents that have their own cards: the best overall and the best of each task."""
+    entries = [row.entry for row in standings.overall[:OVERALL_CARDS]]
+    entries += [row.entry for board in standings.tasks for row in board.rows[:TASK_CARDS]]
+    entries += [row.entry for board in standings.games for row in board.rows[:TASK_CARDS]]
     return tuple({entry.name: entry for entry in entries}.values())
 
 
@@ -104,18 +98,18 @@ def _home(standings: Standings) -> Card:
     lines = _lines([(place, entry, score, format.number(score, 2)) for place, entry, score in rows])
     ranked = format.counted(len(rows), "ranked agent")
     if not rows:
-        lines = tuple(_champion(board, line) for board in standings.games for line in _game_lines(board)[:1])[:LINES]
+        lines = tuple(_champion(board, line) for board in standings.games for line in _game_lines(board)[:1])[:CARD_LINES]
         ranked = ""
     counts = [format.counted(len(standings.tasks), "task"), format.counted(len(standings.games), "game"), ranked]
     counts = [words for words in counts if words and not words.startswith("0 ")]
     return Card(
-        file=HOME, title=_title(standings), above=(f"Season {standings.challenge.season}", "A season"),
+        file=HOME_CARD, title=_title(standings), above=(f"Season {standings.challenge.season}", "A season"),
         below=" · ".join(counts), lines=lines,
     )  # fmt: skip
 
 
 def _champion(board: GameStandings, line: CardLine) -> CardLine:
-    """A game's best on the home page's card, with the game beside its name."""
+    """The best player of a game on the card of the home page, after the name of the game."""
     return replace(line, name=tuple(f"{board.task.title or board.task.id}: {name}" for name in line.name))
 
 
@@ -149,34 +143,33 @@ def _agent(standings: Standings, entry: Entry) -> Card:
     place = f"place {overall.place} overall · " if overall and not entry.is_aside else ""
     return Card(
         file=_agent_file(entry), title=_called(entry), above=_title(standings),
-        below=f"{place}by {entry.login}", lines=tuple(sorted(shown, key=lambda line: line.place)[:LINES]),
+        below=f"{place}by {entry.login}", lines=tuple(sorted(shown, key=lambda line: line.place)[:CARD_LINES]),
     )  # fmt: skip
 
 
 def _solo_places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
     for board in standings.tasks:
-        found = next((row for row in board.rows if row.entry.name == entry.name and not row.estimate.is_missing), None)
-        if found:
-            value = format.number(found.estimate.score, digits(board.task))
-            yield _place(board, found.place, value)
+        row = next((row for row in board.rows if row.entry.name == entry.name and not row.estimate.is_missing), None)
+        if row:
+            yield _place(board, row.place, format.number(row.estimate.score, digits(board.task)))
 
 
 def _game_places(standings: Standings, entry: Entry) -> Iterator[CardLine]:
     for board in standings.games:
-        found = next((row for row in board.rows if row.entry.name == entry.name), None)
-        if found:
-            yield _place(board, found.place, format.number(found.rating.elo, 0))
+        row = next((row for row in board.rows if row.entry.name == entry.name), None)
+        if row:
+            yield _place(board, row.place, format.number(row.rating.elo, 0))
 
 
 def _place(board: TaskStandings | GameStandings, place: int, value: str) -> CardLine:
-    """The bar of a place: whole for the first, empty behind the last."""
+    """A line with a place; its bar is full for the first place and nearly empty for the last."""
     share = 1 - (place - 1) / max(1, len(board.rows))
     return CardLine(place=place, name=(board.task.title or board.task.id, board.task.id), value=value, share=share)
 
 
 def _lines(rows: list[tuple[int, Entry, float, str]]) -> tuple[CardLine, ...]:
-    """The first rows; bars reach from the last of them, which keeps a stub, to the first."""
-    shown = rows[:LINES]
+    """The first rows; the first has a full bar, the last of them a quarter."""
+    shown = rows[:CARD_LINES]
     values = [score for _, _, score, _ in shown]
     best, worst = (values[0], values[-1]) if values else (0.0, 0.0)
     width = abs(best - worst)
@@ -186,60 +179,61 @@ def _lines(rows: list[tuple[int, Entry, float, str]]) -> tuple[CardLine, ...]:
     )
 
 
-WIDTH, HEIGHT = 1200, 630
-_MARGIN = 72
+CARD_WIDTH, CARD_HEIGHT = 1200, 630
+_MARGIN_PX = 72
 _GROUND, _INK, _QUIET, _ACCENT, _TRACK = "#141f30", "#ffffff", "#a9b8cc", "#4fd1bd", "#26364f"
-_MEDALS = ("#f2c14e", "#c9d2db", "#d08f55")
-_PLAIN = str.maketrans({MINUS: "-", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EN DASH}": "-"})
+_MEDAL_COLOURS = ("#f2c14e", "#c9d2db", "#d08f55")
+_ASCII = str.maketrans({MINUS: "-", "\N{NARROW NO-BREAK SPACE}": " ", "\N{EN DASH}": "-"})
 
 
 def draw_card(card: Card) -> bytes:
-    """A card's picture."""
-    picture = Image.new("RGB", (WIDTH, HEIGHT), _GROUND)
+    """The card as a PNG file."""
+    picture = Image.new("RGB", (CARD_WIDTH, CARD_HEIGHT), _GROUND)
     pen = ImageDraw.Draw(picture)
-    pen.rectangle((0, 0, WIDTH, 10), fill=_ACCENT)
-    inside = WIDTH - 2 * _MARGIN
-    pen.text((_MARGIN, 56), fitted(drawable(card.above), 30, inside), font=_font(30), fill=_ACCENT)
-    title = drawable(card.title)
+    pen.rectangle((0, 0, CARD_WIDTH, 10), fill=_ACCENT)
+    inside = CARD_WIDTH - 2 * _MARGIN_PX
+    pen.text((_MARGIN_PX, 56), cut_to_width(first_drawable(card.above), 30, inside), font=_font(30), fill=_ACCENT)
+    title = first_drawable(card.title)
     size = next((size for size in (76, 64, 54, 46) if _font(size).getlength(title) <= inside), 46)
-    pen.text((_MARGIN, 150), fitted(title, size, inside), font=_font(size), fill=_INK, anchor="lm")
+    pen.text((_MARGIN_PX, 150), cut_to_width(title, size, inside), font=_font(size), fill=_INK, anchor="lm")
     for index, line in enumerate(card.lines):
-        _list(pen, line, 222 + 80 * index)
+        _draw_line(pen, line, 222 + 80 * index)
     if not card.lines:
-        pen.text((_MARGIN, 300), "The first place is free.", font=_font(40), fill=_QUIET)
-    pen.text((_MARGIN, HEIGHT - 48), fitted(drawable((card.below,)), 26, inside), font=_font(26), fill=_QUIET, anchor="lm")
+        pen.text((_MARGIN_PX, 300), "No scores yet.", font=_font(40), fill=_QUIET)
+    below = cut_to_width(first_drawable((card.below,)), 26, inside)
+    pen.text((_MARGIN_PX, CARD_HEIGHT - 48), below, font=_font(26), fill=_QUIET, anchor="lm")
     return _png(picture)
 
 
-def _list(pen: ImageDraw.ImageDraw, line: CardLine, top: int) -> None:
+def _draw_line(pen: ImageDraw.ImageDraw, line: CardLine, top: int) -> None:
     middle = top + 26
-    medal = _MEDALS[line.place - 1] if line.place <= len(_MEDALS) else _TRACK
-    pen.ellipse((_MARGIN, middle - 24, _MARGIN + 48, middle + 24), fill=medal)
-    ink = _GROUND if line.place <= len(_MEDALS) else _INK
-    pen.text((_MARGIN + 24, middle), str(line.place), font=_font(26 if line.place < 100 else 18), fill=ink, anchor="mm")
-    value = drawable((line.value,))
-    pen.text((WIDTH - _MARGIN, middle - 6), value, font=_font(38), fill=_INK, anchor="rm")
-    left, right = _MARGIN + 72, WIDTH - _MARGIN
+    medal = _MEDAL_COLOURS[line.place - 1] if line.place <= len(_MEDAL_COLOURS) else _TRACK
+    pen.ellipse((_MARGIN_PX, middle - 24, _MARGIN_PX + 48, middle + 24), fill=medal)
+    ink = _GROUND if line.place <= len(_MEDAL_COLOURS) else _INK
+    pen.text((_MARGIN_PX + 24, middle), str(line.place), font=_font(26 if line.place < 100 else 18), fill=ink, anchor="mm")
+    value = first_drawable((line.value,))
+    pen.text((CARD_WIDTH - _MARGIN_PX, middle - 6), value, font=_font(38), fill=_INK, anchor="rm")
+    left, right = _MARGIN_PX + 72, CARD_WIDTH - _MARGIN_PX
     room = right - left - int(_font(38).getlength(value)) - 32
-    pen.text((left, middle - 6), fitted(drawable(line.name), 34, room), font=_font(34), fill=_INK, anchor="lm")
+    pen.text((left, middle - 6), cut_to_width(first_drawable(line.name), 34, room), font=_font(34), fill=_INK, anchor="lm")
     pen.rectangle((left, middle + 26, right, middle + 31), fill=_TRACK)
     pen.rectangle((left, middle + 26, left + max(8, int((right - left) * min(1.0, line.share))), middle + 31), fill=_ACCENT)
 
 
-def drawable(names: Sequence[str]) -> str:
-    """The first of these texts that the font has every letter of; else the last, without what it has not."""
-    texts = [" ".join(name.translate(_PLAIN).split()) for name in names]
-    found = next((text for text in texts if text and _is_known(text)), None)
-    return found if found is not None else "".join(letter for letter in texts[-1] if _is_known(letter))
+def first_drawable(names: Sequence[str]) -> str:
+    """The first of these texts that the font can draw; else the last, without the characters that it cannot."""
+    texts = [" ".join(name.translate(_ASCII).split()) for name in names]
+    complete = next((text for text in texts if text and _is_drawable(text)), None)
+    return complete if complete is not None else "".join(letter for letter in texts[-1] if _is_drawable(letter))
 
 
-def _is_known(text: str) -> bool:
-    """The built-in font holds the printable characters of ASCII, and the dot that parts our words."""
+def _is_drawable(text: str) -> bool:
+    """Whether the built-in font has all characters: it has printable ASCII and the middle dot."""
     return all(" " <= letter <= "~" or letter == "·" for letter in text)
 
 
-def fitted(text: str, size: int, width: float) -> str:
-    """The text, cut with three dots where it is wider than there is room."""
+def cut_to_width(text: str, size: int, width: float) -> str:
+    """The text, cut and ended with three dots if it is wider than `width` pixels."""
     font = _font(size)
     if font.getlength(text) <= width:
         return text
@@ -252,12 +246,12 @@ def fitted(text: str, size: int, width: float) -> str:
 def _font(size: int) -> ImageFont.FreeTypeFont:
     font = ImageFont.load_default(size)
     if not isinstance(font, ImageFont.FreeTypeFont):
-        raise TypeError("Pillow was built without FreeType, so it can not draw cards; install its wheel from PyPI")
+        raise TypeError("Pillow was built without FreeType, so it cannot draw cards; install its wheel from PyPI")
     return font
 
 
 def _png(picture: Image.Image) -> bytes:
-    """Few colours, so a palette: a third of the bytes."""
+    """PNG with a palette of 64 colours, a third of the size of full colour."""
     out = io.BytesIO()
     picture.quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, "PNG", compress_level=6)
     return out.getvalue()

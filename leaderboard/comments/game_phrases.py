@@ -1,34 +1,33 @@
-"""What a comment says of games: ratings, opponents and refusals in words. All of it is ours but what stands in code."""
+"""The phrases of a comment on games: ratings, opponents, refusals. Entrants' text stands only in code spans."""
 
 from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from leaderboard.comments.phrases import is_plain, title_of
+from leaderboard.charts.rating_charts import rating_estimate
+from leaderboard.comments.phrases import compared_bars, is_plain, title_of
 from leaderboard.comments.states import AgentPreview, GamePreview, PreviewDuel
-from leaderboard.comments.text_charts import LEADER, SCORE, TextBar, text_chart, text_shares
-from leaderboard.core.game_standings import Rating
-from leaderboard.core.standings import Estimate
+from leaderboard.comments.text_charts import text_shares
 from leaderboard.text.escape_markdown import cell
 from leaderboard.text.format import counted, number, ranks, span
 
-# Those that a template may print as they are: their Markdown is ours.
-SENTENCES = (
+# The functions whose return value templates print without escaping.
+GAME_PHRASES = (
     "game_name", "elo", "elo_interval", "game_place", "game_ranks", "elo_change", "elo_to_leader", "elo_bars", "record",
-    "scale", "opponents_title",
+    "elo_scale", "opponents_title",
 )  # fmt: skip
 _HARD = "\N{NO-BREAK SPACE}"
 
-Pair = tuple[AgentPreview, GamePreview]
+PlayerInGame = tuple[AgentPreview, GamePreview]
 
 
-def rated_phrase(agents: Iterable[AgentPreview]) -> list[Pair]:
-    """Every player that met somebody, or has a rating."""
+def rated_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+    """Every player that has opponents or a rating."""
     return [(agent, game) for agent in agents for game in agent.games if game.rating or game.meetings]
 
 
-def admitted_phrase(agents: Iterable[AgentPreview]) -> list[Pair]:
-    """Every player that passed its validation and met nobody yet."""
+def admitted_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+    """Every player that passed its validation and has no opponents yet."""
     return [
         (agent, game)
         for agent in agents
@@ -37,13 +36,13 @@ def admitted_phrase(agents: Iterable[AgentPreview]) -> list[Pair]:
     ]
 
 
-def refused_phrase(agents: Iterable[AgentPreview]) -> list[Pair]:
-    """Every player that its validation refused, then what failed on our side."""
-    found = [(agent, game) for agent in agents for game in agent.games if game.refusal is not None or game.failed]
-    return sorted(found, key=lambda pair: pair[1].refusal is None)
+def refused_players(agents: Iterable[AgentPreview]) -> list[PlayerInGame]:
+    """Every player that its validation refused, then those that failed by our fault."""
+    pairs = [(agent, game) for agent in agents for game in agent.games if game.refusal is not None or game.failed]
+    return sorted(pairs, key=lambda pair: pair[1].refusal is None)
 
 
-def unsigned_number(pairs: Iterable[Pair]) -> bool:
+def any_unsigned(pairs: Iterable[PlayerInGame]) -> bool:
     """Whether some seeds come from a commit that GitHub did not sign."""
     return any(not game.signed for _, game in pairs)
 
@@ -54,7 +53,7 @@ def game_name(game: GamePreview) -> Markup:
 
 
 def elo(game: GamePreview) -> str:
-    """The rating alone."""
+    """The rating without its interval."""
     return _signed(game.rating.elo) if game.rating else "–"
 
 
@@ -69,70 +68,65 @@ def elo_interval(game: GamePreview) -> str:
 
 
 def game_place(game: GamePreview) -> Markup:
-    """The place, and what it is out of."""
+    """The place, and the number of players."""
     return Markup(f"**{game.place}** of {game.players}".replace(" ", _HARD)) if game.place else Markup("–")
 
 
 def game_ranks(game: GamePreview) -> str:
-    """The places that the data allows."""
+    """The rank range."""
     return ranks(game.rank_low, game.rank_high) if game.rank_low and game.rank_high else "–"
 
 
 def elo_change(game: GamePreview) -> str:
-    """The difference to the author's own last version."""
+    """The difference to the author's previous version."""
     return _signed(game.rating.elo - game.own_last.elo) if game.rating and game.own_last else "new"
 
 
 def elo_to_leader(game: GamePreview) -> Markup:
-    """The difference to the best of the others, and who that is."""
+    """The difference to the best other player, and its name."""
     if game.rating is None or game.leader is None:
         return Markup("–")
     gap = game.rating.elo - game.leader.elo
     shown = Markup("{} to {}").format(_signed(gap), cell(game.leader_name or "another"))
     if gap > 0:
         return Markup("**leads**, {}").format(shown)
-    return shown + Markup(", not told apart") if game.with_leader else shown
+    return shown + Markup(", statistically tied") if game.with_leader else shown
 
 
 def elo_bars(game: GamePreview) -> str:
-    """The player, its last version and the leader on one scale."""
-    leads = game.rating and game.leader and game.rating.elo > game.leader.elo
-    best = "next" if leads else "leader"
-    shown: list[tuple[str, Rating | None]] = [("this", game.rating), ("before", game.own_last), (best, game.leader)]
-    drawn = [TextBar(name=name, estimate=_estimate(r), mark=LEADER if name == "leader" else SCORE) for name, r in shown if r]
-    return text_chart(drawn, 0)
-
-
-def _estimate(rating: Rating) -> Estimate:
-    return Estimate(score=rating.elo, low=rating.low, high=rating.high)
+    """A text chart of the player, its previous version, and the best other player."""
+    ratings = (game.rating, game.own_last, game.leader)
+    this, before, other = (rating_estimate(rating) if rating else None for rating in ratings)
+    leads = bool(this and other and this.score > other.score)
+    return compared_bars(this, before, other, 0, leads=leads)
 
 
 def record(meeting: PreviewDuel) -> str:
-    """Won, drawn, lost."""
+    """Won, drawn and lost, as three table cells."""
     count = meeting.count
     return f"{count.wins} | {count.draws} | {count.losses}"
 
 
 def record_bar(meeting: PreviewDuel) -> str:
-    """The same as a bar."""
+    """Won, drawn and lost, as a bar."""
     return text_shares(meeting.count.wins, meeting.count.draws, meeting.count.losses)
 
 
 def opponents_title(game: GamePreview) -> str:
-    """The heading of a folded table, where GitHub reads no Markdown: a title stands there if it is plain."""
+    """The summary of a folded table. GitHub reads no Markdown there, so the title is used only if it is plain."""
     title = game.task.title or game.task.id
     return f"Opponents on {title}" if is_plain(title) else "Opponents"
 
 
-def bar_scale(pairs: Iterable[Pair]) -> Markup:
-    """What a rating means."""
+def elo_scale(pairs: Iterable[PlayerInGame]) -> Markup:
+    """The sentence that explains the rating scale."""
     anchors = sorted({game.anchor for _, game in pairs if game.rating and game.anchor})
-    zero = Markup(", {} is 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")
-    return Markup("Ratings are on the Elo scale: 400 points are odds of ten to one{}.").format(zero)
+    zero = Markup("; {} has rating 0").format(cell(anchors[0])) if len(anchors) == 1 else Markup("")
+    return Markup("Ratings are on the Elo scale: a difference of 400 points means odds of 10 to 1{}.").format(zero)
 
 
 def duels_in_words(game: GamePreview) -> Markup:
-    """One game in a few words, for the headline."""
+    """The result in one game, for the headline."""
     place = f", place {game.place} of {game.players}" if game.place else ""
     if game.rating:
         return Markup("{} Elo on {}{}").format(elo(game), game_name(game), place)

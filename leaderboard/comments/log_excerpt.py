@@ -1,8 +1,8 @@
-"""preview.log: the ends of the agents' logs in one capped file, of which no line is a command to the workflow runner.
+"""The agents' logs in a preview: how preview.log is written and read, and the excerpt that a comment shows.
 
-The runner obeys `::command::` at the start of a line and `##[command]` anywhere in one. So every line begins with `| `,
-and both are broken with a visible space. Lines of ours begin with `| == `, those of agents with `| > `: no agent can
-write a line that is taken for ours.
+preview.log holds the end of each agent's log, and no line of it may be a command to the workflow runner. The runner obeys
+`::command::` at the start of a line and `##[command]` anywhere in one. So every line begins with `| `, and both forms are
+broken with a visible space. The head of a log begins with `| == `, lines of agents with `| > `: no agent can forge a head.
 """
 
 import re
@@ -11,9 +11,12 @@ from dataclasses import dataclass
 
 from leaderboard.text.escape_markdown import visible
 
-CAP = 64 << 10
-_OURS, _THEIRS = "| == ", "| > "
-_HEAD = re.compile(
+# Bytes of preview.log.
+PREVIEW_LOG_BYTES = 64 << 10
+# Of a log a comment shows this many lines, and this many characters of a line.
+_EXCERPT_LINES, _LINE_LENGTH = 25, 300
+_HEAD_PREFIX, _AGENT_PREFIX = "| == ", "| > "
+_LOG_HEAD = re.compile(
     r"\| == (?P<who>[A-Za-z0-9-]{1,39}/[a-z0-9._-]{1,40}(?: v [A-Za-z0-9-]{1,39}/[a-z0-9._-]{1,40})?"
     r" on [A-Za-z0-9_.:/-]{1,80}): (?P<verdict>[a-z_]{1,20})"
 )
@@ -26,30 +29,28 @@ class LogTail:
     who: str
     """`login/agent on task`, of a duel `login/agent v login/agent on task`."""
     verdict: str
-    """How it ended."""
     text: str
-    """What it printed last."""
 
 
 def neutralised(text: str) -> str:
-    """One line of an agent, such that the runner takes it for text wherever it is printed."""
+    """One line of an agent, changed so that the runner never takes it for a command."""
     shown = visible(text).replace("##[", "## [")
     return re.sub(r"^(\s*):(?=:)", r"\1: ", shown)
 
 
-def written(tails: Iterable[LogTail], cap: int = CAP) -> bytes:
-    """The file. Each log has the same share of the room and keeps its end."""
-    kept = [tail for tail in tails if tail.text.strip()]
-    share = cap // max(1, len(kept))
-    return b"".join(_section(tail, share) for tail in kept)
+def written(tails: Iterable[LogTail], cap: int = PREVIEW_LOG_BYTES) -> bytes:
+    """The content of preview.log. Each log gets an equal share of `cap` bytes and keeps its end."""
+    sections = [tail for tail in tails if tail.text.strip()]
+    share = cap // max(1, len(sections))
+    return b"".join(_section(tail, share) for tail in sections)
 
 
 def _section(tail: LogTail, share: int) -> bytes:
-    head = f"{_OURS}{tail.who}: {tail.verdict}\n".encode()
+    head = f"{_HEAD_PREFIX}{tail.who}: {tail.verdict}\n".encode()
     room = share - len(head)
     lines: list[bytes] = []
     for line in reversed(tail.text.splitlines()):
-        shown = f"{_THEIRS}{neutralised(line)}\n".encode("utf-8", "replace")
+        shown = f"{_AGENT_PREFIX}{neutralised(line)}\n".encode("utf-8", "replace")
         room -= len(shown)
         if room < 0:
             break
@@ -58,12 +59,22 @@ def _section(tail: LogTail, share: int) -> bytes:
 
 
 def log_tails(log: str) -> dict[str, str]:
-    """What `written` wrote, by `login/agent on task`; lines of another form are left out."""
-    found: dict[str, list[str]] = {}
+    """The logs in the text of preview.log, by `login/agent on task`; lines of any other form are ignored."""
+    tails: dict[str, list[str]] = {}
     current: list[str] = []
     for line in log.split("\n"):
-        if head := _HEAD.fullmatch(line):
-            current = found.setdefault(head["who"], [])
-        elif line.startswith(_THEIRS):
-            current.append(line.removeprefix(_THEIRS))
-    return {who: "\n".join(lines) for who, lines in found.items()}
+        if head := _LOG_HEAD.fullmatch(line):
+            current = tails.setdefault(head["who"], [])
+        elif line.startswith(_AGENT_PREFIX):
+            current.append(line.removeprefix(_AGENT_PREFIX))
+    return {who: "\n".join(lines) for who, lines in tails.items()}
+
+
+def log_excerpt(log: str) -> str:
+    """The last lines of an agent's log, shortened for a comment."""
+    return "\n".join(map(shortened, log.rstrip().splitlines()[-_EXCERPT_LINES:]))
+
+
+def shortened(line: str) -> str:
+    """The line, cut at the greatest length that a comment shows."""
+    return line if len(line) <= _LINE_LENGTH else f"{line[: _LINE_LENGTH - 1]}…"

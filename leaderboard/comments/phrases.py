@@ -1,4 +1,4 @@
-"""What a comment says in words: headlines, advice, and the place of a fault. All of it is ours but what stands in code."""
+"""The phrases of a comment: advice, table cells, links and commands. Entrants' text stands only in code spans."""
 
 import re
 from collections.abc import Iterable
@@ -11,58 +11,58 @@ from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
 from leaderboard.comments.states import AgentPreview, GamePreview, OverallPreview, TaskPreview
-from leaderboard.comments.text_charts import LEADER, SCORE, TextBar, text_chart
+from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart
 from leaderboard.core.standings import Estimate
 from leaderboard.scoring.metrics import better, digits, metrics_of, oriented_value, ranking
 from leaderboard.text.escape_markdown import cell, code, visible
 from leaderboard.text.format import number, ranks, seconds, size, span
 
-_PLACE = re.compile(
+_FAULT_PLACE = re.compile(
     r"(?:.* )?at (?P<file>[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,200}):(?P<line>[1-9][0-9]{0,6})(?:: .*)?", re.DOTALL
 )
-_WORDS = re.compile(r"[A-Za-z][A-Za-z0-9 ()-]*")
+_PLAIN_TITLE = re.compile(r"[A-Za-z][A-Za-z0-9 ()-]*")
 _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
-# Those that a template may print as they are: their Markdown is ours.
-SENTENCES = (
+# The functions whose return value templates print without escaping.
+PHRASES = (
     "advice", "retry", "verdict_words", "place", "rank_interval", "change", "to_leader", "interval", "bars", "score",
     "processor", "memory", "picture_title", "overall_ranks", "overall_score", "task_name",
     "metrics_line",
 )  # fmt: skip
-_ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
+_SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
 
 
 def advice(verdict: Verdict) -> str:
-    """What to do next, in a sentence."""
+    """What the author should do next, in a sentence."""
     match verdict:
         case Verdict.OK:
-            return "Nothing is left to do but to have it merged."
+            return "Nothing. It can be merged."
         case Verdict.INVALID:
-            return "Mend what the message names. `pullrank check` says the same at home, without playing."
+            return "Fix what the message names. `pullrank check` reports the same locally, without an evaluation."
         case Verdict.TIMEOUT:
             return "Do less in each step, load and compute once, or answer for many episodes at once with `act_batch`."
         case Verdict.OUT_OF_MEMORY:
             return "Load smaller weights, or keep less history."
         case Verdict.CRASHED:
-            return "Read the message and the end of the log, then play the agent at home with `pullrank evaluate`."
+            return "Read the message and the end of the log, then run the agent locally with `pullrank evaluate`."
         case Verdict.PROTOCOL_ERROR:
             return "Compare the type, the shape and the range of the action with the task’s space, and look for `nan`."
         case Verdict.OUTPUT_LIMIT:
-            return "Print less; the log holds what the limits say, for the whole task."
+            return "Print less; the log has a size limit for the whole task."
         case Verdict.INTERNAL_ERROR:
-            return "Nothing: this is our fault, it is not held against the agent."
+            return "Nothing. This is our fault and does not count against the agent."
         case _:
             assert_never(verdict)
 
 
 def retry(verdict: Verdict, official: bool) -> str:
-    """Whether another run without a change helps, and how to have one."""
+    """Whether running it again without a change helps, and how to do that."""
     if official and verdict is not Verdict.INTERNAL_ERROR:
-        return "No, what is recorded stays. A new version in a new pull request is played anew."
+        return "No, the recorded result stays. Submit a new version in a new pull request."
     if verdict is Verdict.INTERNAL_ERROR:
-        return "Yes. It is tried again by itself; a comment that says `/retry` does it at once."
+        return "Yes. It is retried automatically; the comment `/retry` does it at once."
     if is_retryable(verdict):
-        return "Perhaps, if it was close to the limit: comment `/retry`. The official run does not play it again."
-    return "No, the same code on the same seeds ends the same way. Push a commit and the preview starts by itself."
+        return "Perhaps, if it was close to the limit: comment `/retry`. The official run is not repeated."
+    return "No, the same code on the same seeds gives the same result. Push a fix, and a new preview starts automatically."
 
 
 def task_name(row: TaskPreview) -> Markup:
@@ -71,17 +71,17 @@ def task_name(row: TaskPreview) -> Markup:
 
 
 def title_of(task: Task) -> Markup:
-    """A task's title, which is the host's: as text where it is nothing but words, else as code like all the rest."""
-    return _host_words(task.title or task.id)
+    """A task's title, which the host wrote: as text if it consists of plain words, else as a code span."""
+    return _host_text(task.title or task.id)
 
 
-def _host_words(text: str) -> Markup:
+def _host_text(text: str) -> Markup:
     return Markup(text) if is_plain(text) else cell(text)
 
 
 def is_plain(title: str) -> bool:
-    """Whether it is nothing but words, of which GitHub makes nothing else."""
-    return _WORDS.fullmatch(title) is not None and not _REFERENCE.search(title)
+    """Whether GitHub shows the title as plain text, with no Markdown, reference or link in it."""
+    return _PLAIN_TITLE.fullmatch(title) is not None and not _REFERENCE.search(title)
 
 
 def verdict_words(result: Result) -> str:
@@ -90,7 +90,7 @@ def verdict_words(result: Result) -> str:
 
 
 def place(row: TaskPreview) -> Markup:
-    """The place and what it would be out of."""
+    """The place, and the number of entries."""
     if row.place is None:
         return Markup("–")
     moved = f", now {row.own_place}" if row.own_place and row.own_place != row.place else ""
@@ -98,35 +98,35 @@ def place(row: TaskPreview) -> Markup:
 
 
 def rank_interval(row: TaskPreview) -> str:
-    """The places that the data allows."""
+    """The rank range."""
     return ranks(row.rank_low, row.rank_high) if row.rank_low and row.rank_high else "–"
 
 
 def change(row: TaskPreview) -> str:
-    """The difference to the author's own last version."""
+    """The difference to the author's previous version."""
     if row.estimate is None or row.own_last is None:
         return "new"
     return _signed(row.estimate.score - row.own_last.score, digits(row.task))
 
 
 def to_leader(row: TaskPreview) -> Markup:
-    """The difference to the best of the others, and who that is."""
+    """The difference to the best other entry, and its name."""
     if row.estimate and not row.entries:
         return Markup("not shown yet")
     if row.estimate and row.estimate.is_missing:
-        return Markup("no value, so it comes last")
+        return Markup("no value, so it ranks last")
     if row.estimate is None or row.leader is None:
-        return Markup("the first here")
+        return Markup("first entry")
     gap = row.estimate.score - row.leader.score
     shown = Markup("{} to {}").format(_signed(gap, digits(row.task)), cell(row.leader_name or "another"))
     if _is_ahead(row.task, row.estimate, row.leader):
         return Markup("**leads**, {}").format(shown)
-    return shown + Markup(", not told apart") if row.with_leader else shown
+    return shown + Markup(", statistically tied") if row.with_leader else shown
 
 
-def _is_ahead(task: Task, one: Estimate, other: Estimate) -> bool:
+def _is_ahead(task: Task, estimate: Estimate, other: Estimate) -> bool:
     metric = ranking(task)
-    return oriented_value(metric, one.score) > oriented_value(metric, other.score)
+    return oriented_value(metric, estimate.score) > oriented_value(metric, other.score)
 
 
 def _signed(value: float, decimals: int) -> str:
@@ -135,48 +135,44 @@ def _signed(value: float, decimals: int) -> str:
 
 
 def score(row: TaskPreview) -> str:
-    """The score alone."""
+    """The score without its interval."""
     return number(row.estimate.score, digits(row.task)) if row.estimate else "–"
 
 
 def metrics_line(row: TaskPreview) -> Markup:
-    """Every metric of the task that the host named, with which way is better; the first one ranks."""
+    """The value of each metric that the host defined, and which direction is better; the first metric ranks."""
     if not row.task.metrics or row.estimate is None:
         return Markup("")
     pairs = zip(metrics_of(row.task), (row.estimate.score, *row.others), strict=True)
-    said = [Markup("{} **{}** ({})").format(_host_words(m.name), number(v, m.decimals), better(m)) for m, v in pairs]
-    return Markup("{}: {}").format(task_name(row), Markup(", ").join(said))
+    values = [Markup("{} **{}** ({})").format(_host_text(m.name), number(v, m.decimals), better(m)) for m, v in pairs]
+    return Markup("{}: {}").format(task_name(row), Markup(", ").join(values))
 
 
 def processor(row: TaskPreview) -> str:
-    """Processor time of what is allowed."""
+    """The processor time, and its limit."""
     return f"{seconds(row.result.cost.cpu_seconds)} of {row.result.limits.cpu_seconds:g} s"
 
 
 def memory(row: TaskPreview) -> str:
-    """The largest memory of what is allowed."""
+    """The peak memory, and its limit."""
     return f"{size(row.result.cost.peak_memory_bytes)} of {row.result.limits.memory_mib} MiB"
 
 
 def overall_ranks(overall: OverallPreview) -> str:
-    """The places that the data allows."""
+    """The rank range."""
     return ranks(overall.rank_low, overall.rank_high)
 
 
 def overall_score(overall: OverallPreview) -> Markup:
     """The mean normalised score and its interval."""
-    found = overall.estimate
-    return Markup("**{}** ({})").format(number(found.score, 3), span(found.low, found.high, 3))
+    estimate = overall.estimate
+    return Markup("**{}** ({})").format(number(estimate.score, 3), span(estimate.low, estimate.high, 3))
 
 
 def picture_title(agent: AgentPreview, row: TaskPreview | GamePreview, many: bool) -> str:
-    """What stands above a picture; inside a fence, where nothing but a fence could do harm."""
+    """The line above a text chart. It stands in a code fence, so only backticks have to be replaced."""
     title = row.task.title or row.task.id
-    return _plain(f"{agent.agent} on {title}" if many else title)
-
-
-def _plain(text: str) -> str:
-    return visible(text).replace("`", "'")
+    return visible(f"{agent.agent} on {title}" if many else title).replace("`", "'")
 
 
 def interval(row: TaskPreview) -> str:
@@ -186,36 +182,42 @@ def interval(row: TaskPreview) -> str:
 
 
 def bars(row: TaskPreview) -> str:
-    """The entry, its last version and the leader on one scale."""
+    """A text chart of the entry, its previous version, and the best other entry."""
     leads = row.estimate and row.leader and _is_ahead(row.task, row.estimate, row.leader)
-    best = "next" if leads else "leader"
-    shown: list[tuple[str, Estimate | None]] = [("this", row.estimate), ("before", row.own_last), (best, row.leader)]
-    drawn = [TextBar(name=n, estimate=e, mark=LEADER if n == "leader" else SCORE) for n, e in shown if e]
-    return text_chart(drawn, digits(row.task))
+    return compared_bars(row.estimate, row.own_last, row.leader, digits(row.task), leads=bool(leads))
+
+
+def compared_bars(
+    this: Estimate | None, before: Estimate | None, other: Estimate | None, decimals: int, *, leads: bool
+) -> str:
+    """A text chart of a score, that of the previous version, and that of the best other entry."""
+    name, mark = ("next", SCORE_SIGN) if leads else ("leader", LEADER_SIGN)
+    bars = [("this", this, SCORE_SIGN), ("before", before, SCORE_SIGN), (name, other, mark)]
+    return text_chart([TextBar(name=name, estimate=e, mark=mark) for name, e, mark in bars if e], decimals)
 
 
 def fault_place(result: Result) -> tuple[str, int] | None:
-    """File and line that the message names; the message is the agent's, so this is a claim and no more."""
-    found = _PLACE.fullmatch(result.message)
-    if not found or ".." in found["file"]:
+    """File and line that the message names. The agent wrote the message, so both may be false."""
+    place = _FAULT_PLACE.fullmatch(result.message)
+    if not place or ".." in place["file"]:
         return None
-    return found["file"], int(found["line"])
+    return place["file"], int(place["line"])
 
 
-def address(url: str | None) -> Markup | None:
-    """An address that may stand in a Markdown link, or nothing."""
-    return Markup(url) if url and _ADDRESS.fullmatch(url) else None
+def safe_url(url: str | None) -> Markup | None:
+    """The URL if it is safe in a Markdown link, else None."""
+    return Markup(url) if url and _SAFE_URL.fullmatch(url) else None
 
 
 def link(words: str, url: str | None) -> Markup:
-    """A link of ours, and the mere words where there is no address."""
-    safe = address(url)
+    """A link with trusted words; only the words if the URL is not safe."""
+    safe = safe_url(url)
     return Markup("[{}]({})").format(Markup(words), safe) if safe else Markup(words)
 
 
 def link_code(text: str, url: str) -> Markup:
-    """A code span that is a link, where the address is one."""
-    safe = address(url)
+    """A code span, linked if the URL is safe."""
+    safe = safe_url(url)
     return Markup("[{}]({})").format(code(text), safe) if safe else code(text)
 
 
@@ -227,22 +229,22 @@ def unverified(pairs: Iterable[tuple[AgentPreview, TaskPreview]]) -> bool:
 def verify_line(
     pairs: Iterable[tuple[AgentPreview, TaskPreview]], games: Iterable[tuple[AgentPreview, GamePreview]] = ()
 ) -> Markup:
-    """The line that replays what is recorded."""
+    """The command that replays the recorded results."""
     named = [(agent, row.task.id, f"{agent.login}/{agent.agent}") for agent, row in pairs]
     named += [(agent, game.task.id, f"*{agent.login}+{agent.agent}*") for agent, game in games]
-    known = [
+    paths = [
         f"results/{safe_path_segment(task_id)}/{inside}"
         for agent, task_id, inside in named
         if LOGIN.fullmatch(agent.login) and AGENT.fullmatch(agent.agent) and TASK.fullmatch(task_id)
     ]
-    return Markup("pullrank verify " + " ".join(known))
+    return Markup("pullrank verify " + " ".join(paths))
 
 
 def command(agents: Iterable[AgentPreview], head_sha: str) -> Markup | None:
-    """The line that plays the same at home; only names that a shell takes for names are put into it."""
-    known = [a for a in agents if not a.copy_of and LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
-    if not known or not re.fullmatch(r"[0-9a-f]{40}", head_sha):
+    """The command that repeats the preview; names that are not safe in a shell are left out."""
+    safe = [a for a in agents if not a.copy_of and LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
+    if not safe or not re.fullmatch(r"[0-9a-f]{40}", head_sha):
         return None
-    verb = "check" if all(agent.faults for agent in known) else "evaluate"
-    played = "; ".join(f"pullrank {verb} submissions/{agent.login}/{agent.agent}" for agent in known)
-    return Markup(f"git fetch origin {head_sha} && git switch --detach FETCH_HEAD && {played}")
+    verb = "check" if all(agent.faults for agent in safe) else "evaluate"
+    commands = "; ".join(f"pullrank {verb} submissions/{agent.login}/{agent.agent}" for agent in safe)
+    return Markup(f"git fetch origin {head_sha} && git switch --detach FETCH_HEAD && {commands}")

@@ -1,6 +1,7 @@
-"""The comment on a pull request: GitHub-flavoured Markdown for every state, with nothing in it that an entrant could use.
+"""Renders the comment on a pull request: GitHub-flavoured Markdown for every state.
 
-Whatever a template prints becomes a code span, unless our own code made it: text that is forgotten is harmless.
+Entrants' text must have no effect. So whatever a template prints becomes a code span, unless our own code made it: a value
+that a template forgets to escape is harmless.
 """
 
 import functools
@@ -13,10 +14,8 @@ from markupsafe import Markup
 
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments import game_phrases as games
-from leaderboard.comments import headlines
-from leaderboard.comments import phrases as words
-from leaderboard.comments.log_excerpt import log_tails
+from leaderboard.comments import game_phrases, headlines, phrases
+from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
 from leaderboard.comments.states import (
     AgentPreview,
     Broken,
@@ -28,6 +27,7 @@ from leaderboard.comments.states import (
     OfficialScore,
     Previewed,
     Ranked,
+    RefusalReason,
     Refused,
     Running,
     TaskPreview,
@@ -35,62 +35,61 @@ from leaderboard.comments.states import (
 )
 from leaderboard.text import escape_markdown, format, urls
 
-# GitHub answers 422 above this. It does not say how it counts, so we count as the most cautious do: in UTF-16 units.
-LIMIT = 65_536
-NOTE = "\n\n*This comment was too long for GitHub, so its end is left out. The run's artifact has the rest.*\n"
+# GitHub answers 422 above this. It does not document the unit, so we count UTF-16 units, the largest of the candidates.
+COMMENT_LIMIT = 65_536
+TRUNCATION_NOTE = "\n\n*This comment was too long for GitHub, so its end is left out. The run's artifact has the rest.*\n"
+# Entries of a list that a comment shows.
+_LIST_LINES = 20
+_COMMENT_TEMPLATES = Path(__file__).with_name("templates")
+# The first line of a comment. `scripts/github/api/posts.py` finds the bot's own comment by it.
+_COMMENT_MARKER = "<!-- pullrank:comment run={} -->"
+_REPLY_MARKER = "<!-- pullrank:reply run={} -->"
 _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
 
 
 def comment_length(text: str) -> int:
-    """UTF-16 units."""
+    """The length in UTF-16 units."""
     return len(text.encode("utf-16-le")) // 2
 
 
-def truncate_comment(text: str, limit: int = LIMIT) -> str:
-    """The text itself, or as many of its lines as there is room for, and a note.
+def truncate_comment(text: str, limit: int = COMMENT_LIMIT) -> str:
+    """The text itself, or as many of its first lines as fit, and a note.
 
     Args:
-        text: Markdown whose fences and details begin at a line's start.
-        limit: the greatest length, in UTF-16 units; enough for the note.
+        text: Markdown whose fences and details begin at the start of a line.
+        limit: the greatest length in UTF-16 units, at least that of the note.
     """
     if comment_length(text) <= limit:
         return text
-    room = limit - comment_length(NOTE)
-    kept: list[str] = []
+    room = limit - comment_length(TRUNCATION_NOTE)
+    lines: list[str] = []
     open_fence, open_details = "", 0
-    for line in text.split("\n"):  # pragma: no branch  (it never comes to the end: there is no room for that)
-        fence, details = _after(line, open_fence, open_details)
+    for line in text.split("\n"):  # pragma: no branch  (the text is too long, so the loop always breaks)
+        fence, details = _open_blocks(line, open_fence, open_details)
         closing = (f"\n{fence}" if fence else "") + f"\n\n{_CLOSED}" * details
         room -= comment_length(line) + 1
         if room < comment_length(closing):
             break
-        kept.append(line)
+        lines.append(line)
         open_fence, open_details = fence, details
     ending = (f"\n{open_fence}" if open_fence else "") + f"\n\n{_CLOSED}" * open_details
-    return "\n".join(kept) + ending + NOTE
+    return "\n".join(lines) + ending + TRUNCATION_NOTE
 
 
-def _after(line: str, fence: str, details: int) -> tuple[str, int]:
-    """The fence that is open after a line, and how many details are."""
+def _open_blocks(line: str, fence: str, details: int) -> tuple[str, int]:
+    """The fence that is open after a line, and the number of open details."""
     if fence:
         closes = line.startswith(fence) and not line.strip("`")
         return ("" if closes else fence), details
-    if found := _FENCE.match(line):
-        return found.group(), details
+    if opening := _FENCE.match(line):
+        return opening.group(), details
     return "", max(0, details + line.startswith(_DETAILS) - line.startswith(_CLOSED))
 
 
-TEMPLATES = Path(__file__).with_name("templates")
-# So many lines of a list and of a log are shown; of a line so many characters.
-LINES, LOG_LINES, LINE = 20, 25, 300
-MARKER = "<!-- pullrank:comment run={} -->"
-REPLY = "<!-- pullrank:reply run={} -->"
-
-
 def render_comment(state: CommentState, context: CommentContext) -> str:
-    """The comment's Markdown, never longer than GitHub takes; its first line is a hidden marker with the run's id."""
-    marker = REPLY if isinstance(state, Ranked | HelpText) else MARKER
+    """The comment's Markdown, within GitHub's limit; its first line is a hidden marker with the run's id."""
+    marker = _REPLY_MARKER if isinstance(state, Ranked | HelpText) else _COMMENT_MARKER
     template = _environment().get_template(f"{_template(state)}.md.jinja")
     repository = context.repository.rstrip("/")
     body = template.render(state=state, context=context, repository=repository, guide=_guide(context))
@@ -122,60 +121,64 @@ def _template(state: CommentState) -> str:
 
 
 def _guide(context: CommentContext) -> str:
-    """Where the rules of a submission are written."""
+    """The address of the rules for submissions."""
     repository = context.repository.rstrip("/")
     return f"{context.site.rstrip('/')}/submit/" if context.site else f"{repository}/blob/main/site/pages/submit.md"
 
 
 @functools.cache
 def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, finalize=_shown, undefined=StrictUndefined,
+    environment = Environment(
+        loader=FileSystemLoader(_COMMENT_TEMPLATES), autoescape=True, finalize=_escaped, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    made.filters.update(code=escape_markdown.code, cell=escape_markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup)
-    made.globals.update({name: _ours(getattr(words, name)) for name in words.SENTENCES})
-    made.globals.update(
+    environment.filters.update(
+        code=escape_markdown.code, cell=escape_markdown.cell, few=_few, fenced=_block, sha=_sha, ours=Markup
+    )
+    environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
+    environment.globals.update({name: _trusted(getattr(game_phrases, name)) for name in game_phrases.GAME_PHRASES})
+    environment.globals.update(
+        RefusalReason=RefusalReason, Verdict=Verdict,
         headline=headlines.comment_headline, official_headline=headlines.official_headline,
-        counted=_ours(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
-        page_url=_page_url, link=words.link, link_code=words.link_code, command=words.command,
-        verify_line=words.verify_line, fault_place=words.fault_place, unverified=words.unverified,
-        rated=games.rated_phrase, admitted=games.admitted_phrase, refused=games.refused_phrase, game_log=_game_log,
-        game_title=_ours(words.picture_title), record_bar=games.record_bar, unsigned=games.unsigned_number,
+        counted=_trusted(format.counted), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
+        page_url=_page_url, link=phrases.link, link_code=phrases.link_code, command=phrases.command,
+        verify_line=phrases.verify_line, fault_place=phrases.fault_place, unverified=phrases.unverified,
+        rated=game_phrases.rated_players, admitted=game_phrases.admitted_players, refused=game_phrases.refused_players,
+        unsigned=game_phrases.any_unsigned, record_bar=game_phrases.record_bar, game_log=_game_log,
+        game_title=_trusted(phrases.picture_title),
     )  # fmt: skip
-    made.globals.update({name: _ours(getattr(games, name)) for name in games.SENTENCES})
-    return made
+    return environment
 
 
-def _shown(value: Any) -> Markup:
-    """Numbers of ours as they are, everything else as code."""
+def _escaped(value: Any) -> Markup:
+    """Integers and `Markup` as they are, everything else as a code span."""
     return Markup(value) if isinstance(value, int) and not isinstance(value, bool) else escape_markdown.code(value)
 
 
-def _ours(function: Any) -> Any:
-    """A function of ours whose text is Markdown of ours."""
+def _trusted(function: Any) -> Any:
+    """A function whose return value templates print without escaping, since our own code made it."""
     return lambda *arguments: Markup(function(*arguments))
 
 
 def _rows(agents: tuple[AgentPreview, ...]) -> list[tuple[AgentPreview, TaskPreview]]:
-    """Every evaluation that has a score."""
+    """Every evaluation with a score."""
     return [(agent, row) for agent in agents for row in agent.rows if row.estimate]
 
 
 def _failures(agents: tuple[AgentPreview, ...]) -> list[tuple[AgentPreview, TaskPreview]]:
-    """Every evaluation that has none; those that are our fault come last."""
-    found = [(agent, row) for agent in agents for row in agent.rows if not row.estimate]
-    return sorted(found, key=lambda pair: pair[1].result.verdict is Verdict.INTERNAL_ERROR)
+    """Every evaluation without a score; those that failed by our fault come last."""
+    failures = [(agent, row) for agent in agents for row in agent.rows if not row.estimate]
+    return sorted(failures, key=lambda pair: pair[1].result.verdict is Verdict.INTERNAL_ERROR)
 
 
 def _few(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """As many lines as are shown, none too long."""
-    return tuple(line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines[:LINES])
+    """The lines of a list that are shown."""
+    return tuple(map(shortened, lines[:_LIST_LINES]))
 
 
 def _more(lines: tuple[str, ...]) -> int:
-    """How many are not shown."""
-    return max(0, len(lines) - LINES)
+    """The number of lines that are not shown."""
+    return max(0, len(lines) - _LIST_LINES)
 
 
 def _block(lines: str | tuple[str, ...]) -> Markup:
@@ -183,20 +186,18 @@ def _block(lines: str | tuple[str, ...]) -> Markup:
 
 
 def _log(state: Previewed | OfficialScore, agent: AgentPreview, row: TaskPreview) -> str:
-    """The end of the agent's log on a task: an official result holds it, a preview has it in a file of its own."""
-    return _end(state, agent, row.task.id, row.result.log_tail)
+    """The end of the agent's log on a task: in an official result, or in preview.log."""
+    return _excerpt(state, agent, row.task.id, row.result.log_tail)
 
 
 def _game_log(state: Previewed | OfficialScore, agent: AgentPreview, game: GamePreview) -> str:
     """The end of a player's log in its validation."""
-    return _end(state, agent, game.task.id, game.log)
+    return _excerpt(state, agent, game.task.id, game.log)
 
 
-def _end(state: Previewed | OfficialScore, agent: AgentPreview, task_id: str, recorded: str) -> str:
+def _excerpt(state: Previewed | OfficialScore, agent: AgentPreview, task_id: str, recorded: str) -> str:
     log = state.log if isinstance(state, Previewed) else ""
-    found = recorded or log_tails(log).get(f"{agent.login}/{agent.agent} on {task_id}", "")
-    lines = found.rstrip().splitlines()[-LOG_LINES:]
-    return "\n".join(line if len(line) <= LINE else f"{line[: LINE - 1]}…" for line in lines)
+    return log_excerpt(recorded or log_tails(log).get(f"{agent.login}/{agent.agent} on {task_id}", ""))
 
 
 def _sha(commit: str | None) -> Markup:
@@ -208,7 +209,7 @@ def _line_url(repository: str, commit: str, agent: AgentPreview, place: tuple[st
 
 
 def _page_url(context: CommentContext, agent: AgentPreview) -> str | None:
-    """The agent's page on the published board."""
+    """The address of the agent's page on the published site."""
     if not context.site or not LOGIN.fullmatch(agent.login) or not AGENT.fullmatch(agent.agent):
         return None
     return f"{context.site.rstrip('/')}/{urls.address(urls.agent_page(agent.login, agent.agent))}"

@@ -1,4 +1,4 @@
-"""The comment as a page shows it: its Markdown made into HTML, for readers who have not sent anything yet."""
+"""A sample of each state of the comment, rendered as HTML for the page that explains them."""
 
 import functools
 import hashlib
@@ -27,14 +27,14 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.standings import Estimate
 
-_REPOSITORY = "https://github.com/example/board"
-_RUN = f"{_REPOSITORY}/actions/runs/77"
-_HEAD, _EVALUATOR, _MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
-CONTEXT = CommentContext(run_id=77, repository=_REPOSITORY, pull=12, site="https://example.github.io/board/")
+_EXAMPLE = "https://github.com/example/board"
+_RUN = f"{_EXAMPLE}/actions/runs/77"
+_HEAD_SHA, _EVALUATOR, _MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
+SAMPLE_CONTEXT = CommentContext(run_id=77, repository=_EXAMPLE, pull=12, site="https://example.github.io/board/")
 
 _POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500))
 _TAXI = Task(id="Taxi-v4", title="Taxi")
-_LOG = (
+_CRASH_LOG = (
     "| == alice/angle-rule on Taxi-v4: crashed\n| > loading the table\n| > Traceback (most recent call last):\n"
     '| >   File "/agent/agent.py", line 12, in act\n| >     return state // self.count\n'
     "| > ZeroDivisionError: integer division or modulo by zero\n"
@@ -42,50 +42,48 @@ _LOG = (
 
 
 class SampleState(NamedTuple):
-    """One state."""
+    """One state of the comment, with made-up values."""
 
     id: str
-    """Its anchor on the page."""
+    """The anchor on the page."""
     title: str
-    """What has happened."""
     what_now: str
-    """What its reader does next."""
+    """What the author does next."""
     state: CommentState
-    """The state itself."""
 
 
 def sample_states() -> tuple[SampleState, ...]:
-    """In the order in which a submission may meet them."""
+    """The samples, in the order in which a submission may reach the states."""
     return (
-        SampleState("running", "The preview has begun", "Wait a few minutes.", Running(head_sha=_HEAD, run_url=_RUN)),
+        SampleState("running", "The preview is running", "Wait a few minutes.", Running(head_sha=_HEAD_SHA, run_url=_RUN)),
         SampleState(
-            "scores", "Every task was played", "Have it merged, or push something better.",
+            "scores", "Every task was evaluated", "Get it merged, or push a better version.",
             _previewed(_agent(_scored())),
         ),
         SampleState(
-            "no-score", "The agent’s code stopped with an error", "Mend it and push: the preview starts by itself.",
-            _previewed(_agent(_crashed()), log=_LOG),
+            "no-score", "The agent’s code stopped with an error", "Fix it and push: a new preview starts automatically.",
+            _previewed(_agent(_crashed()), log=_CRASH_LOG),
         ),
-        SampleState("faults", "The manifest is not as described", "Correct the lines it names, and push.",
+        SampleState("faults", "The manifest has errors", "Fix the lines that it names, and push.",
         _previewed(_faulty())),
         SampleState(
             "refused", "The branch changes something else too", "Take that out of the branch.",
-            Refused(head_sha=_HEAD, outside=(".github/workflows/preview.yml",), run_url=_RUN),
+            Refused(head_sha=_HEAD_SHA, outside=(".github/workflows/preview.yml",), run_url=_RUN),
         ),
         SampleState(
-            "waiting", "GitHub asks a maintainer first", "Nothing: that is so once for everybody who is new.",
-            NoRun(head_sha=_HEAD, reason=RefusalReason.WAITING, run_url=_RUN),
+            "waiting", "A maintainer must approve the run first", "Nothing: this is needed once for new contributors.",
+            NoRun(head_sha=_HEAD_SHA, reason=RefusalReason.WAITING, run_url=_RUN),
         ),
         SampleState(
-            "our-fault", "The evaluator failed", "Nothing: it is tried again, and never held against you.",
-            Broken(head_sha=_HEAD, reason="the engine does not answer", tried=2, run_url=_RUN),
+            "our-fault", "The evaluator failed", "Nothing: it is retried automatically and does not count against you.",
+            Broken(head_sha=_HEAD_SHA, reason="the engine does not answer", tried=2, run_url=_RUN),
         ),
         SampleState(
-            "official", "Merged, and played on seeds that nobody could know", "This is the score on the board.",
+            "official", "Merged and evaluated officially", "Nothing: this score is on the leaderboard.",
             OfficialScore(merge_sha=_MERGE, agents=(_agent(_official()),), run_url=_RUN),
         ),
         SampleState(
-            "withdrawn", "The folder was removed", "Nothing; what was recorded stays readable.",
+            "withdrawn", "The folder was removed", "Nothing: the recorded results stay readable.",
             WithdrawnEntry(agents=("alice/old",), merged=True),
         ),
     )  # fmt: skip
@@ -118,7 +116,7 @@ def _agent(*rows: TaskPreview) -> AgentPreview:
 
 
 def _previewed(*agents: AgentPreview, log: str = "") -> Previewed:
-    return Previewed(head_sha=_HEAD, evaluator_sha=_EVALUATOR, run_url=_RUN, agents=agents, log=log)
+    return Previewed(head_sha=_HEAD_SHA, evaluator_sha=_EVALUATOR, run_url=_RUN, agents=agents, log=log)
 
 
 def _scored() -> TaskPreview:
@@ -151,40 +149,38 @@ def _faulty() -> AgentPreview:
     return AgentPreview(login="alice", agent="angle-rule", name=None, faults=faults)
 
 
-PAGE = "states.md"
+STATES_PAGE = "states.md"
 
 
 class RenderedSample(NamedTuple):
-    """One state on the page."""
+    """A sample with its comment as HTML."""
 
     id: str
-    """Its anchor."""
+    """The anchor on the page."""
     title: str
-    """What has happened."""
     what_now: str
-    """What its reader does next."""
     comment: Markup
-    """The comment."""
 
 
 @functools.cache
 def rendered_samples() -> tuple[RenderedSample, ...]:
-    """Every state as the board's own templates word it. The samples are ours, so their HTML is too."""
+    """Every sample, rendered with the templates of real comments. No entrant's text is in them, so the HTML is safe."""
     return tuple(
-        RenderedSample(one.id, one.title, one.what_now, _html(render_comment(one.state, CONTEXT))) for one in sample_states()
+        RenderedSample(sample.id, sample.title, sample.what_now, _html(render_comment(sample.state, SAMPLE_CONTEXT)))
+        for sample in sample_states()
     )
 
 
 def _html(comment: str) -> Markup:
-    """GitHub's rendering, near enough; links of the example's repository lead nowhere, so they are only drawn as links."""
+    """The comment roughly as GitHub renders it. The example repository does not exist, so links only look like links."""
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
     _, _, body = comment.partition("\n")
-    made = str(parser.render(body))
+    html = str(parser.render(body))
     for tag, instead in (("</a>", "</span>"), ("<pre>", '<pre tabindex="0">'), ("<th ", '<th scope="col" ')):
-        made = made.replace(tag, instead)
-    made = made.replace("<table>", '<div class="pr-comment-table" tabindex="0"><table>')
-    made = made.replace("</table>", "</table></div>").replace("<th>", '<th scope="col">')
-    return Markup(_unlinked(made))
+        html = html.replace(tag, instead)
+    html = html.replace("<table>", '<div class="pr-comment-table" tabindex="0"><table>')
+    html = html.replace("</table>", "</table></div>").replace("<th>", '<th scope="col">')
+    return Markup(_unlinked(html))
 
 
 def _unlinked(html: str) -> str:

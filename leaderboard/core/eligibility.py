@@ -1,4 +1,4 @@
-"""Who takes part in a board, and what was recorded so that it counts."""
+"""Which entries take part in a leaderboard, and which records count on an official one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,31 +6,27 @@ from dataclasses import dataclass
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON, RANKING, Result, Tier
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 
-# The owner of the example agents: only those named as baselines are part of an official board.
+# The owner of the example agents: only those named as baselines are part of an official leaderboard.
 LOCAL = "local"
-
-Name = tuple[str, str]
-"""Login without capitals, and the agent's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EligibleEntries:
-    """The entries on main, sorted out once for all tasks."""
+    """The entries on main, sorted once for all tasks."""
 
     ranking: tuple[Entry, ...]
     """Those that take part."""
     excluded: tuple[tuple[Entry, Exclusion], ...]
-    """Those that moderation keeps out."""
-    names: frozenset[Name]
-    """All of them, the examples too: whoever is not among them has no folder."""
+    names: frozenset[AgentName]
+    """All of them, examples too: an agent whose name is missing here has no folder on main."""
     moderation: Moderation
-    """Keeps out also those that have no folder."""
+    """Also excludes agents that have no folder any more."""
 
 
 def eligible_entries(entries: Iterable[Entry], moderation: Moderation | None, *, official: bool) -> EligibleEntries:
-    """Sort out who takes part."""
+    """Separate entries that take part from those that moderation excludes."""
     entries, moderation = tuple(entries), moderation or Moderation()
     ranking: list[Entry] = []
     excluded: list[tuple[Entry, Exclusion]] = []
@@ -44,5 +40,8 @@ def eligible_entries(entries: Iterable[Entry], moderation: Moderation | None, *,
 
 
 def is_official(record: Result | Duel) -> bool:
-    """Whether it counts on an official board: whatever is called official, seeds that anybody knew do not make it so."""
+    """Whether a record counts on an official leaderboard.
+
+    The tier alone is not enough: a record on seeds that were public beforehand never counts.
+    """
     return record.tier is Tier.OFFICIAL and record.sandbox in RANKING and record.beacon != PREVIEW_BEACON

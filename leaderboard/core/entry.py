@@ -1,44 +1,71 @@
-"""An entry: an agent that stands on main now."""
+"""An entry: an agent that is on main now; and its rank."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple, Self
 
 from evaluator.model.config.moderation import VerifiedEntry
 from evaluator.model.config.submission import Submission
 
 
+class AgentName(NamedTuple):
+    """An agent by its owner's login and its folder."""
+
+    login: str
+    agent: str
+
+    @classmethod
+    def folded(cls, login: str, agent: str) -> Self:
+        """The name that maps and comparisons use: GitHub ignores case in logins, so the login is in lower case."""
+        return cls(login.casefold(), agent)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """An agent that stands on main now."""
+    """An agent that is on main now."""
 
     login: str
     """Its owner; `local` for the examples."""
     agent: str
     """Its folder."""
     submission: Submission
-    """What its manifest says."""
     digest: str
-    """Its version: results of another one do not rank."""
+    """Its version: results of other versions do not rank."""
     baseline: bool = False
     """Shown for comparison, by the host."""
     host: bool = False
-    """The hosts' own."""
+    """Entered by the hosts themselves."""
     verified: VerifiedEntry | None = None
-    """Who of the hosts vouches for it."""
+    """Which host vouches for it."""
     anonymous: bool = False
-    """Shown under another name for now, so nothing links to where it comes from."""
+    """Shown under another name for now, so nothing may link to its source."""
 
     @cached_property
-    def name(self) -> tuple[str, str]:
-        """By which it is found, half a million times on a large board: login without capitals, and folder."""
-        return self.login.casefold(), self.agent
+    def name(self) -> AgentName:
+        """The key in maps; cached, since a large leaderboard reads it half a million times."""
+        return AgentName.folded(self.login, self.agent)
 
     @property
     def is_aside(self) -> bool:
-        """Whether it is listed without a place of its own, so that it takes none from anybody."""
+        """Whether it is listed without a place of its own and takes no place from others."""
         return self.host or self.baseline
 
     @property
     def shown(self) -> str:
-        """As words name it: `login/agent`."""
+        """`login/agent`."""
         return f"{self.login}/{self.agent}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedEntry:
+    """An entry with its rank; the rank interval is at 95 % for each pair."""
+
+    place: int
+    """1 for the best; equal scores or ratings share a place."""
+    rank_low: int
+    """1 + entries significantly better."""
+    rank_high: int
+    """N − entries significantly worse."""
+    with_leader: bool
+    """Not told apart from the leader."""
+    entry: Entry

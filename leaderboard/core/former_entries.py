@@ -1,4 +1,4 @@
-"""Who was on the board and is not any more: nothing that was measured disappears without a word."""
+"""Entries that were on the leaderboard this season and are not any more: excluded by the hosts, or withdrawn."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.standings import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.versions import version_folders
 
 
@@ -15,43 +15,44 @@ class FormerEntry:
     """An entry that no longer ranks."""
 
     login: str
-    """Whose."""
     agent: str
-    """Its folder."""
     exclusion: Exclusion | None
-    """Who excluded it, since when and why; None if its author withdrew it."""
+    """None if its author withdrew it."""
     results: tuple[Result, ...]
-    """What was measured of it this season, the newest first."""
+    """Its official results of this season, newest first."""
     rehearsed: frozenset[str] = frozenset()
-    """Digests of its versions that were rehearsals of the host's."""
+    """Digests of its versions that were rehearsals of the hosts."""
 
     @property
     def is_rehearsal(self) -> bool:
-        """Whether everything that was measured of it was a rehearsal."""
+        """Whether all its results are of rehearsals."""
         return bool(self.results) and all(result.submission_digest in self.rehearsed for result in self.results)
 
 
 def former_entries(
     entries: Iterable[Entry], results: Iterable[Result], moderation: Moderation, season: str
 ) -> tuple[FormerEntry, ...]:
-    """By login and agent: what stands on main and is excluded, and what was measured officially and stands no more."""
+    """Excluded entries on main and agents with official results that are not on main, by login and agent."""
     entries = list(entries)
-    at = version_folders(entries)
-    standing = {entry.name: entry.login for entry in entries}
-    names = {name: login for name, login in standing.items() if moderation.of(login, name[1])}
-    staying = standing.keys() - names.keys()
-    measured: dict[tuple[str, str], list[Result]] = {}
+    folders = version_folders(entries)
+    on_main = {entry.name: entry.login for entry in entries}
+    logins = {name: login for name, login in on_main.items() if moderation.of(login, name.agent)}
+    ranking = on_main.keys() - logins.keys()
+    measured: dict[AgentName, list[Result]] = {}
     for result in results:
-        name = at.of(result)
-        if name in staying:
+        name = folders.of(result)
+        if name in ranking:
             continue
         if result.tier is Tier.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
-            names.setdefault(name, result.login)
+            logins.setdefault(name, result.login)
             measured.setdefault(name, []).append(result)
-    found = []
-    for (folded, agent), login in sorted(names.items()):
-        exclusion = moderation.of(login, agent)
-        own = sorted(measured.get((folded, agent), []), key=lambda r: r.provenance.evaluated_at, reverse=True)
-        rehearsed = moderation.rehearsed(login, agent)
-        found.append(FormerEntry(login=login, agent=agent, exclusion=exclusion, results=tuple(own), rehearsed=rehearsed))
-    return tuple(found)
+    return tuple(
+        FormerEntry(
+            login=login,
+            agent=name.agent,
+            exclusion=moderation.of(login, name.agent),
+            results=tuple(sorted(measured.get(name, []), key=lambda r: r.provenance.evaluated_at, reverse=True)),
+            rehearsed=moderation.rehearsed(login, name.agent),
+        )
+        for name, login in sorted(logins.items())
+    )

@@ -1,4 +1,4 @@
-"""What the board of a game says: the values that ratings make and that pages, tables and feeds show."""
+"""The standings of a game: what ratings compute, and what pages, tables and feeds show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.duel_record import Duel
-from leaderboard.core.entry import Entry
-
-Name = tuple[str, str]
-"""Login without capitals, and the agent's folder."""
+from leaderboard.core.entry import AgentName, Entry, RankedEntry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,25 +16,20 @@ class Rating:
     elo: float
     """400 points are odds of ten to one."""
     low: float
-    """Lower end."""
     high: float
-    """Upper end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WinCount:
-    """Matches from one player's side; a forfeit is counted under wins or losses too."""
+    """Matches counted for one player; a forfeit counts as a win or a loss too."""
 
     wins: int = 0
-    """Won, the opponent's forfeits included."""
     draws: int = 0
-    """Drawn."""
     losses: int = 0
-    """Lost, one's own forfeits included."""
     errors: int = 0
     """Losses by breaking a rule or failing to go on."""
     score: float = 0.0
-    """Returns of all matches together."""
+    """Sum of the returns of all matches."""
 
     @property
     def matches(self) -> int:
@@ -51,21 +43,10 @@ class WinCount:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GameRow:
+class GameRow(RankedEntry):
     """One rated player."""
 
-    place: int
-    """1 for the highest rating; equal ratings share a place."""
-    rank_low: int
-    """1 + players significantly stronger."""
-    rank_high: int
-    """N − players significantly weaker."""
-    with_leader: bool
-    """Not told apart from the leader."""
-    entry: Entry
-    """Who."""
     rating: Rating
-    """How strong, and how sure that is."""
     count: WinCount
     """All its matches."""
     points_place: int
@@ -75,7 +56,7 @@ class GameRow:
     attempts: int
     """Versions of its owner, or of its team, that were validated."""
     since: str
-    """When its present version was validated, in UTC."""
+    """When its present version was validated first, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,43 +66,38 @@ class HeadToHead:
     count: WinCount
     """From the row's side."""
     duel: Duel
-    """The recorded duel."""
     side: int
-    """The row's side in it."""
+    """The row's side in the duel."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameFailure:
-    """A player that broke a rule against itself: it may not enter."""
+    """A player that broke a rule in its validation: it may not enter."""
 
     entry: Entry
-    """Who."""
     duel: Duel
-    """Its validation."""
+    """The validation."""
     reason: str
     """Position and move, or what ended it, in one line."""
     attempts: int
-    """Versions of its owner, or of its team, that were validated."""
+    """As in `GameRow`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameExcluded:
-    """A player that moderation keeps off the board."""
+    """A player that moderation keeps off the leaderboard."""
 
     login: str
-    """Whose."""
     agent: str
-    """Its folder."""
     exclusion: Exclusion
-    """Since when, by whom, why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceCycle:
-    """How far the data are from an order."""
+    """How far the results are from an order."""
 
     names: tuple[str, ...]
-    """Each significantly beats the next, and the last the first; empty when there is none."""
+    """Each significantly beats the next, and the last the first; empty if there is no such cycle."""
     share: float
     """Circular triads among those whose three players all met, 0 to 1."""
     triads: int
@@ -133,31 +109,29 @@ class RatingSnapshot:
     """The ratings after one day's duels."""
 
     day: str
-    """UTC, `2026-05-01`."""
-    elo: Mapping[Name, float]
-    """Every player rated by then."""
+    """In UTC, `2026-05-01`."""
+    elo: Mapping[AgentName, float]
+    """Of every player rated by then."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameStandings:
-    """The board of one game."""
+    """The leaderboard of one game."""
 
     task: Task
-    """Its settings."""
     rows: tuple[GameRow, ...]
     """By place, then the earlier player first."""
     failures: tuple[GameFailure, ...]
     """By login and agent."""
     waiting: tuple[Entry, ...]
-    """Entered, but not validated or not yet met with anybody."""
-    crosstable: Mapping[tuple[Name, Name], HeadToHead]
+    """Entered, but not validated, or without a duel yet."""
+    crosstable: Mapping[tuple[AgentName, AgentName], HeadToHead]
     """For each ordered pair that met."""
     anchor: str | None
-    """The name of the player rated 0; None where there is no row."""
+    """The player rated 0, `login/agent`; None if there is no row."""
     prior: tuple[str, ...]
-    """Names of those whose rating needs a prior, since they won, or lost, against all the others."""
+    """Players whose rating needs a prior, since they won, or lost, against all others."""
     cycle: PreferenceCycle
-    """Where the data have no order."""
     history: tuple[RatingSnapshot, ...] = ()
     """By day."""
     excluded: tuple[GameExcluded, ...] = ()

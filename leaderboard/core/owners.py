@@ -1,4 +1,4 @@
-"""Who is one before the rules: a person, whatever the login is called, and a team whose members name each other."""
+"""Who is behind an entry: people (one account whatever its login), teams, and the rules for participants."""
 
 import re
 from collections import defaultdict
@@ -11,72 +11,128 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import LOCAL, Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName, Entry
 
-# What stands below a fault: the keys of the manifest that lead to it.
 Place = tuple[int | str, ...]
+"""The keys of the manifest that lead to a value."""
 _MENTION = re.compile(rf"@({LOGIN.pattern})")
 
 
-def mentioned_logins(author: str) -> str | None:
-    """The login that an author is written with, without capitals; None for a name in words."""
-    found = _MENTION.fullmatch(author)
-    return found[1].casefold() if found else None
+@dataclass(frozen=True, kw_only=True)
+class Banned:
+    """The owner, or an author, was banned by the hosts."""
+
+    login: str
+    why: str
+    is_owner: bool
+    place: Place
 
 
-def login_name(submission: Submission) -> frozenset[str]:
-    """The logins among the authors, without capitals."""
-    return frozenset(login for author in submission.authors if (login := mentioned_logins(author)))
+@dataclass(frozen=True, kw_only=True)
+class AuthorWithoutLogin:
+    """An author is not written as `@login`, which the rule of one team each needs."""
+
+    author: str
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamTooLarge:
+    """There are more people than a team may have."""
+
+    login: str
+    size: int
+    limit: int
+    place: Place = ("authors",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermsNotAccepted:
+    """The manifest does not accept the challenge's terms."""
+
+    terms: str
+    place: Place = ("terms",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidAnswer:
+    """A custom field has no answer although it needs one, or an answer of the wrong kind."""
+
+    field: CustomField
+    is_missing: bool
+
+    @property
+    def place(self) -> Place:
+        """In the manifest."""
+        return "meta", self.field.name
+
+
+@dataclass(frozen=True)
+class InAnotherTeam:
+    """An author belongs to another team, and everyone may be in one team only."""
+
+    login: str
+    place: Place = ()
+
+
+ParticipantFault = Banned | AuthorWithoutLogin | TeamTooLarge | TermsNotAccepted | InvalidAnswer | InAnotherTeam
+
+
+def mentioned_login(author: str) -> str | None:
+    """The login of an author written as `@login`, in lower case; None for a plain name."""
+    match = _MENTION.fullmatch(author)
+    return match[1].casefold() if match else None
+
+
+def author_logins(submission: Submission) -> frozenset[str]:
+    """The logins among the authors, in lower case."""
+    return frozenset(login for author in submission.authors if (login := mentioned_login(author)))
 
 
 def is_asked(people: People, entry: Entry) -> bool:
-    """Whether an entry has to keep the rules for people: the hosts' own and the baselines are theirs to judge."""
+    """Whether the rules for participants apply to an entry; they do not to the hosts' own, the examples and baselines."""
     return not (entry.login == LOCAL or entry.baseline or people.is_host(entry.login))
 
 
-def participant_faults(people: People, login: str, submission: Submission) -> Iterator[tuple[Place, str]]:
-    """What an entry says of its people that the challenge does not take, each with its place in the manifest."""
+def participant_faults(people: People, login: str, submission: Submission) -> Iterator[ParticipantFault]:
+    """What breaks the challenge's rules for participants."""
     if ban := people.ban_of(login):
-        yield (), f"{login} may not take part: {ban.why}; ask the hosts"
+        yield Banned(login=login, why=ban.why, is_owner=True, place=())
     for index, author in enumerate(submission.authors):
-        other = mentioned_logins(author)
+        other = mentioned_login(author)
         ban = people.ban_of(other) if other and other != login.casefold() else None
         if ban:
-            yield ("authors", index), f"{ban.login} may not take part: {ban.why}; an entry without {ban.login} may"
+            yield Banned(login=ban.login, why=ban.why, is_owner=False, place=("authors", index))
         if people.one_team_each and other is None:
-            yield ("authors", index), f"{author!r} is no login; each may be in one team only, so write '@login'"
-    size = len({mentioned_logins(author) or author for author in submission.authors} | {login.casefold()})
+            yield AuthorWithoutLogin(author=author, place=("authors", index))
+    size = len({mentioned_login(author) or author for author in submission.authors} | {login.casefold()})
     if people.team_size is not None and size > people.team_size:
-        yield ("authors",), f"{size} people, with {login}; a team has {people.team_size} at most"
+        yield TeamTooLarge(login=login, size=size, limit=people.team_size)
     if people.terms and submission.terms is not True:
-        yield ("terms",), f"the terms are not accepted: read {people.terms} and write 'terms: true'"
+        yield TermsNotAccepted(terms=people.terms)
     for field in people.fields:
-        if fault := _unanswered(field, submission.meta.get(field.name)):
-            yield ("meta", field.name), fault
+        answer = submission.meta.get(field.name)
+        is_missing = answer is None or answer == ""
+        if field.required if is_missing else not _is_answer(field, answer):
+            yield InvalidAnswer(field=field, is_missing=is_missing)
 
 
-def _unanswered(field: CustomField, answer: str | bool | None) -> str | None:
-    """What is wrong with an answer, if anything."""
-    about = f" ({field.description})" if field.description else ""
-    if answer is None or answer == "":
-        return f"'meta' lacks an answer to '{field.name}'{about}; add it" if field.required else None
+def _is_answer(field: CustomField, answer: str | bool | None) -> bool:
     match field.kind:
-        case "boolean" if not isinstance(answer, bool):
-            return f"'{field.name}'{about} is answered with true or false, without quotes"
-        case "text" if isinstance(answer, bool):
-            return f"'{field.name}'{about} is answered in words; put them in quotes"
-        case "choice" if answer not in field.options:
-            return f"'{field.name}'{about} is one of {', '.join(field.options)}"
-        case _:
-            return None
+        case "boolean":
+            return isinstance(answer, bool)
+        case "text":
+            return not isinstance(answer, bool)
+        case "choice":
+            return answer in field.options
 
 
 def teams_of(entries: Iterable[Entry]) -> Mapping[str, frozenset[str]]:
-    """Each owner's team, by login without capitals: all that name each other, whoever names whom alone binds nobody."""
+    """Each owner's team, by login in lower case: owners who name each other as authors. Naming must be mutual."""
     names: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
-        names[entry.login.casefold()] |= login_name(entry.submission)
+        names[entry.login.casefold()] |= author_logins(entry.submission)
     team: dict[str, frozenset[str]] = {owner: frozenset([owner]) for owner in names}
     for owner, others in names.items():
         for other in others:
@@ -86,45 +142,48 @@ def teams_of(entries: Iterable[Entry]) -> Mapping[str, frozenset[str]]:
     return team
 
 
-def taken_team_names(entries: Iterable[Entry], arrived: Mapping[Name, datetime], now: datetime) -> dict[Name, str]:
-    """Where each may be in one team only: the entries that name somebody of another team, and whom.
+def team_conflicts(
+    entries: Iterable[Entry], arrived: Mapping[AgentName, datetime], now: datetime
+) -> dict[AgentName, InAnotherTeam]:
+    """Where everyone may be in one team only: the entries that name a member of another team.
 
-    Whoever has entries of his own is in his own team, whoever else names him; of others the earlier entry holds.
+    An owner of entries belongs to their own team, no matter who names them. Anyone else belongs to the team whose entry
+    came first.
     """
     entries = sorted(entries, key=lambda entry: (arrived.get(entry.name, now), entry.name))
-    team = teams_of(entries)
-    holder: dict[str, frozenset[str]] = {login: own for own in team.values() for login in own}
-    found: dict[Name, str] = {}
+    teams = teams_of(entries)
+    team_of: dict[str, frozenset[str]] = {login: team for team in teams.values() for login in team}
+    conflicts: dict[AgentName, InAnotherTeam] = {}
     for entry in entries:
-        own = team[entry.login.casefold()]
-        rest = sorted(login_name(entry.submission) - own)
-        other = next((login for login in rest if login in holder and holder[login] != own), None)
-        if other is not None:
-            found[entry.name] = f"@{other} is in another team already, and each may be in one only; take the name out"
+        team = teams[entry.login.casefold()]
+        others = sorted(author_logins(entry.submission) - team)
+        taken = next((login for login in others if login in team_of and team_of[login] != team), None)
+        if taken is not None:
+            conflicts[entry.name] = InAnotherTeam(taken)
             continue
-        holder |= dict.fromkeys(rest, own)
-    return found
+        team_of |= dict.fromkeys(others, team)
+    return conflicts
 
 
 @dataclass(frozen=True)
 class PersonIndex:
-    """Logins by GitHub's numbers of their accounts, as far as records name them: a login can be changed, a number cannot."""
+    """GitHub's account numbers by login, as far as records name them: a login can change, its number cannot."""
 
     _number: Mapping[str, int]
 
     def of(self, login: str) -> str:
-        """One name for all logins of an account; a login whose number no record names stands for itself."""
+        """One id for all logins of an account; a login without a recorded number is its own id."""
         folded = login.casefold()
         number = self._number.get(folded)
         return folded if number is None else f"#{number}"
 
     def of_side(self, side: Result | PlayerRecord) -> str:
-        """The same of who is recorded, by the number that the record itself names."""
+        """The id of whoever was recorded, by the number in the record itself if it has one."""
         return self.of(side.login) if side.login_id is None else f"#{side.login_id}"
 
 
 def person_index(records: Iterable[Result | Duel]) -> PersonIndex:
-    """Whose account each login was when something of it was recorded last."""
+    """Index logins by the account of their newest record."""
     newest: dict[str, tuple[str, int]] = {}
     for record in records:
         at = record.provenance.evaluated_at
@@ -137,53 +196,57 @@ def person_index(records: Iterable[Result | Duel]) -> PersonIndex:
 
 @dataclass(frozen=True)
 class OwnerGroups:
-    """Which two players are of one side, so that what they play against each other says nothing of their strength."""
+    """Which agents belong to the same account or team: duels between them do not count."""
 
     _persons: PersonIndex
     _members: Mapping[str, frozenset[str]]
-    _aside: frozenset[Name]
+    _baselines: frozenset[AgentName]
 
-    def of(self, name: Name) -> frozenset[str]:
-        """The persons behind a folder; nobody behind the examples and the baselines, which are of no side."""
-        if name[0] == LOCAL or name in self._aside:
+    def of(self, name: AgentName) -> frozenset[str]:
+        """The people behind an agent; empty for the examples and the baselines, which belong to no group."""
+        if name.login == LOCAL or name in self._baselines:
             return frozenset()
-        return self._members.get(name[0]) or frozenset([self._persons.of(name[0])])
+        return self._members.get(name.login) or frozenset([self._persons.of(name.login)])
 
-    def are_one(self, first: Name, second: Name) -> bool:
-        """Whether two folders are of one account or one team."""
+    def are_one(self, first: AgentName, second: AgentName) -> bool:
+        """Whether two agents belong to one account or team."""
         return not self.of(first).isdisjoint(self.of(second))
 
     def is_between_own(self, duel: Duel) -> bool:
-        """The same of the players of a duel, of which one may have left; a validation is not meant."""
-        one, other = duel.players
-        if one.name == other.name or not (self.of(one.name) and self.of(other.name)):
+        """Whether the two agents of a duel belong to one account or team; False for a validation.
+
+        The account numbers in the record count too, since a player may have left.
+        """
+        first, second = duel.players
+        name, other_name = AgentName(*first.name), AgentName(*second.name)
+        if name == other_name or not (self.of(name) and self.of(other_name)):
             return False
-        return self._persons.of_side(one) == self._persons.of_side(other) or self.are_one(one.name, other.name)
+        return self._persons.of_side(first) == self._persons.of_side(second) or self.are_one(name, other_name)
 
 
 def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> OwnerGroups:
-    """Of the entries on main and what is recorded."""
-    entries, known = list(entries), person_index(records)
-    members = {login: frozenset(map(known.of, team)) for login, team in teams_of(entries).items()}
-    return OwnerGroups(known, members, frozenset(entry.name for entry in entries if entry.baseline))
+    """Group the entries on main, with the account numbers of the records."""
+    entries, persons = list(entries), person_index(records)
+    members = {login: frozenset(map(persons.of, team)) for login, team in teams_of(entries).items()}
+    return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
 
 
 class OwnerAttempts:
-    """How many versions the people behind a folder had evaluated: another folder begins no new count."""
+    """How many versions the people behind an agent had evaluated: a new folder does not start a new count."""
 
-    def __init__(self, own: OwnerGroups, versions: Iterable[tuple[Name, str]]) -> None:
-        """`versions`: each evaluated version by the folder that it belongs to, and its digest."""
-        self._sides = own
-        self._by_name: dict[Name, set[str]] = defaultdict(set)
+    def __init__(self, groups: OwnerGroups, versions: Iterable[tuple[AgentName, str]]) -> None:
+        """Count `versions`: agent and digest of each evaluated version."""
+        self._groups = groups
+        self._by_name: dict[AgentName, set[str]] = defaultdict(set)
         self._by_person: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for name, digest in versions:
             self._by_name[name].add(digest)
-            for person in own.of(name):
-                self._by_person[person].add((name[0], digest))
+            for person in groups.of(name):
+                self._by_person[person].add((name.login, digest))
 
-    def of(self, name: Name) -> int:
-        """The versions of an account or team; of an example or a baseline those of its own folder."""
-        people = self._sides.of(name)
+    def of(self, name: AgentName) -> int:
+        """The versions of its account or team; for an example or a baseline, those of its own folder."""
+        people = self._groups.of(name)
         if not people:
             return len(self._by_name.get(name, ()))
         return len(set[tuple[str, str]]().union(*(self._by_person.get(person, ()) for person in people)))

@@ -1,9 +1,10 @@
-"""Which part of many agents one process takes on."""
+"""Work in a second process, and partitions and batches of sequences."""
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from evaluator import signals
@@ -11,57 +12,56 @@ from evaluator import signals
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 Value = TypeVar("Value")
+# Large enough that the work for each batch does not matter, and small enough to need little memory.
+_BATCH_SIZE = 64
 
 
 class BackgroundProcessError(Exception):
-    """The second process ended without a word, as one does that the system kills for its memory."""
+    """The second process ended without a value, such as when the system killed it for its memory."""
 
 
 @contextmanager
 def run_in_background(work: Callable[[], Value]) -> Iterator[Callable[[], Value]]:
-    """Begin `work` beside what the block does; what it is given waits for the value.
+    """Run `work` in a second process during the block; the yielded function waits for its value.
 
-    With one processor, work is done when its value is asked for.
+    With one processor, the function does the work itself.
 
     Raises:
-        EndedError: by the given function, when the process ended without a value; what `work` raises is raised there too.
+        BackgroundProcessError: by the function, if the process ended without a value. The function also raises what `work`
+            raises.
     """
     if len(os.sched_getaffinity(0)) < 2:
         yield work
         return
-    # Small boards need no second process, and their commands are to start fast.
+    # imported late: commands without a second process start faster
     import multiprocessing
 
-    ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_work, args=(work, theirs), daemon=True)
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_work, args=(work, sender), daemon=True)
     with warnings.catch_warnings():
-        # The only other threads are those of numpy's algebra, which stops them before a fork.
+        # The only other threads are those of numpy's BLAS, which stops them before a fork.
         warnings.simplefilter("ignore", DeprecationWarning)
         with signals.signals_deferred():
             process.start()
-    theirs.close()
+    sender.close()
     try:
-        yield lambda: cast("Value", _value(ours))
+        yield lambda: cast("Value", _value(receiver))
     finally:
-        ours.close()
-        # Whoever asked for the value has it; whoever did not ask does not want it. No handler of a signal has a say.
+        receiver.close()
+        # The value was received, or is not needed any more. SIGKILL cannot be handled.
         process.kill()
         process.join()
 
 
 def _work(work: Callable[[], Value], answer: "Connection") -> None:
-    # Who stops the command stops both; what the first one says then is enough.
+    # A signal to the command stops both processes; only the first one prints a message.
     signals.restore_default_handlers()
     try:
-        found: tuple[Value | None, Exception | None] = work(), None
-    except Exception as error:  # noqa: BLE001  (it is raised again where the value is asked for)
-        found = None, error
-    answer.send(found)
+        outcome: tuple[Value | None, Exception | None] = work(), None
+    except Exception as error:  # noqa: BLE001  (it is raised again in the first process)
+        outcome = None, error
+    answer.send(outcome)
 
 
 def _value(answer: "Connection") -> object:
@@ -74,30 +74,22 @@ def _value(answer: "Connection") -> object:
     return value
 
 
-Thing = TypeVar("Thing")
-
-
 @dataclass(frozen=True)
 class Partition:
-    """One of several parts, which are as large as each other: together they are the whole, in its order."""
+    """One of several parts of equal size, which together are the whole sequence in order."""
 
     index: int = 0
-    """Which, from 0."""
     count: int = 1
-    """Of how many."""
 
-    def of(self, things: Sequence[Thing]) -> Sequence[Thing]:
-        """What falls to it: neighbours, so that two processes touch different memory."""
-        begin, end = (len(things) * edge // self.count for edge in (self.index, self.index + 1))
-        return things[begin:end]
+    def of(self, items: Sequence[Value]) -> Sequence[Value]:
+        """The items of this part; they are neighbours, so that two processes touch different memory."""
+        begin, end = (len(items) * edge // self.count for edge in (self.index, self.index + 1))
+        return items[begin:end]
 
 
 WHOLE = Partition()
-"""Everything."""
-# Enough that what is done once for all of them does not matter, and too few to need memory.
-_BATCH = 64
 
 
-def batches(things: Sequence[Thing]) -> Iterator[Sequence[Thing]]:
-    """A few at a time, in their order."""
-    return (things[begin : begin + _BATCH] for begin in range(0, len(things), _BATCH))
+def batches(items: Sequence[Value]) -> Iterator[Sequence[Value]]:
+    """Split a sequence into batches, in order."""
+    return (items[begin : begin + _BATCH_SIZE] for begin in range(0, len(items), _BATCH_SIZE))

@@ -1,4 +1,4 @@
-"""What a board says: the values that ranking makes and that pages, tables and feeds show."""
+"""The standings of tasks and across tasks: what ranking computes, and what pages, tables and feeds show."""
 
 import math
 from collections.abc import Iterator
@@ -8,19 +8,18 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry as Entry
+from leaderboard.core.entry import RankedEntry
 from leaderboard.core.game_standings import GameStandings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A score and its 95 % interval; NaN is what there is not, and no number of any kind."""
+    """A score and its 95 % interval. NaN means missing: no score, or an unknown spread."""
 
     score: float
-    """Mean or IQM of the returns, or another metric; NaN where it is missing."""
+    """In the unit of the metric that ranks."""
     low: float
-    """Lower end; NaN where nobody knows the spread."""
     high: float
-    """Upper end; NaN where nobody knows the spread."""
 
     @property
     def is_missing(self) -> bool:
@@ -29,27 +28,15 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(RankedEntry):
     """One ranked entry of a task."""
 
-    place: int
-    """1 for the best; equal scores share a place."""
-    rank_low: int
-    """1 + entries significantly better."""
-    rank_high: int
-    """N − entries significantly worse."""
-    with_leader: bool
-    """Not told apart from the leader."""
-    entry: Entry
-    """Who."""
     result: Result
-    """What was measured."""
     estimate: Estimate
-    """What it amounts to."""
     attempts: int
     """Versions of its owner, or of its team, that were evaluated on this task."""
     others: tuple[float, ...] = ()
-    """What the task's further metrics say, in their order; NaN where one is missing."""
+    """Values of the task's further metrics, in their order; NaN if missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,50 +44,42 @@ class Failure:
     """An entry without a score: listed, never ranked."""
 
     entry: Entry
-    """Who."""
     result: Result
-    """Its verdict and message."""
     attempts: int
-    """Versions of its owner, or of its team, that were evaluated on this task."""
+    """As in `Row`."""
 
     @property
     def claimed(self) -> float | None:
-        """The score that a script says of itself, where the task lists such scores apart."""
+        """The score that a script reports of itself, on a task that lists such scores apart."""
         return self.result.script.claimed if self.result.script else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excluded:
-    """An entry that moderation keeps off the board: listed with the reason, never ranked."""
+    """An entry that moderation keeps off the leaderboard: listed with the reason, never ranked."""
 
     login: str
-    """Whose."""
     agent: str
-    """Its folder."""
     exclusion: Exclusion
-    """Since when, by whom, why, and where it was discussed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithdrawnScore:
-    """An entry that was measured officially and stands on main no more: listed, never ranked."""
+    """An agent with an official result that is not on main any more: listed, never ranked."""
 
     login: str
-    """Whose."""
     agent: str
-    """The folder it had."""
     result: Result
-    """What was measured last."""
+    """The newest."""
     score: float | None
-    """What that amounts to; None where it failed."""
+    """None if that result failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskStandings:
-    """The board of one task."""
+    """The leaderboard of one task."""
 
     task: Task
-    """Its settings."""
     rows: tuple[Row, ...]
     """By place, then the earlier entry first."""
     failures: tuple[Failure, ...]
@@ -108,7 +87,7 @@ class TaskStandings:
     waiting: tuple[Entry, ...]
     """Entered, but nothing is recorded for the present version."""
     excluded: tuple[Excluded, ...] = ()
-    """By login and agent; also those without a folder that were measured officially."""
+    """By login and agent; also agents without a folder that have official results."""
     withdrawn: tuple[WithdrawnScore, ...] = ()
     """By login and agent."""
 
@@ -119,7 +98,7 @@ class TaskStandings:
 
     @property
     def best(self) -> Row | None:
-        """The first row that has a score, and if any has one a place of its own."""
+        """The first row with a score; one with a place of its own if there is any."""
         scored = (row for row in self.rows if not row.estimate.is_missing)
         first = next(scored, None)
         if first is None or not first.entry.is_aside:
@@ -128,41 +107,30 @@ class TaskStandings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverallRow:
+class OverallRow(RankedEntry):
     """One entry across all tasks."""
 
-    place: int
-    """1 for the best."""
-    rank_low: int
-    """1 + entries significantly better."""
-    rank_high: int
-    """N − entries significantly worse."""
-    with_leader: bool
-    """Not told apart from the leader."""
-    entry: Entry
-    """Who."""
     estimate: Estimate
     """Mean over all tasks of the clipped normalised score; a task not entered or failed counts 0."""
     iqm: float
     """Interquartile mean across tasks: shown, never ranks."""
     normalised: dict[str, float | None]
-    """Task id to clipped normalised score; None where there is none."""
+    """Task id to clipped normalised score; None if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standings:
-    """The whole board."""
+    """All leaderboards of a challenge."""
 
     challenge: Challenge
-    """Its rules."""
     official: bool
-    """False for a local board, which says so."""
+    """False for a local leaderboard, which says so."""
     overall: tuple[OverallRow, ...]
-    """By place. Only entries with at least one score."""
+    """By place; only entries with at least one score."""
     tasks: tuple[TaskStandings, ...]
-    """The tasks that are played alone, in the order of challenge.yml."""
+    """The solo tasks, in the order of challenge.yml."""
     games: tuple[GameStandings, ...] = ()
-    """The games, in the order of challenge.yml."""
+    """In the order of challenge.yml."""
 
     @property
     def boards(self) -> tuple[TaskStandings | GameStandings, ...]:
@@ -171,7 +139,7 @@ class Standings:
 
 
 def entries_of(board: TaskStandings | GameStandings) -> Iterator[Entry]:
-    """Everybody on a board: with a place, without a score, and waiting."""
+    """All entries of a leaderboard: ranked, failed and waiting."""
     yield from (row.entry for row in board.rows)
     yield from (failure.entry for failure in board.failures)
     yield from board.waiting

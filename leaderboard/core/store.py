@@ -1,8 +1,6 @@
-"""The store: one file per result, per trace and per duel, written so that a kill leaves the old state or the new one."""
+"""The store: one file for each result, trace and duel; a kill while writing leaves the old file or the new one."""
 
-import marshal
 import os
-import pickle
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,205 +10,139 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
-from evaluator.model import canonical_json
-from evaluator.model.config.challenge import Limits
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, is_place
-from evaluator.model.records.verdict import Verdict
+from evaluator.model.records.parse import Record, parse_duel, parse_result
+from evaluator.model.records.result import Cost, Provenance, Result, is_place
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.parallel import Partition, run_in_background
 
+RESULT = ".json"
+TRACE = ".trace.json"
+# In the name of a folder of two players, never in a login: a `+` between each login and its agent. Old logins hold `--`.
+PAIR = "+"
+# More moves than any duel has: a record that claims more is not unpacked.
+MAX_DUEL_PLIES = 1 << 26
+INTEGER_DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
+# From so many owners' folders on, several processes read: below, starting them takes longer than reading. There are more
+# of them than processors, since each waits for the disk now and then.
+PARALLEL_OWNERS, READERS = 500, 4
+
 Value = TypeVar("Value")
-# One set for all of them: each one of its own would be as large as the returns.
-FIELDS, COST, ORIGIN = set(Result.model_fields), set(Cost.model_fields), set(Provenance.model_fields)
-_SHARED = ("task", "task_digest", "login", "agent", "submission_digest", "season", "beacon", "runtime_digest", "platform")
 
 
 class CompactResults:
-    """Drops seeds, which follow from the beacon and are as many as the returns, and keeps one copy of what is equal.
+    """Makes results smaller that are only shown, not written: drops most seeds and keeps one copy of equal values.
 
-    Returns and lengths become arrays: they are read like the tuples that they were, in a third of the memory. Such
-    results are to be shown, not to be written.
+    Seeds follow from the beacon and are as many as the returns; those of a revealed season stay, since leaderboards compare
+    them to see which results can be paired. Returns and lengths become arrays, a third of a tuple's size. Each model gets
+    its class's one set of field names, since a set for each takes 2.5 KB a result: 200 MB of the site of 10,000 agents.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Any, Any] = {}
+        self._values: dict[Any, Any] = {}
 
     def __call__(self, result: Result) -> Result:
-        """The same object, smaller; one that is sealed stays whole, since its reveal has to fit its hash."""
+        """A smaller copy; a sealed result stays as it is, since its reveal has to fit its hash."""
         if result.sealed is not None or not result.seeds:
             return result
-        # Nobody else has seen it yet. As a copy, each would be made twice.
-        known, kept = result.__dict__, self._kept
-        # Those of a revealed season are the same for all, which is how its boards know that they can be paired.
-        known["seeds"] = self._one(result.seeds) if secret_hash(result.beacon) else ()
-        known["returns"] = array("d", known["returns"])
-        known["lengths"] = _lengths(known["lengths"])
-        known["limits"] = kept.setdefault(tuple(result.limits.__dict__.values()), result.limits)
-        known["versions"] = kept.setdefault(tuple(result.versions.items()), result.versions)
+        fields = dict(result)
         for name in _SHARED:
-            known[name] = self._one(known[name])
-        origin = result.provenance.__dict__
-        origin["commit"], origin["run_url"] = self._one(origin["commit"]), self._one(origin["run_url"])
-        for part, fields in ((result, FIELDS), (result.cost, COST), (result.provenance, ORIGIN)):
-            object.__setattr__(part, "__pydantic_fields_set__", fields)
-        return result
+            fields[name] = self._shared(fields[name])
+        provenance = {name: self._shared(value) for name, value in result.provenance}
+        return Result.model_construct(
+            _RESULT_FIELDS,
+            **fields
+            | {
+                "seeds": self._shared(result.seeds) if secret_hash(result.beacon) else (),
+                "returns": array("d", result.returns),
+                "lengths": _length_array(result.lengths),
+                "versions": self._values.setdefault(tuple(result.versions.items()), result.versions),
+                "cost": Cost.model_construct(_COST_FIELDS, **dict(result.cost)),
+                "provenance": Provenance.model_construct(_PROVENANCE_FIELDS, **provenance),
+            },
+        )
 
-    def _one(self, value: Value) -> Value:
-        found: Value = self._kept.setdefault(value, value)
-        return found
+    def _shared(self, value: Value) -> Value:
+        shared: Value = self._values.setdefault(value, value)
+        return shared
 
 
-def _lengths(lengths: Sequence[int]) -> "array[int]":
+_SHARED = (
+    "task", "task_digest", "login", "agent", "submission_digest", "season", "beacon", "runtime_digest", "platform", "limits",
+)  # fmt: skip
+_RESULT_FIELDS, _COST_FIELDS, _PROVENANCE_FIELDS = (set(model.model_fields) for model in (Result, Cost, Provenance))
+
+
+def _length_array(lengths: Sequence[int]) -> "array[int]":
     try:
         return array("I", lengths)
     except OverflowError:
         return array("q", lengths)
 
 
-_NAMES, _COST, _ORIGIN = (tuple(model.model_fields) for model in (Result, Cost, Provenance))
-_KINDS = {"tier": Tier, "sandbox": SandboxKind, "verdict": Verdict}
-_BY_VALUE = {name: {one.value: one for one in kind} for name, kind in _KINDS.items()}
-_new, _set = object.__new__, object.__setattr__
-
-
-def packed(results: Iterable[Result]) -> bytes:
-    """Lean results as plain values, limits once each; any other as it is pickled."""
-    limits: dict[int, tuple[int, Limits]] = {}
-    rows = [_row(result, limits) if _is_plain(result) else pickle.dumps(result) for result in results]
-    return marshal.dumps((rows, pickle.dumps([one for _, one in limits.values()])))
-
-
-def unpacked(content: bytes) -> list[Result]:
-    """What was packed."""
-    rows, limits = marshal.loads(content)
-    known: list[Limits] = pickle.loads(limits)
-    return [pickle.loads(row) if isinstance(row, bytes) else _from_row(row, known) for row in rows]
-
-
-def _is_plain(result: Result) -> bool:
-    """Whether it is lean and of no more parts than all are."""
-    return isinstance(result.returns, array) and result.script is None and result.first_attempt is None
-
-
-def _row(result: Result, limits: dict[int, tuple[int, Limits]]) -> tuple[Any, ...]:
-    fields = dict(result.__dict__)
-    for name in _KINDS:
-        fields[name] = fields[name].value
-    for name in ("returns", "lengths"):
-        values = fields[name]
-        fields[name] = (values.typecode, values.tobytes())
-    number, _ = limits.setdefault(id(result.limits), (len(limits), result.limits))
-    fields["limits"] = number
-    fields["cost"], fields["provenance"] = tuple(result.cost.__dict__.values()), tuple(result.provenance.__dict__.values())
-    return tuple(fields.values())
-
-
-def _from_row(row: Sequence[Any], limits: Sequence[Limits]) -> Result:
-    fields = dict(zip(_NAMES, row, strict=True))
-    for name, known in _BY_VALUE.items():
-        fields[name] = known[fields[name]]
-    for name in ("returns", "lengths"):
-        fields[name] = array(*fields[name])
-    fields["limits"] = limits[fields["limits"]]
-    fields["cost"] = _made(Cost, dict(zip(_COST, fields["cost"], strict=True)), COST)
-    fields["provenance"] = _made(Provenance, dict(zip(_ORIGIN, fields["provenance"], strict=True)), ORIGIN)
-    found: Result = _made(Result, fields, FIELDS)
-    return found
-
-
-def _made(model: Any, fields: dict[str, Any], known: set[str]) -> Any:
-    """A value that was valid before it was packed."""
-    found = _new(model)
-    _set(found, "__dict__", fields)
-    _set(found, "__pydantic_fields_set__", known)
-    _set(found, "__pydantic_extra__", None)
-    _set(found, "__pydantic_private__", None)
-    return found
-
-
-RESULT = ".json"
-# What a folder of two players has in its name, and no login: a `+` between each login and its agent. Old logins hold `--`.
-PAIR = "+"
-TRACE = ".trace.json"
-# More moves than any duel has: what is packed is never unpacked further.
-PLIES = 1 << 26
-# Several processes read where there are more folders of owners than that: each takes longer to begin than to read so few.
-# More processes than processors, since each waits for the disk now and then.
-MANY, READERS, STEP = 500, 4, 5
-BLOCK = 1 << 16
-INTEGERS = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8")
-
-Record = TypeVar("Record", Result, Duel)
-
-
 @dataclass(frozen=True, kw_only=True)
 class DamagedFile:
-    """A file in the store that is neither a result nor a duel, though it lies where one would."""
+    """A file that lies where a result or a duel would, and is none."""
 
     path: Path
-    """Which."""
     reason: str
-    """Why not, in one line."""
+    """In one line."""
 
 
-Keep = Callable[[Result], Result]
-Found = tuple[list[Result], list[DamagedFile]]
+ResultFilter = Callable[[Result], Result]
+StoredResults = tuple[list[Result], list[DamagedFile]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultStore:
-    """Results under one root, traces under another, by the same paths."""
+    """Results and duels under one root, traces under another, by the same paths."""
 
     results: Path
-    """Where results lie."""
     traces: Path
-    """Where traces lie."""
 
     def files(self) -> Iterator[Path]:
         """Every result file, in order of its path."""
-        return map(Path, filter(os.path.isfile, _records(_below(_below(self._owners())))))
+        return map(Path, filter(os.path.isfile, _record_files(_below(_below(self._owners())))))
 
     def duel_files(self) -> Iterator[Path]:
-        """Every duel's file, in order of its path."""
+        """Every duel file, in order of its path."""
         return map(Path, filter(os.path.isfile, self._duels()))
 
-    def read(self, keep: Keep = lambda result: result) -> Found:
-        """All results, and the files that are none; of each is kept what `keep` makes of it, before the next is read."""
-        with self.reading(keep) as found:
-            return found()
+    def read(self, convert: ResultFilter = lambda result: result) -> StoredResults:
+        """All results, each converted before the next is read, and the damaged files."""
+        with self.reading(convert) as results:
+            return results()
 
     @contextmanager
-    def reading(self, keep: Keep = lambda result: result) -> Iterator[Callable[[], Found]]:
-        """The same, begun where there is much to read by other processes, while the block does something else."""
+    def reading(self, convert: ResultFilter = lambda result: result) -> Iterator[Callable[[], StoredResults]]:
+        """Read as `read` does; of a large store other processes read a part while the block does something else.
+
+        Yields:
+            A function that returns what `read` would.
+        """
         owners = list(self._owners())
-        pieces = READERS if len(owners) >= MANY else 1
+        count = READERS if len(owners) >= PARALLEL_OWNERS else 1
         root = str(self.results)
-        first, *parts = [Partition(piece, pieces).of(owners) for piece in range(pieces)]
+        first, *others = [partial(_read_results, Partition(i, count).of(owners), root, convert) for i in range(count)]
         with ExitStack() as stack:
-            others = [
-                stack.enter_context(run_in_background(partial(_parcel, part, root, keep, late)))
-                for late, part in enumerate(parts)
-            ]
-            yield lambda: _together([_results(first, root, keep), *(_unpacked(other()) for other in others)])
+            running = [stack.enter_context(run_in_background(read)) for read in others]
+            yield lambda: _join([first(), *(part() for part in running)])
 
     def _owners(self) -> Iterator[str]:
-        """The folders of whoever has results of a task, in order."""
+        """The owners' folders of each task, in order."""
         return _below(_below([str(self.results)]))
 
     def _duels(self) -> Iterator[str]:
-        """What lies below the folders of two players: an agent's own folder may be named like a file."""
+        """Files in the folders of two players: an agent's folder may be named like a file."""
         pairs = (folder for folder in self._owners() if PAIR in folder.rpartition("/")[2])
-        return _records(_below(pairs))
+        return _record_files(_below(pairs))
 
     def read_duels(self) -> tuple[list[Duel], list[DamagedFile]]:
-        """All duels, their moves and times within reach, and the files that are none."""
-        return _read(self._duels(), _duel, str(self.results))
+        """All duels whose moves and times can be unpacked, and the damaged files."""
+        return _read(self._duels(), _read_duel, str(self.results))
 
     def result_path(self, result: Result) -> Path:
-        """Where a result lies or would lie."""
+        """Where a result belongs."""
         return self.results / (result.path() + RESULT)
 
     def trace_of(self, path: Path) -> Path:
@@ -219,17 +151,17 @@ class ResultStore:
         return self.traces / relative.with_name(relative.name.removesuffix(RESULT) + TRACE)
 
     def duel_path_of(self, duel: Duel) -> Path:
-        """Where a duel lies or would lie."""
+        """Where a duel belongs."""
         return self.results / (duel.path() + RESULT)
 
     def write_duel(self, duel: Duel) -> Path:
-        """Record a duel: its moves are in it."""
+        """Write a duel file, which holds its moves too."""
         path = self.duel_path_of(duel)
         write_atomically(path, duel.serialised())
         return path
 
     def write(self, result: Result, trace: bytes | None) -> Path:
-        """Record a result; its trace comes first, so that no result is ever without one."""
+        """Write a result file, its trace first, so that no result is ever without one."""
         path = self.result_path(result)
         if trace is not None:
             write_atomically(self.trace_of(path), trace)
@@ -238,107 +170,52 @@ class ResultStore:
 
 
 def _below(folders: Iterable[str]) -> Iterator[str]:
-    """What lies in folders, in order; `glob` takes three times as long for eighty thousand."""
+    """The paths in folders, in order; `glob` takes three times as long for 80,000."""
     for folder in folders:
         try:
-            names = sorted(os.listdir(folder))  # noqa: PTH208  (names are all that is wanted of them)
+            names = sorted(os.listdir(folder))  # noqa: PTH208  (only the names are needed)
         except (FileNotFoundError, NotADirectoryError):
             continue
         for name in names:
             yield f"{folder}/{name}"
 
 
-def _records(paths: Iterable[str]) -> Iterator[str]:
+def _record_files(paths: Iterable[str]) -> Iterator[str]:
     return (path for path in paths if path.endswith(RESULT) and not path.rpartition("/")[2].startswith("."))
 
 
-def _results(owners: Iterable[str], root: str, keep: Keep) -> Found:
-    return _read(_records(_below(_below(owners))), _result, root, keep)
+def _read_results(owners: Iterable[str], root: str, convert: ResultFilter) -> StoredResults:
+    return _read(_record_files(_below(_below(owners))), partial(parse_result, quick=True), root, convert)
 
 
-def _parcel(owners: Iterable[str], root: str, keep: Keep, late: int) -> tuple[bytes, list[DamagedFile]]:
-    # The later ones step back, so that what the first one found is unpacked while they still read.
-    os.nice(STEP * late)
-    found, damaged = _results(owners, root, keep)
-    return packed(found), damaged
-
-
-def _unpacked(parcel: tuple[bytes, list[DamagedFile]]) -> Found:
-    content, damaged = parcel
-    return unpacked(content), damaged
-
-
-def _together(parts: Sequence[Found]) -> Found:
-    return [one for found, _ in parts for one in found], [one for _, damaged in parts for one in damaged]
+def _join(parts: Sequence[StoredResults]) -> StoredResults:
+    return [result for results, _ in parts for result in results], [file for _, damaged in parts for file in damaged]
 
 
 def _read(
     files: Iterable[str],
     parse: Callable[[bytes], Record],
     root: str,
-    keep: Callable[[Record], Record] = lambda record: record,
+    convert: Callable[[Record], Record] = lambda record: record,
 ) -> tuple[list[Record], list[DamagedFile]]:
-    found: list[Record] = []
+    records: list[Record] = []
     damaged: list[DamagedFile] = []
     for path in files:
         try:
-            record = parse(_content(path))
+            record = parse(Path(path).read_bytes())
             if not is_place(path[len(root) + 1 : -len(RESULT)], record.path(), record.verdict):
-                raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
-            found.append(keep(record))
+                raise ValueError(f"it belongs at {record.path()}{RESULT} and lies elsewhere")
+            records.append(convert(record))
         except (ValueError, OSError) as error:
             damaged.append(DamagedFile(path=Path(path), reason=" ".join(str(error).split())[:200]))
-    return found, damaged
+    return records, damaged
 
 
-def _content(path: str) -> bytes:
-    """Eighty thousand times: a file object takes twice as long, and a `Path` twice as long again."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        parts = [os.read(descriptor, BLOCK)]
-        while len(parts[-1]) == BLOCK:
-            parts.append(os.read(descriptor, BLOCK))
-        return b"".join(parts)
-    finally:
-        os.close(descriptor)
-
-
-def _result(content: bytes) -> Result:
-    """A result, by the parser that takes a quarter of the time, unless that one might have overlooked something."""
-    try:
-        found = Result.model_validate_json(content)
-    except ValidationError:
-        found = None
-    if found is not None and _has_each_key_once(content, found):
-        return found
-    return Result.model_validate(canonical_json.parse_strict(content))
-
-
-def _has_each_key_once(content: bytes, found: Result) -> bool:
-    """Whether there are no more colons than keys that were found, and than their texts hold.
-
-    A colon that is written as its number is in a text all the same, so it could hide another; then False says nothing.
-    """
-    if found.script is not None or found.sealed is not None or _holds_a_number(content):
-        return False
-    own = (found, found.limits, found.cost, found.provenance)
-    names = [*found.versions, *found.metrics]
-    said = [*found.__dict__.values(), *found.provenance.__dict__.values(), *found.versions.values()]
-    texts = [*names, *[value for value in said if isinstance(value, str)]]
-    keys = sum([len(part.model_fields_set) for part in own]) + len(names)
-    return content.count(b":") == keys + "\n".join(texts).count(":")
-
-
-def _holds_a_number(content: bytes) -> bool:
-    # Most files hold no backslash, and one letter is looked for a hundred times as fast as five.
-    return b"\\" in content and b"\\u003" in content
-
-
-def _duel(content: bytes) -> Duel:
-    duel = Duel.model_validate(canonical_json.parse_strict(content))
-    if sum(match.plies for match in duel.matches) > PLIES:
+def _read_duel(content: bytes) -> Duel:
+    duel = parse_duel(content, quick=True)
+    if sum(match.plies for match in duel.matches) > MAX_DUEL_PLIES:
         raise ValueError("more moves than a duel can have")
-    if any(leaf and (leaf.shape or leaf.dtype not in INTEGERS) for leaf in (duel.moves, duel.milliseconds)):
+    if any(leaf and (leaf.shape or leaf.dtype not in INTEGER_DTYPES) for leaf in (duel.moves, duel.milliseconds)):
         raise ValueError("moves and times are one whole number each")
     duel.match_moves()
     duel.match_milliseconds()

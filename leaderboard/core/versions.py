@@ -1,7 +1,7 @@
-"""Where a version stands: in one folder of its login at a time, which takes what was measured of it in another one.
+"""Which folder a version is in now: a version is in one folder of its login at a time.
 
-The bytes are the agent, not the name of their folder. So a folder that is renamed is neither evaluated again nor ranked as
-somebody new, and a second folder with the same bytes counts for nothing.
+The files are the agent, not the folder's name. A renamed folder is not evaluated again or ranked as a new agent: it takes
+over the results of its version. A second folder of the same login with the same files does not count.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import LOCAL, Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings, entries_of
 
 
 def twin_fault(other: str) -> str:
-    """What to say of a folder whose version stands in another folder of its login."""
+    """The fault of a folder that holds the same version as another folder of its login."""
     return (
         f"is the same agent as {other}, and one version stands in one folder; name all its tasks in one submission.yml "
         "and remove the other folder"
@@ -23,47 +23,47 @@ def twin_fault(other: str) -> str:
 
 
 def without_twins(entries: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
-    """The entries that count, in the order given, and each that does not with the one that does.
+    """Keep one entry for each version of a login: the first by name. Examples, which are the hosts' own, are all kept.
 
-    Of folders of one login that hold the same version the first by name counts. The examples are the hosts' own, and none
-    of them is left out.
+    Returns:
+        The entries that count, in the order given, and each other entry with the one that counts in its place.
     """
     entries = list(entries)
     first: dict[tuple[str, str], Entry] = {}
     for entry in sorted(entries, key=lambda entry: (entry.name, entry.login)):
-        first.setdefault((entry.name[0], entry.digest), entry)
-    kept, twins = [], []
+        first.setdefault((entry.name.login, entry.digest), entry)
+    unique, twins = [], []
     for entry in entries:
-        counts = first[entry.name[0], entry.digest]
+        counts = first[entry.name.login, entry.digest]
         if counts is entry or entry.login == LOCAL:
-            kept.append(entry)
+            unique.append(entry)
         else:
             twins.append((entry, counts))
-    return kept, twins
+    return unique, twins
 
 
 @dataclass(frozen=True)
 class VersionFolders:
-    """The folder that each version stands in now."""
+    """The folder that each version is in now, by login in lower case and digest."""
 
-    _standing: Mapping[tuple[str, str], str]
+    _folders: Mapping[tuple[str, str], str]
 
-    def of(self, side: Result | PlayerRecord) -> Name:
-        """Whose a record is: the folder that its version stands in now, else the one that it was made in."""
+    def of(self, side: Result | PlayerRecord) -> AgentName:
+        """The agent a record belongs to: the folder its version is in now, else the one it was recorded with."""
         login = side.login.casefold()
-        return login, self._standing.get((login, side.submission_digest), side.agent)
+        return AgentName(login, self._folders.get((login, side.submission_digest), side.agent))
 
 
-NOWHERE = VersionFolders({})
-"""Every record stays where it was made."""
+AS_RECORDED = VersionFolders({})
+"""Every record belongs to the folder it was recorded with."""
 
 
 def version_folders(entries: Iterable[Entry]) -> VersionFolders:
-    """Where the versions of the entries stand. Examples stand where they are, so that none takes another's results."""
-    kept, _ = without_twins(entries)
-    return VersionFolders({(entry.name[0], entry.digest): entry.agent for entry in kept if entry.login != LOCAL})
+    """The folders of the entries' versions; examples are left out, so that none takes over another's results."""
+    unique, _ = without_twins(entries)
+    return VersionFolders({(entry.name.login, entry.digest): entry.agent for entry in unique if entry.login != LOCAL})
 
 
-def version_folders_of(board: Standings) -> VersionFolders:
-    """The same of all that is on some board."""
-    return version_folders({entry.name: entry for one in board.boards for entry in entries_of(one)}.values())
+def version_folders_of(standings: Standings) -> VersionFolders:
+    """The folders of all versions on some leaderboard."""
+    return version_folders({entry.name: entry for board in standings.boards for entry in entries_of(board)}.values())

@@ -1,4 +1,4 @@
-"""Which games are drawn by ourselves, and a position of any game as text."""
+"""The games that the site can draw, and the moves of a recorded duel."""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.game_boards.grid_games import CONNECT_FOUR, TICTACTOE
 from leaderboard.game_boards.quarto_board import QUARTO
-from leaderboard.game_boards.rock_paper_scissors import rounds_of
+from leaderboard.game_boards.rock_paper_scissors import rounds_kind
 from leaderboard.game_boards.svg import BoardKind
 
-_VERSION = re.compile(r"_v[0-9]+$")
-_PLAIN = {
+_GAME_VERSION = re.compile(r"_v[0-9]+$")
+_BOARD_KINDS = {
     "pettingzoo.classic.tictactoe": TICTACTOE,
     "pettingzoo.classic.connect_four": CONNECT_FOUR,
     "evaluator.environments.quarto": QUARTO,
@@ -21,28 +21,28 @@ _DEFAULT_ROUNDS, _MOST_ROUNDS = 15, 200
 
 
 def kind_of(task: Task) -> BoardKind | None:
-    """How a game is drawn and told; None for one that only its environment can draw."""
-    module = _VERSION.sub("", (task.game or "").partition(":")[0])
+    """How a game is drawn; None for a game that only its environment can render."""
+    module = _GAME_VERSION.sub("", (task.game or "").partition(":")[0])
     if module == _ROUNDS and task.kwargs.get("num_actions", 3) == 3:
         rounds = task.kwargs.get("max_cycles", _DEFAULT_ROUNDS)
-        return rounds_of(rounds) if isinstance(rounds, int) and 0 < rounds <= _MOST_ROUNDS else None
-    return _PLAIN.get(module)
+        return rounds_kind(rounds) if isinstance(rounds, int) and 0 < rounds <= _MOST_ROUNDS else None
+    return _BOARD_KINDS.get(module)
 
 
 def action_word(task: Task, action: int) -> str:
-    """What a player does with an action, `drops into column 1`."""
+    """An action in words, such as `drops into column 1`."""
     kind = kind_of(task)
     return kind.words[action] if kind and 0 <= action < len(kind.words) else f"plays {action}"
 
 
 def position_text(task: Task, moves: Sequence[int]) -> str | None:
-    """The position after these moves in characters; None for a game that only its environment can draw."""
+    """The position after these moves as text; None for a game that only its environment can render."""
     kind = kind_of(task)
     return kind.text(moves) if kind else None
 
 
 def moves_of(duel: Duel) -> list[list[int]]:
-    """The moves of each match; empty ones where the record is damaged, since a page is shown all the same."""
+    """The moves of each match; no moves if the record is damaged, so that its page is still built."""
     try:
         return [[int(move) for move in moves] for moves in duel.match_moves()]
     except ValueError:
@@ -50,7 +50,7 @@ def moves_of(duel: Duel) -> list[list[int]]:
 
 
 def milliseconds_of(duel: Duel) -> list[list[int]]:
-    """The time of each move, as `moves_of`."""
+    """The time of each move in milliseconds; empty lists if the record is damaged."""
     try:
         return [[int(time) for time in times] for times in duel.match_milliseconds()]
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the page of a duel needs to show its matches: for people as cards, for the replay script as one document."""
+"""The matches of a duel for its page: cards, and one JSON document for the replay script."""
 
 import json
 from collections.abc import Mapping
@@ -11,23 +11,22 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.game_boards.board_registry import action_word, kind_of, milliseconds_of, moves_of
-from leaderboard.game_boards.svg import BoardKind, BoardMark, final, packed_marks, shared_ground
+from leaderboard.game_boards.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
 from leaderboard.text.format import plain
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayFrames:
-    """One match of a game that we cannot draw, as its environment renders it: a frame before each move and one after all."""
+    """The frames of one match, rendered by its environment: one before each move and one at the end."""
 
     texts: tuple[str, ...] = ()
-    """Frames of characters."""
     images: tuple[str, ...] = ()
-    """Frames as addresses `data:image/png;base64,…`, used where there are no texts."""
+    """Addresses `data:image/png;base64,…`, used if there are no texts."""
     movers: tuple[int, ...] = ()
-    """Which side made each move."""
+    """The side that made each move."""
 
 
-PNG = "data:image/png;base64,"
+_PNG_PREFIX = "data:image/png;base64,"
 AllFrames = Mapping[tuple[str, int], ReplayFrames]
 """By the duel's key and the match's index."""
 
@@ -39,46 +38,43 @@ class ReplayCard:
     number: int
     """From 1."""
     winner: int | None
-    """Which side won."""
+    """The side, 0 or 1; None for a draw or if both lose."""
     outcome: str
-    """Who won."""
     why: str
     """How it ended."""
     broken: bool
-    """Whether a rule was broken, or a player could not go on."""
+    """Whether a player broke a rule or could not continue."""
     plies: int
-    """Moves."""
     picture: Markup
-    """The last position; empty where nothing can draw it."""
+    """The last position; empty if nothing can draw it."""
     text: str
-    """The last position in characters, where there is no picture."""
+    """The last position as text, if there is no picture."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchReplay:
-    """A duel made ready to be shown."""
+    """The matches of a duel."""
 
     cards: tuple[ReplayCard, ...]
-    """Its matches in order."""
     ground: Markup
-    """What lies under all pictures of its matches."""
+    """The ground of all pictures."""
     document: Markup
-    """What the replay script reads: JSON that can end no element."""
+    """JSON for the replay script, safe inside a script element."""
 
 
 def side_names(duel: Duel) -> tuple[str, str]:
-    """How the two sides are told apart in words; a player against itself has two sides too."""
-    one, other = (f"{player.login}/{player.agent}" for player in duel.players)
-    return (f"{one} (1)", f"{other} (2)") if duel.is_validation else (one, other)
+    """The names of the two sides; numbered where a player plays itself."""
+    first, second = (f"{player.login}/{player.agent}" for player in duel.players)
+    return (f"{first} (1)", f"{second} (2)") if duel.is_validation else (first, second)
 
 
 def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
     """All matches of a duel."""
-    kind, names, with_returns = kind_of(task), side_names(duel), _tells_more(duel)
+    kind, names, with_returns = kind_of(task), side_names(duel), _has_other_returns(duel)
     cards, matches = [], []
     records = zip(duel.matches, moves_of(duel), milliseconds_of(duel), strict=True)
     for index, (match, moves, times) in enumerate(records):
-        shown = frames.get((duel.key, index), ReplayFrames())
+        rendered = frames.get((duel.key, index), ReplayFrames())
         first: Side = 1 if index % 2 else 0
         marks = kind.draw(moves, first, match.refused) if kind else []
         card = ReplayCard(
@@ -88,21 +84,23 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames) -> MatchReplay:
             why=end_reason(match, duel, task),
             broken=bool(match.offenders),
             plies=match.plies,
-            picture=final(kind, marks, f"last position of match {index + 1}") if kind else _last_image(shown),
-            text=shown.texts[-1] if shown.texts else "",
+            picture=final_position_svg(kind, marks, f"last position of match {index + 1}")
+            if kind
+            else _last_image(rendered),
+            text=rendered.texts[-1] if rendered.texts else "",
         )
         cards.append(card)
-        found: dict[str, Any] = {"first": first, "moves": moves, "ms": times, "opening": min(len(moves), task.opening)}
-        found |= {"outcome": card.outcome, "why": card.why, "winner": card.winner}
-        matches.append(found | _shown(kind, marks, shown, len(moves), first))
+        fields: dict[str, Any] = {"first": first, "moves": moves, "ms": times, "opening": min(len(moves), task.opening)}
+        fields |= {"outcome": card.outcome, "why": card.why, "winner": card.winner}
+        matches.append(fields | _picture_fields(kind, marks, rendered, len(moves), first))
     shared = {"players": names, "words": kind.words if kind else (), "matches": matches, **_look(kind)}
     ground = shared_ground(kind) if kind else Markup()
-    return MatchReplay(cards=tuple(cards), ground=ground, document=_harmless(shared))
+    return MatchReplay(cards=tuple(cards), ground=ground, document=_script_json(shared))
 
 
 def _last_image(frames: ReplayFrames) -> Markup:
     image = frames.images[-1] if frames.images and not frames.texts else ""
-    if not image.startswith(PNG):
+    if not image.startswith(_PNG_PREFIX):
         return Markup()
     return Markup('<img class="pr-final" alt="last position" loading="lazy" src="{}">').format(image)
 
@@ -115,28 +113,28 @@ def match_outcome(match: MatchRecord, names: tuple[str, str], *, with_returns: b
 
 
 def end_reason(match: MatchRecord, duel: Duel, task: Task) -> str:
-    """How a match ended, in one line that begins in the middle of a sentence."""
+    """How a match ended: one line, not capitalised."""
     names = side_names(duel)
     offender = " and ".join(names[side] for side in match.offenders)
-    said = f": {match.message}" if match.message else ""
+    message = f": {match.message}" if match.message else ""
     match match.end:
         case MatchEnd.PLAYED:
             return "played out"
         case MatchEnd.TOO_LONG:
             return f"stopped after {match.plies} moves, which is as long as a match may be"
         case MatchEnd.ILLEGAL:
-            known = "" if match.refused is None else f" {match.refused} ({action_word(task, match.refused)})"
-            return f"{offender} tried move{known}, which is not legal here"
+            move = "" if match.refused is None else f" {match.refused} ({action_word(task, match.refused)})"
+            return f"{offender} tried move{move}, which is not legal here"
         case MatchEnd.MALFORMED:
-            return f"{offender} answered with something that is no move{said}"
+            return f"{offender} answered with something that is no move{message}"
         case MatchEnd.LATE:
             return f"{offender} ran out of time"
         case MatchEnd.FORFEIT:
-            return f"{offender} could not go on{said or _fault(match, duel)}"
+            return f"{offender} could not go on{message or _fault(match, duel)}"
 
 
-def _tells_more(duel: Duel) -> bool:
-    """Whether the returns say more than who won."""
+def _has_other_returns(duel: Duel) -> bool:
+    """Whether the returns hold more than who won."""
     return any(sorted(match.scores) not in ([-1, 1], [0, 0], [0, 1]) for match in duel.matches if not match.offenders)
 
 
@@ -146,8 +144,10 @@ def _fault(match: MatchRecord, duel: Duel) -> str:
     return f": {words[0].lower()}{words[1:].rstrip('.')}" if words else ""
 
 
-def _shown(kind: BoardKind | None, marks: list[BoardMark], frames: ReplayFrames, plies: int, first: Side) -> dict[str, Any]:
-    """A match's picture for the script: our marks, or the frames that there are."""
+def _picture_fields(
+    kind: BoardKind | None, marks: list[BoardMark], frames: ReplayFrames, plies: int, first: Side
+) -> dict[str, Any]:
+    """The picture of a match for the replay script: marks, or rendered frames."""
     if kind:
         return {"marks": packed_marks(marks), "movers": "".join(map(str, kind.movers(plies + 1, first)))}
     movers = {"movers": "".join(map(str, frames.movers))}
@@ -167,7 +167,7 @@ def _look(kind: BoardKind | None) -> dict[str, Any]:
     }
 
 
-def _harmless(document: dict[str, Any]) -> Markup:
-    """JSON for a script element: no character in it can end the element or begin a comment."""
+def _script_json(document: dict[str, Any]) -> Markup:
+    """JSON for a script element: it has no character that could end the element or begin a comment."""
     text = json.dumps(document, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

@@ -1,22 +1,32 @@
-"""Quarto as pictures and as text: the board, the piece in hand, and the pieces that are left."""
+"""Quarto as pictures and as text: the board, the piece in hand, and the remaining pieces."""
 
 from collections.abc import Iterator, Sequence
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import DIRECTIONS, BoardKind, BoardMark, BoardStyle, Cell, SvgSymbol, boxed, line_symbols
+from leaderboard.game_boards.svg import (
+    DIRECTIONS,
+    REFUSED_SYMBOL,
+    BoardKind,
+    BoardMark,
+    BoardStyle,
+    Cell,
+    SvgSymbol,
+    line_symbols,
+    squares_path,
+)
 
-_PIECES = _CELLS = 16
-_HAND = (2.0, 4.75)
-_NAMES = (("light", "dark"), ("round", "square"), ("short", "tall"), ("solid", "hollow"))
+_QUARTO_PIECES = _QUARTO_CELLS = 16
+_HAND_POSITION = (2.0, 4.75)
+_PROPERTY_NAMES = (("light", "dark"), ("round", "square"), ("short", "tall"), ("solid", "hollow"))
 
 
 def _named(piece: int) -> str:
-    """Its four properties; each bit is one."""
-    return " ".join(_NAMES[bit][piece >> bit & 1] for bit in (2, 0, 1, 3))
+    """The four properties of a piece in words; each bit is one property."""
+    return " ".join(_PROPERTY_NAMES[bit][piece >> bit & 1] for bit in (2, 0, 1, 3))
 
 
 def _short(value: float) -> str:
-    """A number between -1 and 1; there are a hundred small pictures on a page."""
+    """A number between -1 and 1 without its leading zero, since a page has a hundred small pictures."""
     return f"{value:.3g}".replace("0.", ".", 1)
 
 
@@ -41,19 +51,20 @@ def _piece(piece: int, scale: float) -> SvgSymbol:
     return SvgSymbol(style="pr-piece-dark" if piece & 1 else "pr-piece-light", path=outline + hole)
 
 
-_SMALL = _PIECES
-_LINE = 2 * _PIECES
-_REFUSED_CELL = _LINE + len(DIRECTIONS)
-_SYMBOLS = (
-    *(_piece(piece, 1) for piece in range(_PIECES)),
-    *(_piece(piece, 0.5) for piece in range(_PIECES)),
+# Indices of the first symbol of each kind; those of large pieces begin at 0.
+_SMALL_PIECES = _QUARTO_PIECES
+_FIRST_STROKE = 2 * _QUARTO_PIECES
+_REFUSED_SIGN = _FIRST_STROKE + len(DIRECTIONS)
+_QUARTO_SYMBOLS = (
+    *(_piece(piece, 1) for piece in range(_QUARTO_PIECES)),
+    *(_piece(piece, 0.5) for piece in range(_QUARTO_PIECES)),
     *line_symbols(4),
-    SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
+    REFUSED_SYMBOL,
 )
 
 
 def _stored(piece: int) -> tuple[float, float]:
-    """Where a piece lies that was not given yet."""
+    """The position of a piece that was not given yet."""
     return 0.25 + 0.5 * (piece % 8), 5.75 + 0.5 * (piece // 8)
 
 
@@ -62,59 +73,61 @@ def _centre(cell: int) -> tuple[float, float]:
 
 
 def _turns(moves: Sequence[int]) -> Iterator[tuple[int, int, int | None, int | None]]:
-    """Each piece that was given: when, which, and when and where it was placed, if it was."""
+    """Each given piece: ply and piece, and the ply and the cell of its placement, or None."""
     for ply, action in enumerate(moves):
-        if 0 <= action < _PIECES:
-            placed = moves[ply + 1] - _PIECES if ply + 1 < len(moves) else -1
-            known = 0 <= placed < _CELLS
-            yield ply, action, ply + 1 if known else None, placed if known else None
+        if 0 <= action < _QUARTO_PIECES:
+            placed = moves[ply + 1] - _QUARTO_PIECES if ply + 1 < len(moves) else -1
+            is_placed = 0 <= placed < _QUARTO_CELLS
+            yield ply, action, ply + 1 if is_placed else None, placed if is_placed else None
 
 
 def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
-    marks, standing = [], dict[Cell, int]()
-    stored = dict.fromkeys(range(_PIECES), -1)
+    marks, on_board = [], dict[Cell, int]()
+    stored = dict.fromkeys(range(_QUARTO_PIECES), -1)
     for given, piece, placed, cell in _turns(moves):
         stored[piece] = given + 1
-        marks.append(BoardMark(piece, *_HAND, given + 1, None if placed is None else placed + 1))
+        marks.append(BoardMark(piece, *_HAND_POSITION, given + 1, None if placed is None else placed + 1))
         if placed is not None and cell is not None:
             marks.append(BoardMark(piece, *_centre(cell), placed + 1))
-            standing[cell % 4, cell // 4] = piece
-    marks += [BoardMark(_SMALL + piece, *_stored(piece), 0, None if end < 0 else end) for piece, end in stored.items()]
-    marks += [BoardMark(_LINE + way, x + 0.5, y + 0.5, len(moves)) for (x, y), way in _shared(standing)]
-    if refused is not None and 0 <= refused < _PIECES + _CELLS:
-        at = _stored(refused) if refused < _PIECES else _centre(refused - _PIECES)
-        marks.append(BoardMark(_REFUSED_CELL, *at, len(moves)))
+            on_board[cell % 4, cell // 4] = piece
+    marks += [
+        BoardMark(_SMALL_PIECES + piece, *_stored(piece), 0, None if end < 0 else end) for piece, end in stored.items()
+    ]
+    marks += [BoardMark(_FIRST_STROKE + way, x + 0.5, y + 0.5, len(moves)) for (x, y), way in _shared_lines(on_board)]
+    if refused is not None and 0 <= refused < _QUARTO_PIECES + _QUARTO_CELLS:
+        at = _stored(refused) if refused < _QUARTO_PIECES else _centre(refused - _QUARTO_PIECES)
+        marks.append(BoardMark(_REFUSED_SIGN, *at, len(moves)))
     return marks
 
 
-def _shared(standing: dict[Cell, int]) -> list[tuple[Cell, int]]:
-    """The lines of four pieces that share a property."""
-    found = []
-    for (x, y), piece in standing.items():
+def _shared_lines(on_board: dict[Cell, int]) -> list[tuple[Cell, int]]:
+    """The lines of four pieces that share a property: the first cell and the index of the direction."""
+    lines = []
+    for (x, y), piece in on_board.items():
         for way, (right, down) in enumerate(DIRECTIONS):
             having, lacking = piece, ~piece & 15
             for n in range(1, 4):
-                other = standing.get((x + n * right, y + n * down))
+                other = on_board.get((x + n * right, y + n * down))
                 having, lacking = (0, 0) if other is None else (having & other, lacking & ~other)
                 if not having and not lacking:
                     break
             if having or lacking:
-                found.append(((x, y), way))
-    return found
+                lines.append(((x, y), way))
+    return lines
 
 
 def _order(ply: int) -> int:
-    """The first gives; then each places and gives."""
+    """The first side gives a piece; then each side places and gives."""
     return (ply + 1) // 2 % 2
 
 
 def _text(moves: Sequence[int]) -> str:
-    cells, hand = ["····"] * _CELLS, "nothing"
+    cells, hand = ["····"] * _QUARTO_CELLS, "nothing"
     for _, piece, placed, cell in _turns(moves):
         hand = f"{piece:04b}" if placed is None else "nothing"
         if cell is not None:
             cells[cell] = f"{piece:04b}"
-    rows = [" ".join(cells[row : row + 4]) for row in range(0, _CELLS, 4)]
+    rows = [" ".join(cells[row : row + 4]) for row in range(0, _QUARTO_CELLS, 4)]
     return "\n".join([*rows, f"in hand: {hand}"])
 
 
@@ -124,14 +137,14 @@ QUARTO = BoardKind(
         height=6.55,
         board=(4, 4),
         ground=(
-            SvgSymbol(style="pr-tile", path=boxed([(x, y) for y in range(4) for x in range(4)], 0.94)),
+            SvgSymbol(style="pr-tile", path=squares_path([(x, y) for y in range(4) for x in range(4)], 0.94)),
             SvgSymbol(style="pr-tray", path="m1.5 4.25h1v1h-1z"),
         ),
-        symbols=_SYMBOLS,
+        symbols=_QUARTO_SYMBOLS,
     ),
     words=(
-        *(f"gives the {_named(piece)} piece" for piece in range(_PIECES)),
-        *(f"places it on row {cell // 4 + 1}, column {cell % 4 + 1}" for cell in range(_CELLS)),
+        *(f"gives the {_named(piece)} piece" for piece in range(_QUARTO_PIECES)),
+        *(f"places it on row {cell // 4 + 1}, column {cell % 4 + 1}" for cell in range(_QUARTO_CELLS)),
     ),
     draw=_draw,
     order=_order,

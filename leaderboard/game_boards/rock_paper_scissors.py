@@ -1,28 +1,29 @@
-"""Rock, paper, scissors over many rounds: one tile a round, the one player above and the other below."""
+"""Rock, paper, scissors over many rounds: one tile for each round, one player above and the other below."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 
 from evaluator.model.records.duel_record import Side
-from leaderboard.game_boards.svg import BoardKind, BoardMark, BoardStyle, SvgSymbol
+from leaderboard.game_boards.svg import REFUSED_SYMBOL, BoardKind, BoardMark, BoardStyle, SvgSymbol
 
 _CHOICES = ("rock", "paper", "scissors")
 _ICONS = ("m-.28 0a.28.28 0 1 0 .56 0a.28.28 0 1 0-.56 0", "m-.22-.3h.44v.6h-.44z", "m-.24-.3l.48.6m0-.6l-.48.6")
-_WIDE, _PITCH = 10, 2.25
-# The symbols: the choices of the one and of the other player, then the lights behind a winner.
-_LIGHT, _CROSS = 6, 8
+# Tiles in a row, and the distance of rows in cells.
+_TILES, _PITCH = 10, 2.25
+# Indices of symbols after the 3 choices of each player: the lights behind the winner's choice, the sign of a refusal.
+_LIGHT, _REFUSAL = 6, 8
 
 
-def _winner(one: int, other: int) -> int | None:
-    """0 if the former choice wins, 1 if the latter does, None if neither."""
-    if one == other:
+def _winner(first: int, second: int) -> int | None:
+    """0 if the first choice wins, 1 if the second does, None for a draw."""
+    if first == second:
         return None
-    # As the environment says it: among equal parities the lower number wins, among unequal ones the higher.
-    return int((one > other) == ((one + other) % 2 == 0))
+    # As in the environment: of equal parities the lower number wins, of different ones the higher.
+    return int((first > second) == ((first + second) % 2 == 0))
 
 
 def _place(ply: int, side: int) -> tuple[float, float]:
-    row, column = divmod(ply // 2, _WIDE)
+    row, column = divmod(ply // 2, _TILES)
     return column + 0.5, _PITCH * row + side + 0.5
 
 
@@ -37,7 +38,7 @@ def _draw(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardM
             light = first ^ winner
             lights.append(BoardMark(_LIGHT + light, *_place(ply, light), ply + 1))
     if refused is not None:
-        icons.append(BoardMark(_CROSS, *_place(len(moves), first ^ len(moves) % 2), len(moves)))
+        icons.append(BoardMark(_REFUSAL, *_place(len(moves), first ^ len(moves) % 2), len(moves)))
     return lights + icons
 
 
@@ -51,14 +52,14 @@ def _order(ply: int) -> int:
 
 
 @lru_cache(maxsize=16)
-def rounds_of(count: int) -> BoardKind:
-    """The kind of a match of so many rounds."""
-    rows = -(-count // _WIDE)
-    wide, high = min(_WIDE, count), _PITCH * rows - (_PITCH - 2)
+def rounds_kind(count: int) -> BoardKind:
+    """The kind of board for a match of `count` rounds."""
+    rows = -(-count // _TILES)
+    wide, high = min(_TILES, count), _PITCH * rows - (_PITCH - 2)
     tiles = "".join(
         f"M{column + 0.04:g} {_PITCH * row + 0.04:g}h.92v1.92h-.92z"
         for row in range(rows)
-        for column in range(min(_WIDE, count - _WIDE * row))
+        for column in range(min(_TILES, count - _TILES * row))
     )
     return BoardKind(
         look=BoardStyle(
@@ -71,7 +72,7 @@ def rounds_of(count: int) -> BoardKind:
                 *(SvgSymbol(style="pr-i pr-b", path=icon) for icon in _ICONS),
                 SvgSymbol(style="pr-light pr-a", path="m-.46-.46h.92v.92h-.92z"),
                 SvgSymbol(style="pr-light pr-b", path="m-.46-.46h.92v.92h-.92z"),
-                SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6"),
+                REFUSED_SYMBOL,
             ),
         ),
         words=tuple(f"shows {choice}" for choice in _CHOICES),

@@ -1,4 +1,4 @@
-"""What a picture of a match is made of: marks that come, stay and go, move by move. Colours are the stylesheet's."""
+"""The parts of a match's picture: marks that appear and disappear with moves. The stylesheet sets the colours."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,70 +9,74 @@ from markupsafe import Markup
 from evaluator.model.records.duel_record import Side
 from leaderboard.text.escape_markdown import escape
 
+_GROUND_ID = "pr-ground"
+Cell = tuple[int, int]
+"""Column and row."""
+DIRECTIONS: tuple[Cell, ...] = ((1, 0), (0, 1), (1, 1), (1, -1))
+
 
 @dataclass(frozen=True, kw_only=True)
 class SvgSymbol:
-    """A shape that marks have."""
+    """The shape of a mark."""
 
     style: str
-    """Its class in the stylesheet."""
+    """Its CSS class."""
     path: str
-    """SVG path data, relative to where the mark stands."""
+    """SVG path data, relative to the position of the mark."""
 
 
 class BoardMark(NamedTuple):
     """One shape on the board, from one move to another."""
 
     symbol: int
-    """Index of its symbol."""
+    """Index into the symbols of the board."""
     x: float
-    """Where it stands, from the left; in quarters of a cell."""
+    """Distance from the left in cells, in steps of 0.25."""
     y: float
-    """Where it stands, from the top; in quarters of a cell."""
+    """Distance from the top in cells, in steps of 0.25."""
     begin: int
-    """After so many moves it is there."""
+    """The number of moves after which it appears."""
     end: int | None = None
-    """After so many moves it is gone; None if it stays."""
+    """The number of moves after which it disappears; None if it stays."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardStyle:
-    """What all matches of a game share."""
+    """The look of all matches of a game; a cell has width and height 1."""
 
     width: float
-    """Of the whole picture, a cell being 1."""
+    """Of the whole picture."""
     height: float
     """Of the whole picture."""
     board: tuple[float, float]
-    """Width and height of what the small picture shows of it."""
+    """Width and height of the part that the small picture shows."""
     ground: tuple[SvgSymbol, ...]
-    """What lies under the marks, from the upper left corner."""
+    """The shapes below the marks, from the upper left corner."""
     symbols: tuple[SvgSymbol, ...]
-    """The shapes of its marks."""
+    """The shapes of marks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardKind:
-    """How matches of one game are drawn and told; nothing here raises, whatever a record holds."""
+    """How matches of one game are drawn and described; nothing here raises on damaged records."""
 
     look: BoardStyle
-    """Board and shapes."""
     words: tuple[str, ...]
-    """What a player does with each action, `drops into column 1`."""
+    """Each action in words, such as `drops into column 1`."""
     draw: Callable[[Sequence[int], Side, int | None], list[BoardMark]]
-    """Moves, who began, and a refused move at the end; marks that lie above others come later."""
+    """From the moves, the side that began and a refused last move; marks on top of others come later."""
     order: Callable[[int], int]
-    """Whether a move is made by who began (0) or by the other (1)."""
+    """Whether the side that began makes a move (0) or the other side (1)."""
     text: Callable[[Sequence[int]], str]
-    """The last position in characters."""
+    """The last position as text."""
 
     def movers(self, count: int, first: Side) -> list[int]:
-        """Whose each of so many moves is."""
+        """The side that makes each of the first `count` moves."""
         return [first ^ self.order(ply) for ply in range(count)]
 
 
-def final(kind: BoardKind, marks: Iterable[BoardMark], words: str) -> Markup:
-    """The last position as a small picture: shapes of one style are one path."""
+def final_position_svg(kind: BoardKind, marks: Iterable[BoardMark], words: str) -> Markup:
+    """The last position as a small picture; shapes of one style are joined to one path."""
     look = kind.look
     wide, high = look.board
     paths: dict[str, list[str]] = {}
@@ -83,47 +87,42 @@ def final(kind: BoardKind, marks: Iterable[BoardMark], words: str) -> Markup:
     drawn = "".join(f'<path class="{style}" d="{"".join(parts)}"/>' for style, parts in paths.items())
     head = f'<svg class="pr-final" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{escape(words)}">'
     # Our own shapes and numbers; the words are escaped.
-    return Markup(f'{head}<use href="#{_GROUND}"/>{drawn}</svg>')
+    return Markup(f'{head}<use href="#{_GROUND_ID}"/>{drawn}</svg>')
 
 
 def shared_ground(kind: BoardKind) -> Markup:
-    """What lies under all small pictures of a page, once for all of them."""
+    """The ground of all small pictures of a page, defined once."""
     paths = "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
-    return Markup(f'<svg class="pr-shared" aria-hidden="true"><defs><g id="{_GROUND}">{paths}</g></defs></svg>')
+    return Markup(f'<svg class="pr-shared" aria-hidden="true"><defs><g id="{_GROUND_ID}">{paths}</g></defs></svg>')
 
 
 def packed_marks(marks: Iterable[BoardMark]) -> str:
-    """Marks for the replay script: symbol, place in quarters of a cell, and when it comes and goes, parted by spaces."""
+    """Marks for the replay script: symbol, x and y in quarters of a cell, begin and end, separated by spaces."""
     return ",".join(f"{m.symbol} {4 * m.x:g} {4 * m.y:g} {m.begin}" + ("" if m.end is None else f" {m.end}") for m in marks)
 
 
-_GROUND = "pr-ground"
-Cell = tuple[int, int]
-DIRECTIONS: tuple[Cell, ...] = ((1, 0), (0, 1), (1, 1), (1, -1))
-
-
-def svg_lines(values: Mapping[Cell, int], length: int) -> list[tuple[Cell, int]]:
-    """Where so many equal values stand in a line: its beginning and the index of its direction."""
-    found = []
+def lines_of_equals(values: Mapping[Cell, int], length: int) -> list[tuple[Cell, int]]:
+    """The lines of `length` equal values: the first cell and the index of the direction."""
+    lines = []
     for (x, y), value in values.items():
         for index, (right, down) in enumerate(DIRECTIONS):
-            # Nearly all fail at the first neighbour, and every match of every duel comes by here.
+            # Tested first because nearly all fail at the first neighbour, and this runs for every match of every duel.
             if values.get((x + right, y + down)) == value and all(
                 values.get((x + n * right, y + n * down)) == value for n in range(2, length)
             ):
-                found.append(((x, y), index))
-    return found
+                lines.append(((x, y), index))
+    return lines
 
 
 def line_symbols(length: int) -> tuple[SvgSymbol, ...]:
-    """A stroke through a line of cells, for each direction."""
+    """A stroke through a line of `length` cells, for each direction."""
     return tuple(
         SvgSymbol(style="pr-line", path=f"l{right * (length - 1)} {down * (length - 1)}") for right, down in DIRECTIONS
     )
 
 
-def boxed(cells: Sequence[Cell], size: float) -> str:
-    """A square for each cell, as one relative path."""
+def squares_path(cells: Sequence[Cell], size: float) -> str:
+    """A square with sides of `size` in each cell, as one relative path."""
     path, x, y = "", 0.0, 0.0
     for column, row in cells:
         left, top = column + (1 - size) / 2, row + (1 - size) / 2
@@ -132,4 +131,4 @@ def boxed(cells: Sequence[Cell], size: float) -> str:
     return path
 
 
-REFUSED = SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6")
+REFUSED_SYMBOL = SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6")

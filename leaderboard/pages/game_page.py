@@ -1,4 +1,4 @@
-"""The pages of games: the board of each, and one page for each duel."""
+"""The pages of games: one with the leaderboard, and one for each duel."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,26 +7,26 @@ from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
 from leaderboard.charts import rating_charts
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, Name, WinCount
+from leaderboard.core.entry import AgentName
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Entry
 from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.game_boards.match_replay import AllFrames, match_replay, side_names
 from leaderboard.text import format, urls
 
-# A wider table is read by nobody; each player's own page has all its duels.
-CROSSTABLE = 24
+# Players in the crosstable; the page of each player lists all its duels.
+CROSSTABLE_PLAYERS = 24
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
-    """One field of a crosstable."""
+    """One cell of a crosstable."""
 
     count: WinCount
-    """From the row's side."""
+    """From the side of the row's player."""
     page: str
-    """The duel's page."""
     tint: str
-    """Class by the share of points: `won`, `even` or `lost`."""
+    """CSS class by the share of points: `won`, `even` or `lost`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +34,12 @@ class Opponent:
     """One opponent of a player."""
 
     entry: Entry
-    """The opponent."""
     meeting: Pairing
-    """What came of it."""
     duel: Duel
-    """The record."""
 
 
 def pairing_of(board: GameStandings, crossing: HeadToHead) -> Pairing:
-    """A crossing as pages show it."""
+    """A head-to-head record as a cell of a crosstable."""
     count = crossing.count
     share = count.points / (2 * count.matches) if count.matches else 0.5
     tint = "won" if share > 0.55 else "lost" if share < 0.45 else "even"
@@ -50,51 +47,51 @@ def pairing_of(board: GameStandings, crossing: HeadToHead) -> Pairing:
 
 
 def crosstable(board: GameStandings) -> list[tuple[GameRow, list[Pairing | None]]]:
-    """The first players against each other; None where two have not met."""
-    shown = board.rows[:CROSSTABLE]
+    """The first players against each other; None for pairs without a duel."""
+    shown = board.rows[:CROSSTABLE_PLAYERS]
     table = []
     for row in shown:
         crossings = (board.crosstable.get((row.entry.name, other.entry.name)) for other in shown)
-        table.append((row, [None if found is None else pairing_of(board, found) for found in crossings]))
+        table.append((row, [None if crossing is None else pairing_of(board, crossing) for crossing in crossings]))
     return table
 
 
-def opponents_of(board: GameStandings, name: Name) -> list[Opponent]:
+def opponents_of(board: GameStandings, name: AgentName) -> list[Opponent]:
     """A player's opponents, the strongest first."""
-    found = []
+    opponents = []
     for row in board.rows:
         crossing = board.crosstable.get((name, row.entry.name))
         if crossing is not None:
-            found.append(Opponent(entry=row.entry, meeting=pairing_of(board, crossing), duel=crossing.duel))
-    return found
+            opponents.append(Opponent(entry=row.entry, meeting=pairing_of(board, crossing), duel=crossing.duel))
+    return opponents
 
 
 def last_position(board: GameStandings, duel: Duel) -> str | None:
-    """The position in which a player broke a rule first, in characters."""
+    """The position of the first match in which a player broke a rule, as text."""
     broken = next((index for index, match in enumerate(duel.matches) if match.offenders), None)
     return None if broken is None else position_text(board.task, moves_of(duel)[broken])
 
 
 def duel_rows(board: GameStandings) -> Iterator[Duel]:
-    """Every duel with a page: each pair's once, and the validations that refused a player."""
+    """Every duel that has a page: one for each pair, and the validations that refused a player."""
     yield from {crossing.duel.key: crossing.duel for crossing in board.crosstable.values()}.values()
     yield from (failure.duel for failure in board.failures)
 
 
 def render_game_pages(board: GameStandings, page: Callable[..., str], frames: AllFrames) -> Mapping[str, str]:
-    """The board's page, and the pages of its duels; `page` fills a template."""
+    """The page of the leaderboard and the pages of its duels; `page` renders a template."""
     path = urls.task_page(board.task.id)
     scale = rating_charts.rating_scale(board)
     pages = {path: page(path, "game.md.jinja", board=board, task=board.task, scale=scale)}
     entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
     for duel in duel_rows(board):
         path = urls.duel_page(board.task.id, duel)
-        shown = match_replay(duel, board.task, frames)
+        replay = match_replay(duel, board.task, frames)
         counts = [_count(duel, side) for side in (0, 1)]
         pages[path] = page(
-            path, "duel.html.jinja", task=board.task, duel=duel, replay=shown, counts=counts, names=side_names(duel),
+            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=side_names(duel),
             signed=format.SIGNED,
-            entries=[entries.get(player.name) for player in duel.players],
+            entries=[entries.get(AgentName(*player.name)) for player in duel.players],
             assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
         )  # fmt: skip
     return pages

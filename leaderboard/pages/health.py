@@ -1,4 +1,4 @@
-"""The state of the machine: when it ran last, what is wanted and not yet recorded, and what went wrong."""
+"""The state of the evaluation system: its last run, what is waiting for evaluation, and what failed."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,61 +9,61 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Standings
 
-# A player that broke a rule against itself: it has no verdict of a result.
+# Stands for a verdict: the validation of a player has none.
 REFUSED = "refused"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """What the board can say of the machine behind it, from nothing but what is recorded."""
+    """The state of the evaluation system, from the recorded results."""
 
     recorded: int
-    """Results and duels, of earlier versions too."""
+    """Number of results and duels, including earlier versions."""
     last_at: str | None
-    """When the newest of them was made, in UTC; None where nothing is recorded."""
+    """The time of the newest record in UTC; None if nothing is recorded."""
     last_run: str | None
-    """Address of the run that made it, where one did."""
+    """The address of the workflow run that made it."""
     waiting: Mapping[str, int]
-    """By task: entries without a record of their present version. Tasks where nobody waits are left out."""
+    """By task: entries whose current version has no result yet; tasks without any are left out."""
     failures: Mapping[str, int]
-    """By verdict, or `refused` in a game: entries without a score by a fault of their own."""
+    """By verdict, or `refused` in a game: entries without a score by their own fault."""
     ours: Mapping[str, int]
-    """By task: entries without a score by a fault of ours, which are tried again."""
+    """By task: entries without a score by our fault, which are retried."""
 
     @property
     def wanted(self) -> int:
-        """Everything that is wanted and not yet recorded, on all tasks."""
+        """Number of evaluations that are waiting, on all tasks."""
         return sum(self.waiting.values())
 
     @property
     def failed(self) -> int:
-        """Entries without a score by a fault of their own, on all tasks."""
+        """Number of failures by the agents' own fault, on all tasks."""
         return sum(self.failures.values())
 
     @property
     def failed_by_us(self) -> int:
-        """Entries without a score by a fault of ours, on all tasks."""
+        """Number of failures by our fault, on all tasks."""
         return sum(self.ours.values())
 
 
 def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
-    """The state of the machine.
+    """The state of the evaluation system.
 
     Args:
-        standings: what the board says.
-        results: everything recorded of single agents; without it only what ranks or failed is counted.
+        standings: the leaderboards.
+        results: all recorded results; without them only results in the standings are counted.
     """
     recorded = list(results) or list(_shown(standings))
     duels = _duels(standings)
-    made = [result.provenance for result in recorded] + [duel.provenance for duel in duels]
-    last = max(made, key=lambda one: one.evaluated_at, default=None)
+    records = [result.provenance for result in recorded] + [duel.provenance for duel in duels]
+    last = max(records, key=lambda record: record.evaluated_at, default=None)
     ours = Counter({board.task.id: sum(_is_ours(f.result) for f in board.failures) for board in standings.tasks})
     failures = Counter(str(f.result.verdict) for b in standings.tasks for f in b.failures if not _is_ours(f.result))
     failures[REFUSED] += sum(len(board.failures) for board in standings.games)
     waiting = Counter({board.task.id: len(board.waiting) for board in standings.tasks})
     waiting.update({board.task.id: len(board.waiting) for board in standings.games})
     return Health(
-        recorded=len(made),
+        recorded=len(records),
         last_at=last.evaluated_at if last else None,
         last_run=last.run_url if last else None,
         waiting=+waiting,
@@ -83,7 +83,7 @@ def _shown(standings: Standings) -> Iterator[Result]:
 
 
 def _duels(standings: Standings) -> list[Duel]:
-    """Each once: a crosstable holds it from both sides."""
-    found = {crossing.duel.key: crossing.duel for board in standings.games for crossing in board.crosstable.values()}
-    found |= {failure.duel.key: failure.duel for board in standings.games for failure in board.failures}
-    return list(found.values())
+    """Every duel once: a crosstable holds it from both sides."""
+    duels = {crossing.duel.key: crossing.duel for board in standings.games for crossing in board.crosstable.values()}
+    duels |= {failure.duel.key: failure.duel for board in standings.games for failure in board.failures}
+    return list(duels.values())

@@ -1,4 +1,4 @@
-"""What only the home page says: when the season ends, and a small moving picture for each champion."""
+"""Values that only the home page shows: the end of the season, news, and a small animation for each leader."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -21,9 +21,9 @@ from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
 from leaderboard.text.serialise import segment
 
-# Rows of the overall table on the home page, and on the page of its own.
+# Rows of the overall table on the home page, and on its own page.
 FEW, MANY = 10, 100
-# What is new, and who left.
+# Events under "What is new", and former entries, on the home page.
 NEWS, GONE = 8, 5
 
 
@@ -33,22 +33,22 @@ def latest_events(past: history.BoardHistory) -> tuple[history.BoardEvent, ...]:
 
 
 def board_state(standings: Standings, context: PageContext) -> health.Health:
-    """The state of the machine."""
+    """The state of the evaluation system."""
     return health.health(standings, context.results)
 
 
 def feed_name(task_id: str) -> str:
-    """The address of a task's feed, without folder and ending."""
+    """The address of a task's feed, without folder and extension."""
     return quote(segment(task_id))
 
 
 def to_minute(moment: str) -> str:
-    """A UTC time without its seconds, as people read it."""
+    """A UTC time without seconds, such as `2026-05-01 12:00 UTC`."""
     return f"{moment[:10]} {moment[11:16]} UTC"
 
 
 def season_end(challenge: Challenge, now: datetime | None) -> str:
-    """When the season ends, in words: with its last phase, if every task belongs to a phase that has an end."""
+    """When the season ends, in words: with the last phase, if every task is in a phase that has an end."""
     phases = [challenge.phase_of(task.id) for task in challenge.tasks]
     ends = [phase.end for phase in phases if phase and phase.end]
     if not phases or len(ends) < len(phases):
@@ -59,7 +59,7 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
     left = to_utc(last) - now
     if left.total_seconds() <= 0:
         return f"ended {format_utc(last)}"
-    # By the week while it is far: whenever these words change the site is built and deployed anew.
+    # In weeks while it is far away: each change of these words causes a new deployment of the site.
     days, weeks = left.days, left.days // 7
     if weeks > 1:
         return f"ends {format_utc(last)}, in {weeks} weeks"
@@ -67,21 +67,21 @@ def season_end(challenge: Challenge, now: datetime | None) -> str:
 
 
 def episode_picture(row: Row, context: PageContext, root: str) -> Markup:
-    """A champion's best episode as a small moving picture; empty where none is rendered."""
-    found = {episode.which: episode for episode in context.episodes.get(row.result.key, ())}
-    shown = found.get("best") or next(iter(found.values()), None)
+    """The best episode of a leader as a small animation; empty if none is rendered."""
+    episodes = {episode.which: episode for episode in context.episodes.get(row.result.key, ())}
+    shown = episodes.get("best") or next(iter(episodes.values()), None)
     return episode_replays.replay_thumbnail(shown, root) if shown else Markup()
 
 
 def match_picture(board: GameStandings) -> Markup:
-    """A match that the champion of a game won, its pieces coming one after the other; empty where we can not draw it.
+    """A match that the leader of a game won, as an animation of its moves; empty if the game cannot be drawn.
 
-    The stylesheet moves them once, and shows the last position to whoever asked for less motion.
+    The stylesheet plays it once, and shows only the last position to readers who prefer reduced motion.
     """
-    kind, crossing = kind_of(board.task), _shown(board)
+    kind, crossing = kind_of(board.task), _won_duel(board)
     if kind is None or crossing is None:
         return Markup()
-    index = _match(crossing.duel, crossing.side)
+    index = _won_match(crossing.duel, crossing.side)
     if index is None:
         return Markup()
     first: Side = 1 if index % 2 else 0
@@ -90,17 +90,17 @@ def match_picture(board: GameStandings) -> Markup:
     return _picture(kind, kind.draw(moves, first, None), len(moves), words)
 
 
-def _shown(board: GameStandings) -> HeadToHead | None:
-    """The champion's duel against the best of those whom it has beaten at least once."""
+def _won_duel(board: GameStandings) -> HeadToHead | None:
+    """The leader's duel against the best opponent that it has beaten at least once."""
     if not board.rows:
         return None
-    champion = board.rows[0].entry.name
-    met = (board.crosstable.get((champion, row.entry.name)) for row in board.rows[1:])
-    return next((one for one in met if one and _match(one.duel, one.side) is not None), None)
+    leader = board.rows[0].entry.name
+    duels = (board.crosstable.get((leader, row.entry.name)) for row in board.rows[1:])
+    return next((duel for duel in duels if duel and _won_match(duel.duel, duel.side) is not None), None)
 
 
-def _match(duel: Duel, side: Side | int) -> int | None:
-    """The first match that a side won by playing it to its end."""
+def _won_match(duel: Duel, side: Side | int) -> int | None:
+    """The index of the first match that a side won and that was played to the end."""
     won = (i for i, match in enumerate(duel.matches) if match.winner == side and match.end is MatchEnd.PLAYED)
     return next(won, None)
 
@@ -119,10 +119,8 @@ def _picture(kind: BoardKind, marks: Iterable[BoardMark], count: int, words: str
     return Markup(f"{head}{ground}{drawn}</svg>")
 
 
-GLOBALS: Mapping[str, object] = {
+HOME_GLOBALS: Mapping[str, object] = {
     "season_end": season_end, "news": latest_events, "machine_state": board_state, "episode_picture": episode_picture,
     "match_picture": match_picture, "card_file": social_cards.task_card, "FEW": FEW, "MANY": MANY, "GONE": GONE,
-    "minute": to_minute,
-    "feed_name": feed_name,
+    "minute": to_minute, "feed_name": feed_name,
 }  # fmt: skip
-"""What the templates of these pages call."""

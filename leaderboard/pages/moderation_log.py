@@ -1,4 +1,4 @@
-"""The ledger: who left the board and why, for whom the hosts vouch, and what was scored again and came out otherwise."""
+"""The moderation log: exclusions, withdrawals, entries verified by the hosts, and re-scored results."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,8 +9,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameExcluded
 from leaderboard.core.standings import Excluded, Standings, entries_of
@@ -18,20 +17,17 @@ from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring.intervals import values
 from leaderboard.scoring.metrics import known_metrics, ranking
 
-# Changes of one re-scoring that the page names; the rest is counted.
-NAMED = 12
+# Changed scores of one re-score that the page lists; the other ones are counted.
+LISTED_CHANGES = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ruling:
-    """An exclusion."""
+    """An exclusion by the hosts."""
 
     login: str
-    """Whose."""
     agent: str
-    """The folder."""
     exclusion: Exclusion
-    """Since when, by whom, why, and where it was discussed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,108 +35,98 @@ class Departure:
     """A withdrawal by the author."""
 
     login: str
-    """Whose."""
     agent: str
-    """The folder that it had."""
     measured_at: str
-    """When it was measured last, in UTC."""
+    """The time of its last result, in UTC."""
     tasks: tuple[str, ...]
-    """What on."""
     is_rehearsal: bool = False
-    """Whether the host entered it to try the board."""
+    """Whether the host entered it to test the leaderboard."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreChange:
-    """One agent's version, measured twice on one task."""
+    """The same version of an agent, measured twice on one task."""
 
     login: str
-    """Whose."""
     agent: str
-    """The folder."""
     before: float | None
-    """The score of the earlier result; None where it had none."""
+    """The score of the earlier result; None if it failed."""
     after: float | None
-    """The score of the later one."""
+    """The score of the later result; None if it failed."""
     verdicts: tuple[Verdict, Verdict]
-    """How both ended."""
+    """Of the earlier and the later result."""
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything came out otherwise."""
+        """Whether score or verdict differ."""
         return self.before != self.after or self.verdicts[0] is not self.verdicts[1]
 
     @property
     def size(self) -> float:
-        """How far apart both are; what has only one score is farthest."""
+        """The absolute difference; infinite if one of the two has no score."""
         return float("inf") if self.before is None or self.after is None else abs(self.after - self.before)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rescore:
-    """The versions that were measured again on one task, on one day and for one reason."""
+    """The versions that were measured again on one task, on one day, for one reason."""
 
     day: str
     """UTC, `2026-05-01`."""
     task: Task
-    """On which task."""
     why: str
     """What had changed, in words."""
     count: int
-    """How many versions."""
+    """Number of versions."""
     changed: int
-    """For how many of them anything came out otherwise."""
+    """Number of versions whose score or verdict changed."""
     named: tuple[ScoreChange, ...]
-    """The greatest of these changes."""
+    """The largest changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModerationLog:
-    """What the page tells, the newest first."""
+    """The content of the page, the newest first."""
 
-    rulings: tuple[Ruling, ...]
-    """Exclusions."""
-    leavings: tuple[Departure, ...]
-    """Withdrawals."""
-    vouched: tuple[tuple[Entry, VerifiedEntry], ...]
-    """Entries that the hosts vouch for."""
+    exclusions: tuple[Ruling, ...]
+    withdrawals: tuple[Departure, ...]
+    verified: tuple[tuple[Entry, VerifiedEntry], ...]
     rescores: tuple[Rescore, ...]
-    """What was measured again."""
 
 
 def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
-    """Everything that the ledger tells."""
+    """The content of the moderation log."""
     gone = context.departed
     return ModerationLog(
-        rulings=tuple(sorted(_rulings(standings, gone), key=lambda one: one.exclusion.since, reverse=True)),
-        leavings=tuple(sorted(_leavings(standings, gone), key=lambda one: one.measured_at, reverse=True)),
-        vouched=tuple(sorted(_vouched(standings), key=lambda pair: pair[1].since, reverse=True)),
+        exclusions=tuple(sorted(_exclusions(standings, gone), key=lambda ruling: ruling.exclusion.since, reverse=True)),
+        withdrawals=tuple(sorted(_withdrawals(standings, gone), key=lambda departure: departure.measured_at, reverse=True)),
+        verified=tuple(sorted(_verified(standings), key=lambda pair: pair[1].since, reverse=True)),
         rescores=tuple(rescores(standings, context.results)),
     )
 
 
 def _rulings(standings: Standings, gone: Iterable[FormerEntry]) -> Iterator[Ruling]:
-    found: dict[Name, Ruling] = {}
+    found: dict[AgentName, Ruling] = {}
     out: list[Excluded | GameExcluded | FormerEntry] = [one for board in standings.tasks for one in board.excluded]
     out += [one for game in standings.games for one in game.excluded]
     for one in (*out, *gone):
         if one.exclusion:
-            name = (one.login.casefold(), one.agent)
+            name = AgentName.folded(one.login, one.agent)
             found.setdefault(name, Ruling(login=one.login, agent=one.agent, exclusion=one.exclusion))
     yield from (found[name] for name in sorted(found))
 
 
-def _leavings(standings: Standings, gone: Sequence[FormerEntry]) -> Iterator[Departure]:
-    """From what is withdrawn on the boards; what only failed on tasks that are gone is told by the departed."""
-    found: dict[tuple[str, str], list[Result]] = defaultdict(list)
-    for one in gone:
-        if one.exclusion is None:
-            found[one.login, one.agent].extend(one.results)
-    rehearsals = {(one.login, one.agent) for one in gone if one.is_rehearsal}
+def _withdrawals(standings: Standings, former: Sequence[FormerEntry]) -> Iterator[Departure]:
+    """From the withdrawn scores of the leaderboards, and from former entries, which also cover removed tasks."""
+    results_of: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    for entry in former:
+        if entry.exclusion is None:
+            results_of[entry.login, entry.agent].extend(entry.results)
+    rehearsals = {(entry.login, entry.agent) for entry in former if entry.is_rehearsal}
     for board in standings.tasks:
-        for left in board.withdrawn:
-            found[left.login, left.agent].append(left.result)
-    for (login, agent), results in sorted(found.items()):
+        for withdrawn in board.withdrawn:
+            results_of[withdrawn.login, withdrawn.agent].append(withdrawn.result)
+    for (login, agent), results in sorted(results_of.items()):
         tasks = tuple(sorted({result.task for result in results}))
         at = max((result.provenance.evaluated_at for result in results), default="")
         is_rehearsal = (login, agent) in rehearsals
@@ -148,43 +134,42 @@ def _leavings(standings: Standings, gone: Sequence[FormerEntry]) -> Iterator[Dep
 
 
 def _vouched(standings: Standings) -> list[tuple[Entry, VerifiedEntry]]:
-    found: dict[Name, tuple[Entry, VerifiedEntry]] = {}
+    found: dict[AgentName, tuple[Entry, VerifiedEntry]] = {}
     for entry in (entry for board in standings.boards for entry in entries_of(board)):
         if entry.verified:
-            found.setdefault(entry.name, (entry, entry.verified))
-    return [found[name] for name in sorted(found)]
+            by_name.setdefault(entry.name, (entry, entry.verified))
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def rescores(standings: Standings, results: Iterable[Result]) -> list[Rescore]:
-    """What was measured again, by day, task and reason; the newest first.
+    """The versions that were measured again, grouped by day, task and reason; the newest first.
 
-    Two results of one version on one task are a re-score if their seeds or what measured them differ. A failure of ours
-    is no measurement, so it is no part of this.
+    Two results of one version on one task are a re-score if their keys differ: the seeds or the evaluator changed. Results
+    that failed by our fault do not count.
     """
     tasks = {board.task.id: board.task for board in standings.tasks}
     pairs: dict[tuple[str, str, str], list[tuple[Result, Result]]] = defaultdict(list)
     for before, after in _pairs(results, tasks, official=standings.official):
         pairs[after.provenance.evaluated_at[:10], after.task, reason(before, after)].append((before, after))
-    found = [_rescore(day, tasks[task], why, made) for (day, task, why), made in pairs.items()]
+    groups = [_rescore(day, tasks[task], why, changed) for (day, task, why), changed in pairs.items()]
     order = {task: index for index, task in enumerate(tasks)}
-    found.sort(key=lambda one: (order[one.task.id], one.why))
-    return sorted(found, key=lambda one: one.day, reverse=True)
+    groups.sort(key=lambda rescore: (order[rescore.task.id], rescore.why))
+    return sorted(groups, key=lambda rescore: rescore.day, reverse=True)
 
 
 def _pairs(results: Iterable[Result], tasks: Mapping[str, Task], *, official: bool) -> Iterator[tuple[Result, Result]]:
     versions: dict[tuple[str, str, str, str], list[Result]] = defaultdict(list)
-    for one in results:
-        counts = one.tier is Tier.OFFICIAL or not official
-        if counts and one.task in tasks and one.verdict is not Verdict.INTERNAL_ERROR:
-            versions[one.login.casefold(), one.agent, one.submission_digest, one.task].append(one)
-    for own in versions.values():
-        if len(own) > 1:
-            own.sort(key=lambda one: (one.provenance.evaluated_at, one.key))
-            yield from ((a, b) for a, b in pairwise(own) if a.key != b.key)
+    for result in results:
+        counts = result.tier is Tier.OFFICIAL or not official
+        if counts and result.task in tasks and result.verdict is not Verdict.INTERNAL_ERROR:
+            versions[result.login.casefold(), result.agent, result.submission_digest, result.task].append(result)
+    for measured in versions.values():
+        measured.sort(key=lambda result: (result.provenance.evaluated_at, result.key))
+        yield from ((a, b) for a, b in pairwise(measured) if a.key != b.key)
 
 
 def reason(before: Result, after: Result) -> str:
-    """What had changed between two results of one version on one task, in words."""
+    """What changed between two results of one version on one task, in words."""
     changed = [
         (before.season != after.season, "another season"),
         (before.task_digest != after.task_digest, "the task’s settings changed"),
@@ -194,18 +179,20 @@ def reason(before: Result, after: Result) -> str:
     return ", ".join(words for differs, words in changed if differs) or "measured again"
 
 
-def _rescore(day: str, task: Task, why: str, made: Sequence[tuple[Result, Result]]) -> Rescore:
-    before, after = (_scores(task, [pair[side] for pair in made]) for side in (0, 1))
+def _rescore(day: str, task: Task, why: str, pairs: Sequence[tuple[Result, Result]]) -> Rescore:
+    before, after = (_scores(task, [pair[side] for pair in pairs]) for side in (0, 1))
     changes = [
         ScoreChange(login=b.login, agent=b.agent, before=old, after=new, verdicts=(a.verdict, b.verdict))
-        for (a, b), old, new in zip(made, before, after, strict=True)
+        for (a, b), old, new in zip(pairs, before, after, strict=True)
     ]
-    changed = sorted((one for one in changes if one.is_changed), key=lambda one: (-one.size, one.login, one.agent))
-    return Rescore(day=day, task=task, why=why, count=len(made), changed=len(changed), named=tuple(changed[:NAMED]))
+    changed = sorted((c for c in changes if c.is_changed), key=lambda c: (-c.size, c.login, c.agent))
+    return Rescore(
+        day=day, task=task, why=why, count=len(pairs), changed=len(changed), named=tuple(changed[:LISTED_CHANGES])
+    )
 
 
 def _scores(task: Task, results: Sequence[Result]) -> list[float | None]:
-    """What the task's first metric says of each; None where it failed."""
+    """The value of the task's first metric for each result; None if it failed."""
     ok = [result for result in results if result.verdict is Verdict.OK]
     scored = iter(values(ok, task, ranking(task)) if ok else ())
     return [known_metrics(next(scored)) if result.verdict is Verdict.OK else None for result in results]

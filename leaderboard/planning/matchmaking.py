@@ -1,11 +1,11 @@
-"""Who should play whom: validations first, then opponents, as few as the rating needs.
+"""Which duels are wanted of a game: validations first, then opponents, only as many as the ratings need.
 
-Folders of one login or one team never play each other, since that would not count. With no more players than `opponents`
-+ 1 everybody else plays everybody. Beyond that each player needs so many opponents.
-Whom it met stays chosen, so the wanted set comes to rest; whoever lacks opponents chooses new ones in two steps. A player
-without a rating takes the baselines and, up to half of what it needs, others spread evenly over the order of strength.
-Once rated, it takes those whose duel says most by the ratings at that moment. A newcomer therefore costs its own
-`opponents` duels and nobody else any.
+Agents of one login or one team never play each other, since such a duel would not count. With at most `opponents` + 1
+players everybody else plays everybody. Beyond that each player needs that many opponents.
+Opponents stay chosen once a duel is recorded, so the wanted set settles. A player that lacks opponents chooses in two
+steps. Without a rating it takes the baselines and, up to half of what it needs, others spread evenly over the order of
+strength. Once rated, it takes those whose duel is most informative by the present ratings. A new player therefore costs
+its own `opponents` duels and nobody else any.
 """
 
 import itertools
@@ -13,111 +13,101 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups, owner_groups
 from leaderboard.core.versions import VersionFolders, version_folders
-from leaderboard.ratings.davidson import Floats, Indices, chances
+from leaderboard.ratings.connectivity import Bools
+from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.duel_results import CountedDuel, Pair, counting_duels, judge_duels, newest_duels, version_of
 from leaderboard.ratings.fit import RatedPlayers, anchor_ratings, is_named, rate_players
-
-Bools = npt.NDArray[np.bool_]
+from leaderboard.scoring.bootstrap import Array, Indices
 
 
 @dataclass(frozen=True)
-class KnownPlayer:
-    """What a choice rests on."""
+class MatchmakingInput:
+    """What opponents are chosen by."""
 
     players: Sequence[Entry]
     """Those who passed their validations, by name."""
     duels: Sequence[Duel]
     """Of this game, its settings and season."""
     last: Mapping[Pair, CountedDuel]
-    """Of each pair, the meeting that counts."""
-    sides: OwnerGroups
-    """Who is of one side, and never meets."""
-    homes: VersionFolders
-    """Where versions stand now."""
+    """The duel of each pair that counts."""
+    groups: OwnerGroups
+    folders: VersionFolders
 
 
-def chosen_opponents(task: Task, known: KnownPlayer, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
-    """The pairs that are wanted of a game, each in the order of the sides.
-
-    Args:
-        task: the game.
-        known: the players and what is recorded.
-        baselines: their names; a player meets them first.
-    """
-    players = known.players
-    now = rate_players({version_of(player): "" for player in players}, known.last, anchor_ratings(task, baselines))
-    table = _table(known, now, baselines)
+def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
+    """The pairs that are wanted of a game, each in the order of the sides; a player meets the baselines first."""
+    players = given.players
+    rated = rate_players({version_of(player): "" for player in players}, given.last, anchor_ratings(task, baselines))
+    table = _player_table(given, rated, baselines)
     _choose(table, task.opponents)
     return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _PlayerTable:
-    """What is known of the players, by position."""
+    """The players' state, by position; `met` changes while opponents are chosen."""
 
     met: Bools
-    """Whom each met, or is to meet."""
+    """Who met whom, or is to meet, shape (players, players)."""
     barred: Bools
-    """Who never meets: each and itself, and folders of one login or team."""
+    """Who never meets: each and itself, and agents of one login or team; shape (players, players)."""
     is_baseline: Bools
-    """Whom everybody meets first."""
-    theta: Floats
-    """Logarithm of each one's strength; NaN without a rating."""
+    theta: Array
+    """Logarithm of the strength; NaN without a rating."""
     nu: float
-    """How often equals draw."""
+    """Davidson's ν: how often equals draw."""
 
 
-def _table(known: KnownPlayer, now: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
-    """A duel that failed on our side was chosen too: it is not given up for another opponent."""
-    players = known.players
+def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
+    """A duel that failed on our side was chosen too: its opponent is not replaced."""
+    players = given.players
     position = {version_of(player): i for i, player in enumerate(players)}
     met, barred = np.zeros((2, len(players), len(players)), dtype=np.bool_)
     np.fill_diagonal(barred, val=True)
-    for alike in _by_person(known):
-        barred[np.ix_(alike, alike)] = True
-    for duel in known.duels:
-        a, b = (position.get(version_of(player, known.homes)) for player in duel.players)
+    for positions in _by_person(given):
+        barred[np.ix_(positions, positions)] = True
+    for duel in given.duels:
+        a, b = (position.get(version_of(player, given.folders)) for player in duel.players)
         if a is not None and b is not None and not barred[a, b]:
             met[a, b] = met[b, a] = True
     theta = np.full(len(players), np.nan)
-    if now:
-        theta[[position[version] for version in now.players]] = now.ratings.theta
+    if rated:
+        theta[[position[version] for version in rated.players]] = rated.ratings.theta
     return _PlayerTable(
         met=met,
         barred=barred,
         is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
         theta=theta,
-        nu=now.ratings.nu if now else 1.0,
+        nu=rated.ratings.nu if rated else 1.0,
     )
 
 
-def _by_person(known: KnownPlayer) -> list[list[int]]:
+def _by_person(given: MatchmakingInput) -> list[list[int]]:
     """The positions of each person's players."""
-    found: dict[str, list[int]] = {}
-    for index, player in enumerate(known.players):
-        for person in known.sides.of(player.name):
-            found.setdefault(person, []).append(index)
-    return list(found.values())
+    positions: dict[str, list[int]] = {}
+    for index, player in enumerate(given.players):
+        for person in given.groups.of(player.name):
+            positions.setdefault(person, []).append(index)
+    return list(positions.values())
 
 
 def _choose(table: _PlayerTable, opponents: int) -> None:
-    """Let every player in turn choose whom it lacks; being chosen by another serves as well."""
+    """Let every player in turn choose the opponents it lacks; being chosen by another counts too."""
     lacking = opponents - table.met.sum(axis=1)
-    is_fresh = lacking == opponents
+    is_new = lacking == opponents
     for player in range(len(lacking)):
         if lacking[player] <= 0:
             continue
         if np.isfinite(table.theta[player]):
             chosen = _most_informative(table, player, lacking)
         else:
-            later = opponents // 2 if is_fresh[player] else 0
+            later = opponents // 2 if is_new[player] else 0
             chosen = _spread(table, player, lacking, int(lacking[player]) - later)
         table.met[player, chosen] = table.met[chosen, player] = True
         lacking[player] -= len(chosen)
@@ -125,15 +115,15 @@ def _choose(table: _PlayerTable, opponents: int) -> None:
 
 
 def _candidates(table: _PlayerTable, player: int) -> Indices:
-    """Whom it may choose."""
+    """The players that it may choose."""
     return np.flatnonzero(~(table.met[player] | table.barred[player]))
 
 
 def _most_informative(table: _PlayerTable, player: int, lacking: Indices) -> Indices:
-    """Baselines first, then whose duel says most; one that the other lacks too is worth twice.
+    """Baselines first, then the most informative duels; a duel that the other player lacks too is worth twice.
 
-    What a match says of two players' difference is the variance of its score: Fisher's information, as the model is an
-    exponential family. Of a player without a rating it is taken as of a middling one.
+    The information of a match about the difference of two players is the variance of its score (Fisher's information, as
+    the model is an exponential family). A player without a rating is taken to be of median strength.
     """
     others = _candidates(table, player)
     theta = np.where(np.isnan(table.theta), np.nanmedian(table.theta), table.theta)
@@ -143,12 +133,12 @@ def _most_informative(table: _PlayerTable, player: int, lacking: Indices) -> Ind
 
 
 def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> Indices:
-    """Baselines first, then one of each of so many parts of the order of strength; those without a rating stand last."""
+    """Baselines first, then one player of each part of the order of strength, unrated players last; `wanted` in all."""
     others = _candidates(table, player)
     is_baseline = table.is_baseline[others]
     first = others[is_baseline][: max(wanted, 0)]
     rest = others[~is_baseline]
-    # On a board where nobody is rated each begins to count after itself, so that not all choose the same.
+    # Where nobody is rated each player starts counting after itself, so that not all choose the same.
     behind = np.where(np.isnan(table.theta[rest]), (rest - player) % len(table.theta), 0)
     ordered = rest[np.lexsort((rest, behind, table.theta[rest]))]
     parts = np.array_split(ordered, max(wanted - len(first), 1)) if wanted > len(first) else []
@@ -156,7 +146,7 @@ def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> 
 
 
 def _middle(part: Indices, lacking: Indices) -> Indices:
-    """The middle one, or the one next to it that lacks opponents too."""
+    """The player in the middle, or the nearest to it that lacks opponents too; shape (1,)."""
     order = np.abs(np.arange(len(part)) - (len(part) - 1) / 2)
     best: Indices = part[np.lexsort((part, order, lacking[part] <= 0))][:1]
     return best
@@ -171,25 +161,21 @@ def wanted_pairings(
 
     Args:
         task: the game.
-        entries: the agents that stand on main now, less those that are kept off the board.
-        duels: everything recorded; of any class, since a plan is made where the records lie.
-        season: duels of another one do not count.
+        entries: the agents on main now, less those that moderation excludes.
+        duels: everything recorded; of any tier, since a local checkout plans by its own records.
+        season: duels of other seasons do not count.
         baselines: their names; a player meets them first.
     """
     entries = list(entries)
     entered = sorted((entry for entry in entries if entry.submission.plays(task)), key=lambda entry: entry.name)
     digest = task.digest()
-    own = [duel for duel in duels if (duel.task, duel.task_digest, duel.season) == (task.id, digest, season)]
-    last = newest_duels(counting_duels(task, season, own, entries, official=False))
-    one_side = owner_groups(entries, own)
+    current = [duel for duel in duels if (duel.task, duel.task_digest, duel.season) == (task.id, digest, season)]
+    last = newest_duels(counting_duels(task, season, current, entries, official=False))
+    groups = owner_groups(entries, current)
     players = judge_duels(entered, last).admitted
     validations = [(entry, entry) for entry in entered]
     if len(players) <= task.opponents + 1:
         pairs = itertools.combinations(players, 2)
-        return [*validations, *(pair for pair in pairs if not one_side.are_one(pair[0].name, pair[1].name))]
-    # Only now are ratings needed.
-
-    return [
-        *validations,
-        *chosen_opponents(task, KnownPlayer(players, own, last, one_side, version_folders(entries)), baselines),
-    ]
+        return [*validations, *(pair for pair in pairs if not groups.are_one(pair[0].name, pair[1].name))]
+    given = MatchmakingInput(players, current, last, groups, version_folders(entries))
+    return [*validations, *chosen_opponents(task, given, baselines)]

@@ -1,8 +1,9 @@
-"""What is wanted and not recorded: the difference is what there is to do."""
+"""Missing work: evaluations and duels that are wanted and not recorded."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple, overload
 
 from evaluator.model.config.challenge import Challenge, Task
@@ -10,43 +11,72 @@ from evaluator.model.config.submission import extras_needed_by, name_with_extras
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
-from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
+from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.versions import AS_RECORDED, VersionFolders, version_folders
 from leaderboard.planning.matchmaking import wanted_pairings
 
-# Which evaluation: task, login without capitals, agent and key.
-Mark = tuple[str, str, str, str]
-# How often a failure of ours is tried again by itself; then somebody has to look.
+EvaluationId = tuple[AgentName, str, str]
+"""Agent, task and key of an evaluation."""
+DuelId = tuple[AgentName, AgentName, str]
+"""Both agents and the key of a duel."""
+# A failure of ours is retried so often without anybody asking; after that somebody has to look.
 TRIES = 3
 
 
+class MissingReason(StrEnum):
+    """Why wanted work is not recorded; the value is how it is written."""
+
+    NEW = "new"
+    AGENT_CHANGED = "the agent changed"
+    TASK_CHANGED = "the task's settings changed"
+    EVALUATOR_CHANGED = "the evaluator changed"
+    SEASON_CHANGED = "another season"
+    OTHER_COMBINATION = "another combination of versions"
+
+
 @dataclass(frozen=True, kw_only=True)
-class WorkItem:
+class _Work:
+    """What evaluations and duels that are wanted have in common."""
+
+    task_id: str
+    reasons: tuple[MissingReason, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why it is not recorded, in words."""
+        return ", ".join(self.reasons)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for it: a new version was merged, and nothing else changed."""
+        return self.reasons in ((MissingReason.NEW,), (MissingReason.AGENT_CHANGED,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkItem(_Work):
     """One evaluation that is wanted."""
 
     entry: Entry
-    """Which agent."""
-    task_id: str
-    """Which task."""
     wanted: WantedResult
-    """What it is a function of."""
-    reason: str
-    """Why it is not recorded, in words."""
+
+    @property
+    def players(self) -> tuple[Entry]:
+        """The agent alone."""
+        return (self.entry,)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DuelWorkItem:
+class DuelWorkItem(_Work):
     """One duel that is wanted."""
 
     entries: tuple[Entry, Entry]
-    """Which players, in the order of the sides; twice the same where it is a validation."""
-    task_id: str
-    """Which game."""
+    """In the order of the sides; twice the same in a validation."""
     wanted: WantedDuel
-    """What it is a function of."""
-    reason: str
-    """Why it is not recorded, in words."""
+
+    @property
+    def players(self) -> tuple[Entry, Entry]:
+        """Both sides."""
+        return self.entries
 
     @property
     def is_validation(self) -> bool:
@@ -56,36 +86,35 @@ class DuelWorkItem:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasurementContext:
-    """What measures, and where the seeds come from."""
+    """What results depend on besides agents and tasks: the evaluator, and the commits that seeds come from."""
 
     runtime_digest: str
-    """The protocol, the packages that measure, the base image."""
+    """Of the protocol, the evaluator's packages and the base image."""
     beacon: str
-    """Where no commit tells."""
-    beacons: Mapping[tuple[tuple[str, str], str], str] = field(default_factory=dict)
-    """Login and agent, and the task's id, to the commit the seeds come from."""
+    """Used where `beacons` has none."""
+    beacons: Mapping[tuple[AgentName, str], str] = field(default_factory=dict)
+    """Agent, as its folder is spelled, and task to the commit that seeds come from."""
     order: Mapping[str, int] = field(default_factory=dict)
-    """Each beacon's place in main's history, the later the greater; not needed where there is one beacon."""
-
+    """Each beacon's position in main's history, later ones greater; not needed if there is only one beacon."""
     locks: Mapping[str, str] = field(default_factory=dict)
-    """Each extra's lock, by its SHA-256; not needed where nobody has any."""
+    """Each extra's SHA-256 of its lock file; not needed if no agent has extras."""
 
     def runtime_of(self, *entries: Entry) -> str:
-        """What measures these agents: all that measures everybody, and the locks of their extras."""
+        """The digest of what measures these agents: the common one, with the locks of their extras."""
         return name_with_extras(self.runtime_digest, extras_needed_by(entry.submission for entry in entries), self.locks)
 
     def beacon_of(self, entry: Entry, task_id: str) -> str:
-        """Where an entry's seeds on a task come from."""
-        return self.beacons.get(((entry.login, entry.agent), task_id), self.beacon)
+        """The commit that an entry's seeds on a task come from."""
+        return self.beacons.get((AgentName(entry.login, entry.agent), task_id), self.beacon)
 
     def later(self, first: Entry, second: Entry, task_id: str) -> str:
-        """Where the seeds of a duel come from: whoever came first could not foresee it.
+        """The later beacon of two players, which the seeds of their duel come from: the earlier one could not foresee it.
 
         Raises:
-            KeyError: the beacons differ, and `order` does not say which is the later one.
+            KeyError: the beacons differ and `order` lacks one of them.
         """
-        ours, theirs = self.beacon_of(first, task_id), self.beacon_of(second, task_id)
-        return ours if ours == theirs else max(ours, theirs, key=lambda beacon: self.order[beacon])
+        beacons = self.beacon_of(first, task_id), self.beacon_of(second, task_id)
+        return beacons[0] if beacons[0] == beacons[1] else max(beacons, key=lambda beacon: self.order[beacon])
 
 
 @overload
@@ -111,30 +140,34 @@ def missing_work(
     where: MeasurementContext,
     duels: Iterable[Duel] | None = None,
 ) -> list[WorkItem] | list[WorkItem | DuelWorkItem]:
-    """Wanted − recorded: solo tasks by login, agent and task, then for each game its validations, then its pairs.
+    """List solo evaluations by login, agent and task, then the validations of all games, then their other duels.
 
-    An `internal_error` is not a record: it is tried again, a few times. Games are planned where `duels` is given.
+    An `internal_error` does not count as recorded until it was tried `TRIES` times. Without `duels` games are left out.
     """
     entries = list(entries)
-    at = version_folders(entries)
-    solo = _evaluations(challenge, entries, list(results), where, at)
+    folders = version_folders(entries)
+    evaluations = _evaluations(challenge, entries, list(results), where, folders)
     if duels is None:
-        return solo
+        return evaluations
     recorded = list(duels)
-    found = [item for task in challenge.games for item in _duels(challenge, task, entries, recorded, where, at)]
-    found.sort(key=lambda item: not item.is_validation)
-    both: list[WorkItem | DuelWorkItem] = [*solo, *found]
-    return both
+    wanted = [item for task in challenge.games for item in _duels(challenge, task, entries, recorded, where, folders)]
+    wanted.sort(key=lambda item: not item.is_validation)
+    work: list[WorkItem | DuelWorkItem] = [*evaluations, *wanted]
+    return work
 
 
 def _evaluations(
-    challenge: Challenge, entries: Sequence[Entry], results: Sequence[Result], where: MeasurementContext, at: VersionFolders
+    challenge: Challenge,
+    entries: Sequence[Entry],
+    results: Sequence[Result],
+    where: MeasurementContext,
+    folders: VersionFolders,
 ) -> list[WorkItem]:
-    recorded = [r for r in results if r.verdict is not Verdict.INTERNAL_ERROR]
-    done = {mark_of(result, at) for result in recorded} | given_up(results, at)
-    seen = _Seen(recorded, at)
+    recorded = [result for result in results if result.verdict is not Verdict.INTERNAL_ERROR]
+    done = {mark_of(result, folders) for result in recorded} | given_up(results, folders)
+    earlier = _EarlierRecords(recorded, folders)
     items = []
-    for entry in sorted(entries, key=lambda e: e.name):
+    for entry in sorted(entries, key=lambda entry: entry.name):
         for task in challenge.solo_tasks:
             if not entry.submission.plays(task):
                 continue
@@ -145,10 +178,9 @@ def _evaluations(
                 season=challenge.season,
                 beacon=where.beacon_of(entry, task.id),
             )
-            if (task.id, *entry.name, wanted.key()) not in done:
-                items.append(
-                    WorkItem(entry=entry, task_id=task.id, wanted=wanted, reason=seen.reason([entry], task.id, wanted))
-                )
+            if (entry.name, task.id, wanted.key()) not in done:
+                reasons = earlier.reasons([entry], task.id, wanted)
+                items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons))
     return items
 
 
@@ -158,14 +190,14 @@ def _duels(
     entries: Sequence[Entry],
     duels: Sequence[Duel],
     where: MeasurementContext,
-    at: VersionFolders,
+    folders: VersionFolders,
 ) -> list[DuelWorkItem]:
-    own = [duel for duel in duels if duel.task == task.id]
-    recorded = [duel for duel in own if duel.verdict is Verdict.OK]
-    done = {_duel_mark(duel, at) for duel in recorded} | given_up_duels(own, at)
-    seen, digest = _Seen(recorded, at), task.digest()
+    played = [duel for duel in duels if duel.task == task.id]
+    recorded = [duel for duel in played if duel.verdict is Verdict.OK]
+    done = {_duel_id(duel, folders) for duel in recorded} | given_up_duels(played, folders)
+    earlier, digest = _EarlierRecords(recorded, folders), task.digest()
     items = []
-    for pair in wanted_pairings(task, entries, own, season=challenge.season, baselines=challenge.baselines):
+    for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         wanted = WantedDuel(
             submission_digests=(pair[0].digest, pair[1].digest),
             task_digest=digest,
@@ -174,45 +206,45 @@ def _duels(
             beacon=where.later(*pair, task.id),
         )
         if (pair[0].name, pair[1].name, wanted.key()) not in done:
-            reason = seen.reason(pair, task.id, wanted)
-            items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reason=reason))
+            reasons = earlier.reasons(pair, task.id, wanted)
+            items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons))
     return items
 
 
-def given_up(results: Iterable[Result], at: VersionFolders = NOWHERE) -> set[Mark]:
-    """What failed on our side as often as we try."""
-    failed = Counter(mark_of(result, at) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
-    return {mark for mark, count in failed.items() if count >= TRIES}
+def given_up(results: Iterable[Result], folders: VersionFolders = AS_RECORDED) -> set[EvaluationId]:
+    """The evaluations that failed on our side `TRIES` times."""
+    failed = Counter(mark_of(result, folders) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
+    return {evaluation for evaluation, count in failed.items() if count >= TRIES}
 
 
-def given_up_duels(duels: Iterable[Duel], at: VersionFolders = NOWHERE) -> set[tuple[Name, Name, str]]:
-    """Both players' names and the key of what failed on our side as often as we try."""
-    failed = Counter(_duel_mark(duel, at) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
-    return {mark for mark, count in failed.items() if count >= TRIES}
+def given_up_duels(duels: Iterable[Duel], folders: VersionFolders = AS_RECORDED) -> set[DuelId]:
+    """The duels that failed on our side `TRIES` times."""
+    failed = Counter(_duel_id(duel, folders) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
+    return {duel for duel, count in failed.items() if count >= TRIES}
 
 
-def mark_of(result: Result, at: VersionFolders = NOWHERE) -> Mark:
-    """Task, login without capitals, the folder in which the version stands now, and key.
+def mark_of(result: Result, folders: VersionFolders = AS_RECORDED) -> EvaluationId:
+    """Which evaluation a result is of, under the folder that its version is in now.
 
-    The key alone would not do: two phases have the same settings, and each has a result of its own, on seeds of its own.
+    The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own.
     """
-    return (result.task, *at.of(result), result.key)
+    return folders.of(result), result.task, result.key
 
 
-def _duel_mark(duel: Duel, at: VersionFolders) -> tuple[Name, Name, str]:
-    return at.of(duel.players[0]), at.of(duel.players[1]), duel.key
+def _duel_id(duel: Duel, folders: VersionFolders) -> DuelId:
+    return folders.of(duel.players[0]), folders.of(duel.players[1]), duel.key
 
 
 def shown(item: WorkItem | DuelWorkItem) -> str:
-    """What is wanted, in words."""
+    """Name a piece of work in words."""
     if isinstance(item, WorkItem):
         return f"{item.entry.shown} on {item.task_id}"
-    one, other = item.entries
-    return f"{one.shown} against {'itself' if item.is_validation else other.shown} in {item.task_id}"
+    first, second = item.entries
+    return f"{first.shown} against {'itself' if item.is_validation else second.shown} in {item.task_id}"
 
 
-class _Made(NamedTuple):
-    """What a result or a duel was a function of, but for its beacon."""
+class _Inputs(NamedTuple):
+    """What a result or a duel is a function of, except its beacon."""
 
     versions: tuple[str, ...]
     task_digest: str
@@ -220,36 +252,44 @@ class _Made(NamedTuple):
     season: str
 
     @classmethod
-    def of(cls, made: Result | WantedResult | Duel | WantedDuel) -> "_Made":
-        match made:
+    def of(cls, record: Result | WantedResult | Duel | WantedDuel) -> "_Inputs":
+        match record:
             case Result() | WantedResult():
-                versions: tuple[str, ...] = (made.submission_digest,)
+                versions: tuple[str, ...] = (record.submission_digest,)
             case Duel():
-                versions = tuple(player.submission_digest for player in made.players)
+                versions = tuple(player.submission_digest for player in record.players)
             case _:
-                versions = made.submission_digests
-        return cls(versions, made.task_digest, made.runtime_digest, made.season)
+                versions = record.submission_digests
+        return cls(versions, record.task_digest, record.runtime_digest, record.season)
 
 
-class _Seen:
-    """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted anew."""
+class _EarlierRecords:
+    """What was recorded of each agent on each task, and of each pair in each game, to say why it is wanted again."""
 
-    def __init__(self, records: Iterable[Result | Duel], at: VersionFolders) -> None:
-        self._made: dict[tuple[str, tuple[Name, ...]], list[_Made]] = defaultdict(list)
+    def __init__(self, records: Iterable[Result | Duel], folders: VersionFolders) -> None:
+        self._inputs: dict[tuple[str, tuple[AgentName, ...]], list[_Inputs]] = defaultdict(list)
         for record in records:
             players = record.players if isinstance(record, Duel) else (record,)
-            names = tuple(at.of(player) for player in players)
-            self._made[record.task, names].append(_Made.of(record))
+            names = tuple(folders.of(player) for player in players)
+            self._inputs[record.task, names].append(_Inputs.of(record))
 
-    def reason(self, entries: Sequence[Entry], task_id: str, wanted: WantedResult | WantedDuel) -> str:
-        before = self._made.get((task_id, tuple(entry.name for entry in entries)), [])
-        if not before:
-            return "new"
-        now = _Made.of(wanted)
-        changed = [
-            (all(made.versions != now.versions for made in before), "the agent changed"),
-            (all(made.task_digest != now.task_digest for made in before), "the task's settings changed"),
-            (all(made.runtime_digest != now.runtime_digest for made in before), "the evaluator changed"),
-            (all(made.season != now.season for made in before), "another season"),
-        ]
-        return ", ".join(words for differs, words in changed if differs) or "another combination of versions"
+    def reasons(
+        self, entries: Sequence[Entry], task_id: str, wanted: WantedResult | WantedDuel
+    ) -> tuple[MissingReason, ...]:
+        """Which inputs differ from those of every earlier record."""
+        earlier = self._inputs.get((task_id, tuple(entry.name for entry in entries)), [])
+        if not earlier:
+            return (MissingReason.NEW,)
+        now = _Inputs.of(wanted)
+        reasons = {
+            "versions": MissingReason.AGENT_CHANGED,
+            "task_digest": MissingReason.TASK_CHANGED,
+            "runtime_digest": MissingReason.EVALUATOR_CHANGED,
+            "season": MissingReason.SEASON_CHANGED,
+        }
+        changed = (
+            reason
+            for name, reason in reasons.items()
+            if all(getattr(inputs, name) != getattr(now, name) for inputs in earlier)
+        )
+        return tuple(changed) or (MissingReason.OTHER_COMBINATION,)

@@ -1,9 +1,8 @@
-"""Quotas: how many versions an owner, or a team, had evaluated officially, and what waits until they renew.
+"""Quotas: how many versions an owner, or a team, had evaluated officially, and what waits until a quota renews.
 
-An account belongs to a person, by GitHub's number of the account as far as one is recorded, or to a team: neither another
-folder nor another login begins a new one. Everything is counted from what is recorded, so a limit that the hosts change
-holds from that moment on, for everybody. A version that was counted once is evaluated again without a charge, whatever
-made that necessary.
+An account belongs to a person (by GitHub's number of the account, if one is recorded) or to a team, so neither another
+folder nor another login starts a new one. Usage is counted from the records, so a limit that the hosts change applies to
+everybody at once. A version that was counted once is evaluated again without a charge, for whatever reason.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,36 +14,13 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked, person_index, teams_of
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
+from leaderboard.planning.reasons import QuotaExhausted, QuotaPeriod, Reason, Window, quota_name
 
-Version = tuple[str, str]
-"""Owner without capitals, and the digest of the version."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Window:
-    """One limit of a quota, as it stands."""
-
-    words: str
-    """`today`, `this month`, `this season` or `in this phase`."""
-    limit: int
-    """How many versions it allows."""
-    used: int
-    """How many there were; more than the limit where that was lowered."""
-    renews: datetime | None
-    """When it begins anew; None where it never does."""
-
-    @property
-    def left(self) -> int:
-        """How many more it allows."""
-        return max(0, self.limit - self.used)
-
-    @property
-    def renewal(self) -> str:
-        """When it begins anew, in words."""
-        return f"renews {self.renews:%Y-%m-%d %H:%M} UTC" if self.renews else "does not renew"
+OwnedVersion = tuple[str, str]
+"""The owner's login in lower case, and the digest of the version."""
 
 
 @dataclass(kw_only=True)
@@ -52,67 +28,58 @@ class OwnerAccount:
     """One quota and those who share it."""
 
     quota: Quota
-    """The limits."""
     phase: Phase | None
-    """Whose they are; None for the season's."""
+    """Whose quota it is; None for the season's."""
     owners: frozenset[str]
-    """Logins without capitals."""
-    first: dict[Version, datetime] = field(default_factory=dict)
+    """Logins in lower case."""
+    first: dict[OwnedVersion, datetime] = field(default_factory=dict)
     """The versions that were counted, and when each was evaluated first."""
 
     def windows(self, now: datetime) -> list[Window]:
-        """Each limit as it stands."""
+        """Each limit and how much of it is used."""
         day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         month = day.replace(day=1)
-        following = (month + timedelta(days=32)).replace(day=1)
-        quota, whole = self.quota, "in this phase" if self.phase else "this season"
-        asked = [
-            ("today", quota.per_day, day, day + timedelta(days=1)),
-            ("this month", quota.per_month, month, following),
-            (whole, quota.total, None, None),
+        next_month = (month + timedelta(days=32)).replace(day=1)
+        limits = [
+            (QuotaPeriod.DAY, self.quota.per_day, day, day + timedelta(days=1)),
+            (QuotaPeriod.MONTH, self.quota.per_month, month, next_month),
+            (QuotaPeriod.PHASE if self.phase else QuotaPeriod.SEASON, self.quota.total, None, None),
         ]
         return [
-            Window(words=words, limit=limit, used=self._since(begin), renews=renews)
-            for words, limit, begin, renews in asked
+            Window(period=period, limit=limit, used=self._since(begin), renews=renews)
+            for period, limit, begin, renews in limits
             if limit is not None
         ]
 
     def _since(self, begin: datetime | None) -> int:
         return sum(begin is None or at >= begin for at in self.first.values())
 
-    def exhausted(self, now: datetime) -> Window | None:
+    def exhausted(self, now: datetime) -> QuotaExhausted | None:
         """The limit that allows no further version, the one that renews last; None where there is room."""
         full = [window for window in self.windows(now) if not window.left]
-        return max(full, key=lambda window: window.renews or datetime.max.replace(tzinfo=UTC), default=None)
-
-    def why(self, window: Window) -> str:
-        """In words, why a version waits."""
-        return f"{self.name}: {window.used} of {window.limit} {window.words}; {window.renewal}"
-
-    @property
-    def name(self) -> str:
-        """Which quota it is."""
-        return f"quota of phase '{self.phase.id}'" if self.phase else "quota"
+        if not full:
+            return None
+        window = max(full, key=lambda window: window.renews or datetime.max.replace(tzinfo=UTC))
+        return QuotaExhausted(phase=self.phase, window=window)
 
     def remaining(self, now: datetime) -> str:
-        """In words, what is left of it."""
+        """What is left of it, in words."""
         parts = [
-            f"{window.left} of {window.limit} versions left {window.words}, {window.renewal}" for window in self.windows(now)
+            f"{window.left} of {window.limit} versions left {window.period}, {window.renewal}"
+            for window in self.windows(now)
         ]
         shared = f", shared by {', '.join(sorted(self.owners))}" if len(self.owners) > 1 else ""
-        return f"{self.name}{shared}: {'; '.join(parts)}"
+        return f"{quota_name(self.phase)}{shared}: {'; '.join(parts)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deferred:
-    """What is wanted and has to wait."""
+    """Wanted work that is not admitted now."""
 
     item: WorkItem | DuelWorkItem
-    """What."""
-    reason: str
-    """Why, how long, and what to do."""
+    reason: Reason
     renews: datetime | None
-    """When it is wanted by itself; None where it never is."""
+    """When it is admitted without anybody doing anything; None if never."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +91,13 @@ class CountedVersion:
     at: datetime
 
     @property
-    def version(self) -> Version:
-        """Which."""
+    def version(self) -> OwnedVersion:
+        """What is counted."""
         return self.side.login.casefold(), self.side.submission_digest
 
 
 def counted_versions(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[CountedVersion]:
-    """Every record that counts; a version that plays many matches, or many tasks, is one version all the same."""
+    """Every record that counts; many matches or tasks of one version are still one version."""
     records: list[Result | Duel] = [*results, *duels]
     for record in records:
         if record.tier is not Tier.OFFICIAL or record.season != challenge.season:
@@ -144,10 +111,10 @@ def counted_versions(challenge: Challenge, results: Iterable[Result], duels: Ite
 
 
 def _is_free(side: Result | PlayerRecord) -> bool:
-    """Our failures and what never ran cost nothing.
+    """Whether a record costs nothing: our own failures, and what never ran.
 
-    Whoever ran can break the contract on purpose, when it has seen what it earns, and be `invalid`: that is no way to draw
-    once more for nothing.
+    An agent that ran could break the contract on purpose once it has seen its score, and be `invalid`. That must not be a
+    free second try, so such a record counts.
     """
     if side.verdict is not Verdict.INVALID:
         return side.verdict is Verdict.INTERNAL_ERROR
@@ -161,66 +128,60 @@ class OwnerAccounts:
         self, challenge: Challenge, entries: Iterable[Entry], results: Iterable[Result], duels: Iterable[Duel]
     ) -> None:
         results, duels = list(results), list(duels)
-        self._challenge = challenge
         self._teams = teams_of(entries)
         self._persons = person_index([*results, *duels])
         self._quotas = [(None, challenge.quota), *((phase, phase.quota) for phase in challenge.phases)]
-        self._found: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
+        self._accounts: dict[tuple[str | None, frozenset[str]], OwnerAccount] = {}
         if any(quota for _, quota in self._quotas):
             for record in counted_versions(challenge, results, duels):
-                for account in self._of(*self._behind(record.side), [record.task_id]):
-                    known = account.first.get(record.version)
-                    account.first[record.version] = min(known or record.at, record.at)
+                person = self._persons.of_side(record.side)
+                for account in self._of(record.side.login.casefold(), person, [record.task_id]):
+                    first = account.first.get(record.version)
+                    account.first[record.version] = min(first or record.at, record.at)
 
     def of(self, login: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
-        """The accounts that versions of an owner on those tasks are charged to: the season's, then the phases'."""
+        """The accounts charged for an owner's versions on those tasks: the season's, then the phases'."""
         return self._of(login.casefold(), self._persons.of(login), task_ids)
 
-    def _behind(self, side: Result | PlayerRecord) -> tuple[str, str]:
-        """The login and the person of who was recorded."""
-        return side.login.casefold(), self._persons.of_side(side)
-
     def _of(self, owner: str, person: str, task_ids: Iterable[str]) -> list[OwnerAccount]:
-        """The same of a login and who is behind it: a login that was registered anew has another one's account no more."""
-        tasks, found = set(task_ids), []
-        same = person == self._persons.of(owner)
+        """The accounts of a login and the person behind it: a login that somebody registered anew is another person's."""
+        tasks, accounts = set(task_ids), []
+        is_same_person = person == self._persons.of(owner)
         for phase, quota in self._quotas:
             if quota is None or (phase is not None and not tasks.intersection(phase.tasks)):
                 continue
-            owners = self._teams.get(owner, frozenset([owner])) if quota.of == "team" and same else frozenset([owner])
-            people = frozenset(map(self._persons.of, owners)) if same else frozenset([person])
+            is_team = quota.of == "team" and is_same_person
+            owners = self._teams.get(owner, frozenset([owner])) if is_team else frozenset([owner])
+            people = frozenset(map(self._persons.of, owners)) if is_same_person else frozenset([person])
             account = OwnerAccount(quota=quota, phase=phase, owners=owners)
-            found.append(self._found.setdefault((phase.id if phase else None, people), account))
-        return found
+            accounts.append(self._accounts.setdefault((phase.id if phase else None, people), account))
+        return accounts
 
 
 def apply_quotas(
-    challenge: Challenge, items: Sequence[WorkItem | DuelWorkItem], accounts: OwnerAccounts, arrived: Mapping[tuple[str,
-    str], datetime],
+    challenge: Challenge,
+    items: Sequence[WorkItem | DuelWorkItem],
+    accounts: OwnerAccounts,
+    arrived: Mapping[AgentName, datetime],
     now: datetime,
-) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:  # fmt: skip
-    """What may be evaluated now, and what has to wait. Who came first is served first; the order of items stays."""
-    order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in _entries(items[i])), i))
+) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:
+    """Split items into those the quotas allow now and those that wait: first come, first served; the order stays."""
+    order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in items[i].players), i))
     waiting: dict[int, Deferred] = {}
     for index in order:
         item = items[index]
-        needed = [
+        charges = [
             (account, version)
-            for entry in _entries(item)
+            for entry in item.players
             if is_asked(challenge.people, entry)
             for version in [(entry.login.casefold(), entry.digest)]
             for account in accounts.of(entry.login, [item.task_id])
             if version not in account.first
         ]
-        full = [(account, window) for account, _ in needed if (window := account.exhausted(now))]
+        full = next((reason for account, _ in charges if (reason := account.exhausted(now))), None)
         if full:
-            account, window = full[0]
-            waiting[index] = Deferred(item=item, reason=account.why(window), renews=window.renews)
+            waiting[index] = Deferred(item=item, reason=full, renews=full.window.renews)
             continue
-        for account, version in needed:
+        for account, version in charges:
             account.first[version] = now
     return [item for index, item in enumerate(items) if index not in waiting], [waiting[i] for i in sorted(waiting)]
-
-
-def _entries(item: WorkItem | DuelWorkItem) -> tuple[Entry, ...]:
-    return (item.entry,) if isinstance(item, WorkItem) else item.entries

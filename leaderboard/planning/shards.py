@@ -1,4 +1,4 @@
-"""Packs what is wanted into shards: longest first, each to the least loaded, the same on every machine."""
+"""Packs missing work into shards: longest first, each to the least loaded shard, the same on every machine."""
 
 import heapq
 import math
@@ -9,54 +9,53 @@ from dataclasses import dataclass
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 
 # GitHub ends a matrix at 256 jobs; 200 leave room for what else a run does.
 SHARDS = 200
-# What a machine needs before its first evaluation: checkout, packages, image.
+# Seconds that a machine needs before its first evaluation: checkout, packages, image.
 START_SECONDS = 120.0
-# Where nothing is recorded yet. A guess that is too long makes more shards than needed, never a lost one.
+# Of an evaluation, where nothing is recorded yet. Too long a guess makes more shards than needed and loses nothing.
 UNKNOWN_SECONDS = 60.0
-# What a duel takes beside its players' thinking: two containers, and the referee.
+# Of a duel, besides the players' thinking: two containers and the referee.
 DUEL_SECONDS = 5.0
-# No container starts and ends in less.
-LEAST_SECONDS = 0.5
-# Replaying a trace takes this part of the time that the evaluation took, which has an agent and a container besides.
-# Measured: 0.28 on average over eight tasks. What takes longer is not lost: it is left for the next round.
+# No container starts and ends faster.
+SHORTEST_SECONDS = 0.5
+# Replaying a trace takes this share of the evaluation's time, which includes an agent and a container.
+# Measured: 0.28 on average over eight tasks. A replay that takes longer is left for the next round.
 REPLAY_SHARE = 0.5
-# Of a trace, where nothing is recorded of its agent and its task.
+# Size of a trace, where nothing is recorded of its agent and task.
 UNKNOWN_BYTES = 200_000.0
-# A step of an action of four floats, packed; small whole numbers take a tenth of it.
+# Size of a step with an action of four floats, packed; small integers take a tenth of it.
 STEP_BYTES = 24.0
-# More machines than run side by side only pay where each still has this much to do.
+# More shards than machines run side by side only pay if each still has this much to do.
 WAVE_SECONDS = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """How much may be done in one round."""
+    """Limits of one round."""
 
     shards: int = SHARDS
-    """Shards at most."""
     at_once: int = 20
     """Machines that run side by side."""
     shard_seconds: float = 900.0
-    """Work for one shard at most; one evaluation that is longer has a shard of its own."""
+    """Work in one shard; a longer evaluation has a shard of its own."""
     replay_seconds: float = 4 * 3 * 3600.0
-    """Processor seconds of replay for one publish at most: three hours of GitHub's four processors."""
+    """Processor seconds of replay in one publish: three hours of GitHub's four processors."""
     trace_bytes: float = 2e9
-    """Traces of one round at most: publish holds them three times, on a disk of which 14 GB are sure to be free."""
+    """Traces of one round: publish holds them three times, on a disk with at least 14 GB free."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Packing:
-    """One round."""
+    """The shards of one round."""
 
     shards: tuple[tuple[int, ...], ...]
-    """Each shard's evaluations, as positions in what was packed, in their order."""
+    """The evaluations of each shard, as ascending positions in the given list."""
     left: tuple[int, ...]
-    """What did not fit and is the next round's."""
+    """Positions of what is left for the next round."""
     loads: tuple[float, ...]
     """Each shard's expected seconds."""
 
@@ -69,31 +68,34 @@ class Packing:
 def expected_seconds(
     items: Iterable[WorkItem | DuelWorkItem], results: Iterable[Result], duels: Iterable[Duel] = ()
 ) -> list[float]:
-    """What each evaluation will take: as its agent's longest on that task, else the task's median, else a guess.
+    """Seconds of each evaluation: its agent's longest on that task, else the task's median, else a guess.
 
-    A duel takes what both its players think, each as long as in its longest duel, its validation included.
+    A duel takes the thinking time of both players, each as in its longest duel, validations included.
     """
-    alone = _KnownCosts(
-        ((result.task, (result.login.casefold(), result.agent)), result.cost.wall_seconds) for result in results
+    solo = _RecordedCosts(
+        ((result.task, AgentName.folded(result.login, result.agent)), result.cost.wall_seconds) for result in results
     )
-    side = _KnownCosts(
-        ((duel.task, player.name), player.cost.wall_seconds) for duel in duels if duel.matches for player in duel.players
+    sides = _RecordedCosts(
+        ((duel.task, AgentName(*player.name)), player.cost.wall_seconds)
+        for duel in duels
+        if duel.matches
+        for player in duel.players
     )
     return [
-        DUEL_SECONDS + sum(side.most(item.task_id, entry.name, UNKNOWN_SECONDS / 2) for entry in item.entries)
+        DUEL_SECONDS + sum(sides.most(item.task_id, entry.name, UNKNOWN_SECONDS / 2) for entry in item.entries)
         if isinstance(item, DuelWorkItem)
-        else alone.most(item.task_id, item.entry.name, UNKNOWN_SECONDS)
+        else solo.most(item.task_id, item.entry.name, UNKNOWN_SECONDS)
         for item in items
     ]
 
 
 def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[Result]) -> list[float]:
-    """The size of each evaluation's trace: by its agent's most steps on that task, else the task's median, else a guess.
+    """Size of each evaluation's trace: by its agent's most steps on that task, else the task's median, else a guess.
 
-    A duel has no trace: its moves are in its result.
+    A duel has no trace: its moves are in its record.
     """
-    steps = _KnownCosts(
-        ((result.task, (result.login.casefold(), result.agent)), float(result.cost.steps))
+    steps = _RecordedCosts(
+        ((result.task, AgentName.folded(result.login, result.agent)), float(result.cost.steps))
         for result in results
         if result.cost.steps
     )
@@ -104,32 +106,32 @@ def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[R
     ]
 
 
-class _KnownCosts:
-    """How much each agent took on each task."""
+class _RecordedCosts:
+    """The highest cost of each agent on each task, in seconds or steps."""
 
-    def __init__(self, recorded: Iterable[tuple[tuple[str, Name], float]]) -> None:
-        self._own: dict[tuple[str, Name], float] = {}
+    def __init__(self, recorded: Iterable[tuple[tuple[str, AgentName], float]]) -> None:
+        self._highest: dict[tuple[str, AgentName], float] = {}
         tasks: dict[str, list[float]] = defaultdict(list)
-        for of, seconds in recorded:
-            self._own[of] = max(self._own.get(of, 0.0), seconds)
-            tasks[of[0]].append(seconds)
-        self._medians = {task: statistics.median(seconds) for task, seconds in tasks.items()}
+        for key, cost in recorded:
+            self._highest[key] = max(self._highest.get(key, 0.0), cost)
+            tasks[key[0]].append(cost)
+        self._medians = {task: statistics.median(costs) for task, costs in tasks.items()}
 
-    def most(self, task_id: str, name: Name, unknown: float) -> float:
-        return self._own.get((task_id, name), self._medians.get(task_id, unknown))
+    def most(self, task_id: str, name: AgentName, unknown: float) -> float:
+        return self._highest.get((task_id, name), self._medians.get(task_id, unknown))
 
 
 def pack_shards(seconds: Sequence[float], capacity: Capacity, trace_bytes: Sequence[float] = ()) -> Packing:
-    """One round of as many evaluations, in their order, as the capacity holds; longest first to the least loaded shard.
+    """Pack one round: the first evaluations that fit its capacity, the longest first to the least loaded shard.
 
     Args:
-        seconds: how long each takes.
-        capacity: what one round may hold.
-        trace_bytes: the size of each one's trace; none have any where left out.
+        seconds: the length of each evaluation.
+        capacity: the limits of the round.
+        trace_bytes: the size of each evaluation's trace; 0 if left out.
     """
-    seconds = [max(each, LEAST_SECONDS) for each in seconds]
-    taken, left = _round(seconds, trace_bytes or [0.0] * len(seconds), capacity)
-    count = _count(sum(seconds[i] for i in taken), len(taken), capacity)
+    seconds = [max(each, SHORTEST_SECONDS) for each in seconds]
+    taken, left = _first_that_fit(seconds, trace_bytes or [0.0] * len(seconds), capacity)
+    count = _shard_count(sum(seconds[i] for i in taken), len(taken), capacity)
     shards: list[list[int]] = [[] for _ in range(count)]
     loads = [0.0] * count
     heap = [(0.0, number) for number in range(count)]
@@ -141,11 +143,11 @@ def pack_shards(seconds: Sequence[float], capacity: Capacity, trace_bytes: Seque
     return Packing(shards=tuple(tuple(sorted(shard)) for shard in shards), left=tuple(left), loads=tuple(loads))
 
 
-def _round(seconds: Sequence[float], sizes: Sequence[float], capacity: Capacity) -> tuple[list[int], list[int]]:
-    """The first evaluations whose sum fits a round and its publish, and the rest; at least one, however long it is.
+def _first_that_fit(seconds: Sequence[float], sizes: Sequence[float], capacity: Capacity) -> tuple[list[int], list[int]]:
+    """Split evaluations into those that fit a round and its publish, at least one, and the rest.
 
-    Longest-first packing never exceeds the mean load by more than its longest evaluation, so one longest is kept free
-    in every shard.
+    Longest-first packing exceeds the mean load by at most the longest evaluation, so room for that is kept free in every
+    shard.
     """
     longest = min(max(seconds, default=0.0), capacity.shard_seconds / 2)
     room = capacity.shards * (capacity.shard_seconds - longest)
@@ -159,15 +161,14 @@ def _round(seconds: Sequence[float], sizes: Sequence[float], capacity: Capacity)
     return list(range(len(seconds))), []
 
 
-def _count(total: float, items: int, capacity: Capacity) -> int:
-    """Shards for a round: so many that the start of a machine is worth it, at least as many waves as the limit asks."""
-    quick = min(capacity.at_once, math.ceil(total / START_SECONDS))
-    small = math.ceil(total / WAVE_SECONDS)
-    return min(capacity.shards, items, max(quick, small))
+def _shard_count(total: float, items: int, capacity: Capacity) -> int:
+    """As many shards as repay the start of a machine, and more waves only where each shard still has enough to do."""
+    one_wave = min(capacity.at_once, math.ceil(total / START_SECONDS))
+    return min(capacity.shards, items, max(one_wave, math.ceil(total / WAVE_SECONDS)))
 
 
 def minutes(packing: Packing, at_once: int) -> float:
-    """How long a round takes when so many shards run side by side, each as soon as a machine is free."""
+    """How long a round takes with `at_once` machines, each shard starting as soon as a machine is free."""
     machines = [0.0] * max(1, min(at_once, len(packing.loads)))
     for load in packing.loads:
         heapq.heapreplace(machines, machines[0] + START_SECONDS + load)

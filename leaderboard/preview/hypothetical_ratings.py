@@ -8,7 +8,7 @@ from evaluator.model.records.preview import PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.comments.states import GamePreview, PreviewDuel
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import Standings, entries_of
 from leaderboard.game_boards.board_registry import moves_of, position_text
@@ -19,9 +19,6 @@ POSITION = 1200
 
 # In place of the commit that a merge would make.
 MERGED = "merged"
-
-Name = tuple[str, str]
-"""Login without capitals, and the agent's folder."""
 
 
 def as_official(agents: Iterable[PreviewedAgent]) -> list[Duel]:
@@ -35,7 +32,7 @@ def as_official(agents: Iterable[PreviewedAgent]) -> list[Duel]:
 
 def preview_game(then: Standings, now: Standings, agent: PreviewedAgent) -> tuple[GamePreview, ...]:
     """Each game that a preview played. `then`: the board with the pull request's agents; `now`: without them."""
-    name = (agent.login.casefold(), agent.agent)
+    name = AgentName.folded(agent.login, agent.agent)
     baselines = {entry.name for entry in _known(then) if entry.baseline}
     found = []
     for board, before in zip(then.games, now.games, strict=True):
@@ -75,11 +72,11 @@ def _known(board: Standings) -> Iterator[Entry]:
     return (entry for game in board.games for entry in entries_of(game))
 
 
-def _row(board: GameStandings, name: Name) -> GameRow | None:
+def _row(board: GameStandings, name: AgentName) -> GameRow | None:
     return next((row for row in board.rows if row.entry.name == name), None)
 
 
-def _played(board: GameStandings, name: Name, own: list[Duel], baselines: set[Name]) -> GamePreview:
+def _played(board: GameStandings, name: AgentName, own: list[Duel], baselines: set[AgentName]) -> GamePreview:
     """A preview's duels of one player in one game."""
     broken = next((duel for duel in own if duel.verdict is not Verdict.OK), None)
     failed = broken.message or "it gave no reason" if broken else None
@@ -91,7 +88,7 @@ def _played(board: GameStandings, name: Name, own: list[Duel], baselines: set[Na
     return _with(_rated(board, name, met, baselines), failed=failed)
 
 
-def _rated(board: GameStandings, name: Name, met: Iterable[Duel], baselines: set[Name]) -> GamePreview:
+def _rated(board: GameStandings, name: AgentName, met: Iterable[Duel], baselines: set[AgentName]) -> GamePreview:
     row = _row(board, name)
     meetings = tuple(_meeting(duel, name, baselines) for duel in met)
     if row is None:
@@ -105,7 +102,7 @@ def _rated(board: GameStandings, name: Name, met: Iterable[Duel], baselines: set
     )  # fmt: skip
 
 
-def _meeting(duel: Duel, name: Name, baselines: set[Name]) -> PreviewDuel:
+def _meeting(duel: Duel, name: AgentName, baselines: set[AgentName]) -> PreviewDuel:
     # Of a folder that was renamed since, the login tells: two folders of one login meet in no duel that counts.
     named = [player.name for player in duel.players]
     side = named.index(name) if name in named else [login for login, _ in named].index(name[0])

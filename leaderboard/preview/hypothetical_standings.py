@@ -1,6 +1,6 @@
 """What if this were merged? The place that a preview's scores would take, and the place that merged agents have."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +14,9 @@ from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard.build import build_standings
 from leaderboard.comments.states import AgentPreview, GamePreview, OfficialScore, OverallPreview, Previewed, TaskPreview
 from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskStandings
+from leaderboard.planning.reasons import Reason, reason_in_words
 from leaderboard.preview import hypothetical_ratings, hypothetical_standings
 from leaderboard.preview.hypothetical_ratings import MERGED
 from leaderboard.scoring.intervals import intervals, measured_estimate
@@ -54,10 +56,6 @@ def _game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: 
         task=game.task, meetings=tuple(one for one in meetings if one.is_baseline), refusal=game.refusal,
         position=game.position, failed=game.failed, log=game.log, official=game.official, signed=game.signed,
     )  # fmt: skip
-
-
-Name = tuple[str, str]
-"""Login without capitals, and the agent's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +154,8 @@ def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> 
     return _Candidates(recorded=recorded, then=then)
 
 
-def _name(login: str, agent: str) -> Name:
-    return login.casefold(), agent
+def _name(login: str, agent: str) -> AgentName:
+    return AgentName.folded(login, agent)
 
 
 def _entry(agent: PreviewedAgent) -> Entry:
@@ -193,7 +191,7 @@ def _scored(rows: Iterable[TaskPreview]) -> int:
     return sum(row.estimate is not None for row in rows)
 
 
-def _row(board: TaskStandings, name: Name) -> Row | None:
+def _row(board: TaskStandings, name: AgentName) -> Row | None:
     return next((row for row in board.rows if _name(row.entry.login, row.entry.agent) == name), None)
 
 
@@ -218,7 +216,7 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
     )  # fmt: skip
 
 
-def _overall(board: Standings, name: Name) -> OverallPreview | None:
+def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
     row = next((row for row in board.overall if _name(row.entry.login, row.entry.agent) == name), None)
     if row is None:
         return None
@@ -228,32 +226,47 @@ def _overall(board: Standings, name: Name) -> OverallPreview | None:
 
 
 def official_state(
-    recorded: RecordedResults, agents: Iterable[tuple[str, str]], merge_sha: str | None, run_url: str | None = None
+    recorded: RecordedResults,
+    agents: Iterable[AgentName],
+    merge_sha: str | None,
+    run_url: str | None = None,
+    held: Mapping[tuple[AgentName, str], Reason] | None = None,
 ) -> OfficialScore:
-    """What the comment says after the merge. `agents`: login and folder of those that were merged."""
-    shown: list[AgentPreview] = []
-    pending: list[str] = []
-    unshown = 0
-    for login, agent in agents:
-        shown.extend(found for found in [standing(recorded, login, agent)] if found)
-        pending.extend(_pending(recorded.now, _name(login, agent)))
-        unshown += _unshown(recorded, _name(login, agent))
-    return OfficialScore(merge_sha=merge_sha, agents=tuple(shown), pending=tuple(pending), unshown=unshown, run_url=run_url)
+    """The comment after a merge.
+
+    Args:
+        recorded: what is on main and recorded.
+        agents: those that were merged.
+        merge_sha: the commit on main.
+        run_url: the official run.
+        held: agent and task to why it is not evaluated now; what waits for another reason is pending.
+    """
+    agents, held = list(agents), held or {}
+    names = [AgentName.folded(*name) for name in agents]
+    waiting = {key: line for name in names for key, line in _waiting(recorded.now, name)}
+    return OfficialScore(
+        merge_sha=merge_sha,
+        agents=tuple(shown for name in agents if (shown := standing(recorded, *name))),
+        pending=tuple(line for key, line in waiting.items() if key not in held),
+        held=tuple(f"{waiting[key]}: {reason_in_words(reason)}" for key, reason in held.items() if key in waiting),
+        unshown=sum(_unshown(recorded, name) for name in names),
+        run_url=run_url,
+    )
 
 
-def _unshown(recorded: RecordedResults, name: Name) -> int:
+def _unshown(recorded: RecordedResults, name: AgentName) -> int:
     """On how many hidden boards an agent has a score."""
     found = [(board.task, row.entry) for board in recorded.now.tasks for row in board.rows]
     found += [(board.task, row.entry) for board in recorded.now.games for row in board.rows]
     return sum(entry.name == name and task.id in recorded.hidden for task, entry in found)
 
 
-def _pending(now: Standings, name: Name) -> Iterator[str]:
-    waiting = [(board.task, board.waiting) for board in now.tasks] + [(board.task, board.waiting) for board in now.games]
-    for task, entries in waiting:
-        for entry in entries:
-            if _name(entry.login, entry.agent) == name:
-                yield f"{entry.login}/{entry.agent} on {task.title or task.id}"
+def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName, str], str]]:
+    """Agent and task, and how to name both, for each task on which an agent has no record yet."""
+    for board in now.boards:
+        for entry in board.waiting:
+            if entry.name == name:
+                yield (name, board.task.id), f"{entry.shown} on {board.task.title or board.task.id}"
 
 
 def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview | None:

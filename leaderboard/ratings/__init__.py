@@ -1,1 +1,1 @@
-"""TODO."""
+"""From recorded duels to ratings and the leaderboard of a game."""

@@ -1,4 +1,4 @@
-"""How far results are from an order: circular triads, and a cycle of players each of whom beats the next."""
+"""How far results are from an order: circular triads, and cycles of players each of whom beats the next."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,36 +7,33 @@ import numpy as np
 import numpy.typing as npt
 
 from leaderboard.ratings.connectivity import bits, members
-from leaderboard.ratings.davidson import Floats
+from leaderboard.scoring.bootstrap import Array
 from leaderboard.scoring.intervals import ENDS, normal_quantile
 
 
 class CycleOfPlayers(NamedTuple):
-    """What `find_cycle` finds."""
+    """As `PreferenceCycle`, by position."""
 
     players: tuple[int, ...]
-    """Each significantly beats the next, and the last the first; from the least; empty when there is no cycle."""
+    """The lowest position first."""
     share: float
-    """Circular triads among those whose three players all met, 0 to 1."""
     triads: int
-    """Those whose three players all met."""
 
 
-def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
-    """Look for intransitivity.
+def find_cycle(wins: Array, draws: Array | None = None) -> CycleOfPlayers:
+    """Measure intransitivity.
 
-    Three players that all met are a circular triad if the first won more often against the second than the second
-    against the first, the second so against the third, and the third so against the first (Kendall & Babington Smith, On
-    the method of paired comparisons, Biometrika 31, 1940). With equally many wins neither is ahead, and the triad is not
-    circular.
+    Three players that all met are a circular triad if each won more matches against the next than it lost to it (Kendall
+    & Babington Smith, On the method of paired comparisons, Biometrika 31, 1940). With equally many wins neither is ahead,
+    and the triad is not circular.
 
-    The cycle that is named has three players, each of whose leads is significant, and its weakest lead is as strong as
-    possible; only where there is none, the shortest longer one. A lead is significant where Wilson's 95 % interval of
-    its share of the decided matches (JASA 22, 1927) excludes one half, and as strong as the lower end of that.
+    The cycle returned has three players with significant leads, and its weakest lead is as strong as possible; if there
+    is none, it is the shortest longer cycle. A lead is significant if Wilson's 95 % interval of its share of the decided
+    matches (JASA 22, 1927) excludes one half; its strength is the lower end of that interval.
 
     Args:
         wins: how often the row's player beat the column's, shape (players, players).
-        draws: draws of the two, symmetric; without them, who only drew counts as not met.
+        draws: draws of the two, symmetric; without it, players that only drew count as not having met.
     """
     met = wins + wins.T + (0 if draws is None else draws + draws.T) > 0
     np.fill_diagonal(met, val=False)
@@ -50,25 +47,25 @@ def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
 
 
 def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.bool_]) -> int:
-    """How many ways of three edges lead back to where they begin."""
+    """The number of closed walks of three edges."""
     return sum((after[j] & before[i]).bit_count() for i, j in np.argwhere(edges).tolist())
 
 
-def _wilson(wins: Floats) -> Floats:
-    """The lower end of Wilson's interval of each share of the decided matches; 0 where none were decided."""
+def _wilson(wins: Array) -> Array:
+    """The lower end of Wilson's interval of each share of the decided matches; 0 where none was decided."""
     z = normal_quantile(ENDS[1])
     decided = wins + wins.T
     among = np.maximum(decided, 1)
     share = wins / among
     around = z * np.sqrt(share * (1 - share) / among + (z / (2 * among)) ** 2)
-    low: Floats = np.where(decided > 0, (share + z**2 / (2 * among) - around) / (1 + z**2 / among), 0)
+    low: Array = np.where(decided > 0, (share + z**2 / (2 * among) - around) / (1 + z**2 / among), 0)
     return low
 
 
-def _triangle(strength: Floats) -> tuple[int, ...]:
-    """The cycle of three significant leads whose weakest is strongest.
+def _triangle(strength: Array) -> tuple[int, ...]:
+    """The cycle of three significant leads whose weakest lead is strongest; empty if there is none.
 
-    Leads are laid down from the strongest on; the first that closes a cycle is the weakest of the best.
+    Leads are added from the strongest on; the first that closes a cycle is its weakest.
     """
     edges = np.argwhere(strength > 0.5)
     order = np.argsort(-strength[tuple(edges.T)], kind="stable")
@@ -84,7 +81,7 @@ def _triangle(strength: Floats) -> tuple[int, ...]:
 
 
 def _shortest(leads: npt.NDArray[np.bool_]) -> tuple[int, ...]:
-    """The shortest cycle; the first of them by where it begins. Nothing where there is none."""
+    """The shortest cycle, the one with the lowest start among several; empty if there is none."""
     after = bits(leads)
     best: tuple[int, ...] = ()
     for start in range(len(after)):
@@ -94,16 +91,16 @@ def _shortest(leads: npt.NDArray[np.bool_]) -> tuple[int, ...]:
             for player in members(layers[-1]):
                 reached |= after[player]
             if reached >> start & 1:
-                best = _back(layers, after, start)
+                best = _path_back(layers, after, start)
                 break
             layers.append(reached & ~seen)
             seen |= reached
     return best
 
 
-def _back(layers: Sequence[int], after: Sequence[int], start: int) -> tuple[int, ...]:
-    """A way through the layers that ends where it began."""
-    way = [start]
+def _path_back(layers: Sequence[int], after: Sequence[int], start: int) -> tuple[int, ...]:
+    """A path through the layers that returns to its start."""
+    path = [start]
     for layer in reversed(layers[1:]):
-        way.append(next(player for player in members(layer) if after[player] >> way[-1] & 1))
-    return (start, *reversed(way[1:]))
+        path.append(next(player for player in members(layer) if after[player] >> path[-1] & 1))
+    return (start, *reversed(path[1:]))

@@ -1,44 +1,54 @@
-"""Recorded duels: which of them count, what each amounts to, and what a validation says."""
+"""Recorded duels: which of them count, their totals, and whether a validation was passed."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict, in_plain_words
 from leaderboard.core.eligibility import is_official
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import WinCount
 from leaderboard.core.owners import owner_groups
-from leaderboard.core.versions import NOWHERE, VersionFolders, version_folders
+from leaderboard.core.versions import AS_RECORDED, VersionFolders, version_folders
 
-Version = tuple[str, str, str]
-"""Login without capitals, folder, and digest."""
-Pair = tuple[Version, Version]
-"""Two versions in the order of the sides; of a validation twice the same."""
 
-# So many moves of a refused validation are told.
-SHOWN_MOVES = 40
+class AgentVersion(NamedTuple):
+    """One version of an agent."""
+
+    name: AgentName
+    """As `Entry.name`."""
+    digest: str
+
+
+Pair = tuple[AgentVersion, AgentVersion]
+"""Two versions in the order of the sides; twice the same in a validation."""
+
+# The fault of a validation lists so many of the last moves.
+FAULT_MOVES = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelTotals:
-    """What a duel amounts to."""
+    """The totals of a duel's matches."""
 
     counts: tuple[WinCount, WinCount]
-    """All matches, from each side."""
+    """All matches, for each side."""
     wins: tuple[int, int]
-    """What each side won, identical games once: what the rating looks at."""
+    """Wins of each side, identical games once: what the rating uses."""
     draws: int
     """Draws, identical games once."""
 
 
-def version_of(player: PlayerRecord | Entry, at: VersionFolders = NOWHERE) -> Version:
-    """Which version of which agent, under the folder in which it stands now."""
-    return (*at.of(player), player.submission_digest) if isinstance(player, PlayerRecord) else (*player.name, player.digest)
+def version_of(player: PlayerRecord | Entry, folders: VersionFolders = AS_RECORDED) -> AgentVersion:
+    """The version of a player or an entry, under the folder that it is in now."""
+    if isinstance(player, PlayerRecord):
+        return AgentVersion(folders.of(player), player.submission_digest)
+    return AgentVersion(player.name, player.digest)
 
 
 @dataclass(frozen=True)
@@ -46,70 +56,67 @@ class CountedDuel:
     """A recorded duel that counts."""
 
     duel: Duel
-    """What was recorded."""
-    homes: VersionFolders = NOWHERE
-    """Where versions stand now."""
+    folders: VersionFolders = AS_RECORDED
 
     @cached_property
     def pair(self) -> Pair:
-        """Who met."""
-        return version_of(self.duel.players[0], self.homes), version_of(self.duel.players[1], self.homes)
+        """Both versions."""
+        return version_of(self.duel.players[0], self.folders), version_of(self.duel.players[1], self.folders)
 
     @property
     def at(self) -> str:
-        """When, in UTC."""
+        """When it was played, in UTC."""
         return self.duel.provenance.evaluated_at
 
     @cached_property
-    def tally(self) -> DuelTotals:
-        """What it amounts to."""
+    def totals(self) -> DuelTotals:
+        """The totals of its matches; counted once."""
         return duel_totals(self.duel)
 
 
 def counting_duels(
     task: Task, season: str, duels: Iterable[Duel], entries: Iterable[Entry] = (), *, official: bool
 ) -> list[CountedDuel]:
-    """The duels that were played under the game's present settings in this season, the later after the earlier.
+    """The duels played under the game's present settings in this season, by time.
 
-    What folders of one login or one team played against each other says nothing: whoever owns both sides can choose how
-    it ends.
+    Duels between agents of one login or one team do not count: an owner of both sides can choose the outcome.
 
     Args:
         task: the game.
-        season: duels of another one do not count.
+        season: duels of other seasons do not count.
         duels: everything recorded.
-        entries: the agents that stand on main now: they say who is a team, and which folder a version stands in.
+        entries: the agents on main now: they define the teams, and which folder a version is in.
         official: whether only official duels count.
     """
     entries, digest = list(entries), task.digest()
-    at = version_folders(entries)
+    folders = version_folders(entries)
     fitting = [
         duel
         for duel in duels
         if (duel.task, duel.task_digest, duel.season, duel.verdict) == (task.id, digest, season, Verdict.OK)
         and (is_official(duel) or not official)
     ]
-    own = owner_groups(entries, fitting)
-    found = [CountedDuel(duel, at) for duel in fitting if not own.is_between_own(duel)]
-    return sorted(found, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
+    groups = owner_groups(entries, fitting)
+    counted = [CountedDuel(duel, folders) for duel in fitting if not groups.is_between_own(duel)]
+    return sorted(counted, key=lambda meeting: (meeting.at, meeting.duel.key, meeting.duel.self_sha256))
 
 
 def newest_duels(meetings: Iterable[CountedDuel]) -> dict[Pair, CountedDuel]:
-    """The one that counts of every two versions: the last of them as `counting` orders them."""
+    """The duel that counts of every two versions: the last one in the order of `counting_duels`."""
     return {meeting.pair: meeting for meeting in meetings}
 
 
 def duel_totals(duel: Duel) -> DuelTotals:
     """Count a duel's matches.
 
-    Identical games count once in the rating: the same side began, and every move and everything that was seen is the
-    same. A match that was forfeited was not played, so it is like no other. Where both offend, both lose, and the rating
-    learns nothing.
+    Identical games count once in the rating: the same side began, and all moves and observations are the same. A
+    forfeited match was not played, so it is identical to no other. If both sides offend, both lose, and the rating
+    ignores the match.
     """
-    every = [(match.winner, match.offenders, match.scores) for match in duel.matches]
-    alike = {_game(match, index, moves): every[index][:2] for index, (match, moves) in enumerate(_moved(duel))}
-    rated = Counter("x" if winner is None and offenders else winner for winner, offenders in alike.values())
-    return DuelTotals(counts=(_count(every, 0), _count(every, 1)), wins=(rated[0], rated[1]), draws=rated[None])
+    matches = [(match.winner, match.offenders, match.scores) for match in duel.matches]
+    distinct = {_game(match, index, moves): matches[index][:2] for index, (match, moves) in enumerate(_with_moves(duel))}
+    rated = Counter("x" if winner is None and offenders else winner for winner, offenders in distinct.values())
+    return DuelTotals(counts=(_count(matches, 0), _count(matches, 1)), wins=(rated[0], rated[1]), draws=rated[None])
 
 
 def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, float]]], side: int) -> WinCount:
@@ -122,19 +129,19 @@ def _count(matches: Sequence[tuple[int | None, tuple[int, ...], tuple[float, flo
     return WinCount(wins=wins, draws=draws, losses=len(matches) - wins - draws, errors=errors, score=score)
 
 
-def _moved(duel: Duel) -> Iterator[tuple[MatchRecord, bytes]]:
-    """Each match with its moves; where they were left out, its checksum must do."""
-    every, size = b"", 0
+def _with_moves(duel: Duel) -> Iterator[tuple[MatchRecord, bytes]]:
+    """Each match with its moves; without bytes if they were left out, so that only checksums are compared."""
+    content, size = b"", 0
     try:
         if duel.moves:
             array = duel.moves.array(sum(match.plies for match in duel.matches))
-            every, size = array.tobytes(), array.itemsize
+            content, size = array.tobytes(), array.itemsize
     except ValueError:
         size = 0
     begin = 0
     for match in duel.matches:
         end = begin + size * match.plies
-        yield match, every[begin:end]
+        yield match, content[begin:end]
         begin = end
 
 
@@ -145,25 +152,24 @@ def _game(match: MatchRecord, index: int, moves: bytes) -> tuple[object, ...]:
 
 
 def refusal(duel: Duel) -> str | None:
-    """Why a validation keeps its player out; None where it does not."""
+    """Why a validation keeps its player out, an evaluator's failure included; None if it does not."""
     if duel.verdict is not Verdict.OK:
         return f"the evaluator failed: {duel.message}"
     return validation_fault(duel)
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedDuel:
-    """Entries by what their validations say, each kind in the order given."""
+class JudgedEntries:
+    """Entries sorted by their validations, each group in the order given."""
 
     admitted: tuple[Entry, ...]
-    """They may play others."""
     refused: tuple[tuple[Entry, CountedDuel, str], ...]
-    """They broke a rule: the validation, and why."""
+    """Entries that broke a rule, with the validation and the fault."""
     unjudged: tuple[Entry, ...]
-    """No validation of their present version is recorded."""
+    """Without a recorded validation of the present version."""
 
 
-def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> JudgedDuel:
+def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> JudgedEntries:
     """Sort entries by their validations."""
     admitted: list[Entry] = []
     refused: list[tuple[Entry, CountedDuel, str]] = []
@@ -176,11 +182,11 @@ def judge_duels(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> J
             refused.append((entry, meeting, reason))
         else:
             admitted.append(entry)
-    return JudgedDuel(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))
+    return JudgedEntries(admitted=tuple(admitted), refused=tuple(refused), unjudged=tuple(unjudged))
 
 
 def validation_fault(duel: Duel) -> str | None:
-    """Why a validation refuses its player, in one line; None where it may enter."""
+    """The rule that a player broke in its validation, in one line; None if it may enter."""
     for player in duel.players:
         if player.verdict is not Verdict.OK:
             return " ".join(f"{in_plain_words(player.verdict)} {player.message}".split())
@@ -191,13 +197,13 @@ def validation_fault(duel: Duel) -> str | None:
 
 
 def _offence(duel: Duel, index: int, match: MatchRecord) -> str:
-    """Which match, which move, what was wrong with it, and the moves until then."""
-    what = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
-    said = f" ({match.message})" if match.message else ""
+    """The match, the move, what was wrong with it, and the moves before it."""
+    offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value
+    message = f" ({match.message})" if match.message else ""
     try:
         moves = duel.match_moves()[index]
     except ValueError:
         moves = []
-    hidden = "… " if len(moves) > SHOWN_MOVES else ""
-    before = f", after {hidden}{' '.join(map(str, moves[-SHOWN_MOVES:]))}" if moves else ""
-    return " ".join(f"match {index + 1}, move {match.plies + 1}: {what}{said}{before}".split())
+    hidden = "… " if len(moves) > FAULT_MOVES else ""
+    before = f", after {hidden}{' '.join(map(str, moves[-FAULT_MOVES:]))}" if moves else ""
+    return " ".join(f"match {index + 1}, move {match.plies + 1}: {offence}{message}{before}".split())

@@ -1,1 +1,1 @@
-"""TODO."""
+"""From the returns of episodes to scores with intervals, comparisons and ranks."""

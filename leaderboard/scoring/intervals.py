@@ -1,4 +1,4 @@
-"""What returns amount to: a score, its 95 % interval, and what comparing it with another needs."""
+"""Scores of returns, with their 95 % intervals and the standard errors that comparisons need."""
 
 import functools
 import math
@@ -33,46 +33,48 @@ from leaderboard.scoring.metrics import (
     single_value_error,
 )
 
-# With more degrees of freedom than that, what the expansion leaves out is less than a part in 10¹² (10¹³ at 97.5 %).
-MANY = 500
-# After a step this short only roundings are left.
-DONE = 1e-9
+CONFIDENCE = 0.95
+ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+# Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
+MANY_DEGREES = 500
+# After a step this short only rounding errors are left.
+QUANTILE_TOLERANCE = 1e-9
 
 
 def normal_quantile(chance: float) -> float:
-    """Below which number of the standard normal distribution a share of `chance` lies; 1.96 for 97.5 %."""
-    return _reached(_within_normal, 2 * chance - 1)
+    """The quantile of the standard normal distribution; 1.96 for a chance of 0.975."""
+    return _solve(_within_normal, 2 * chance - 1)
 
 
 @functools.lru_cache(maxsize=1024)
 def student_quantile(freedom: int, chance: float) -> float:
-    """The same of Student's t, by Abramowitz & Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 to 26.7.5.
+    """The quantile of Student's t (Abramowitz & Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 to 26.7.5).
 
     Args:
         freedom: degrees of freedom, at least 1.
         chance: between 0 and 1.
     """
-    if freedom > MANY:
+    if freedom > MANY_DEGREES:
         return _expanded(normal_quantile(chance), freedom)
-    return math.sqrt(freedom) * math.tan(_reached(functools.partial(_within_student, freedom), 2 * chance - 1))
+    return math.sqrt(freedom) * math.tan(_solve(functools.partial(_within_student, freedom), 2 * chance - 1))
 
 
-def _reached(within: Callable[[float], tuple[float, float]], share: float) -> float:
-    """How far from the middle a share lies within; `within` gives that share, and how fast it grows."""
-    place, step = 0.0, 1.0
-    while abs(step) > DONE:
-        reached, slope = within(place)
+def _solve(within: Callable[[float], tuple[float, float]], share: float) -> float:
+    """The distance from the middle within which a share lies; `within` gives the share and its derivative there."""
+    distance, step = 0.0, 1.0
+    while abs(step) > QUANTILE_TOLERANCE:
+        reached, slope = within(distance)
         step = (share - reached) / slope
-        place += step
-    return place
+        distance += step
+    return distance
 
 
-def _within_normal(place: float) -> tuple[float, float]:
-    return math.erf(place / math.sqrt(2)), math.sqrt(2 / math.pi) * math.exp(-place * place / 2)
+def _within_normal(z: float) -> tuple[float, float]:
+    return math.erf(z / math.sqrt(2)), math.sqrt(2 / math.pi) * math.exp(-z * z / 2)
 
 
 def _within_student(freedom: int, angle: float) -> tuple[float, float]:
-    """What lies between −t and t, where t = √freedom · tan(angle), and its derivative by the angle."""
+    """The probability between −t and t, where t = √freedom · tan(angle), and its derivative by the angle."""
     if freedom == 1:
         return angle * 2 / math.pi, 2 / math.pi
     sine, cosine = math.sin(angle), math.cos(angle)
@@ -100,29 +102,25 @@ def _expanded(z: float, freedom: int) -> float:
     return z * (1 + correction)
 
 
-CONFIDENCE = 0.95
-ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-
-
 class EstimateArrays(NamedTuple):
-    """One number for each entry in every field, shape (entries,)."""
+    """Estimates of many entries; every array has shape (entries,)."""
 
     score: Array
-    """Mean or IQM of the returns, or another metric; NaN where it is missing."""
+    """Mean or IQM of the returns, or another metric; NaN if missing."""
     low: Array
     """Lower end of the 95 % interval, never above the score."""
     high: Array
     """Upper end of the 95 % interval, never below the score."""
     centre: Array
-    """The score with the pseudo-episodes, which differences are taken of; without bounds it is the score itself."""
+    """The score with the pseudo-episodes, used for differences; without bounds it is the score."""
     error: Array
-    """Standard error of the centre; infinite where a single value says nothing of the spread."""
+    """Standard error of the centre; infinite if a single value leaves the spread unknown."""
     size: Array
-    """How many values were resampled: episodes and pseudo-episodes."""
+    """Number of values resampled: episodes and pseudo-episodes."""
 
 
 def scores(ordered: Array, scoring: Scoring) -> Array:
-    """The mean, interquartile mean or median of each row: exactly rounded, so that equal scores are equal.
+    """The mean, interquartile mean or median of each row, exactly rounded, so that equal scores compare equal.
 
     Args:
         ordered: ascending values, shape (rows, values).
@@ -136,7 +134,7 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
     cut = trimmed_mean(size, scoring)
     kept = ordered[:, cut : size - cut]
     means = np.array([math.fsum(row) for row in kept.tolist()]) / kept.shape[1]
-    # The mean of n equal numbers may miss them by a rounding.
+    # The mean of n equal numbers may differ from them by rounding.
     rounded: Array = np.clip(means, kept[:, 0], kept[:, -1])
     return rounded
 
@@ -144,31 +142,31 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
 def estimates(
     returns: Sequence[Sequence[float]],
     task: ResampledScores,
-    see: Callable[[Indices, Array], None] = lambda rows, drawn: None,
+    on_resamples: Callable[[Indices, Array], None] = lambda rows, drawn: None,
 ) -> EstimateArrays:
     """Score every result of one task.
 
     Percentile bootstrap (Efron & Tibshirani 1993, chapter 13): the interval is from the 2.5th to the 97.5th percentile
-    of the scores of resampled episodes. Where the task knows the bounds of a return, one pseudo-episode at each bound
-    is resampled too. The interval is stretched to its score where the pseudo-episodes move it past that.
+    of the scores of resampled episodes. If returns have bounds, one pseudo-episode at each bound is resampled too. The
+    interval is extended to the score if the pseudo-episodes move it past that.
 
     Args:
         returns: the returns of each result, at least one each; lengths may differ.
-        task: says how returns become a score, and what bounds they have.
-        see: is given the scores of resamples, too, as `resampled_scores` yields them.
+        task: how returns become a score, and their bounds.
+        on_resamples: called with the scores of resamples as `resampled_scores` yields them.
     """
     low, high, spread = np.empty((3, len(returns)))
     for rows, drawn in resampled_scores(returns, task):
         low[rows], high[rows] = percentile_interval(drawn)
         spread[rows] = deviation(drawn)
-        see(rows, drawn)
+        on_resamples(rows, drawn)
     score = _points(returns, task.score, None)
     size = sizes(returns, task)
-    least, most = _reach(returns, task.bounds)
+    lowest, highest = _value_range(returns, task.bounds)
     return EstimateArrays(
         score=score,
-        low=np.minimum(np.maximum(low, least), score),
-        high=np.maximum(np.minimum(high, most), score),
+        low=np.minimum(np.maximum(low, lowest), score),
+        high=np.maximum(np.minimum(high, highest), score),
         centre=regularised_scores(returns, task),
         error=standard_error(spread, size),
         size=size,
@@ -176,7 +174,7 @@ def estimates(
 
 
 def measured_estimate(results: Sequence[Result], task: Task) -> EstimateArrays:
-    """Every result of one task by the metric that ranks, in that metric's own unit."""
+    """Estimates of all results of one task by the metric that ranks, in its unit."""
     metric = ranking(task)
     how = episode_metric(task, metric)
     if how and not any_sealed(results):
@@ -184,13 +182,13 @@ def measured_estimate(results: Sequence[Result], task: Task) -> EstimateArrays:
     score = np.array(values(results, task, metric), dtype=np.float64)
     error = np.array([single_value_error(metric, result) for result in results], dtype=np.float64)
     size = np.where(np.isfinite(error), float(GROUPS), 1.0)
-    # Nobody knows the spread of a single number: then it has no interval.
+    # A single number of unknown spread has no interval.
     margin = np.where(np.isfinite(error), critical_value(size) * error, MISSING)
     return EstimateArrays(score=score, low=score - margin, high=score + margin, centre=score, error=error, size=size)
 
 
 def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]:
-    """What a metric says of every result, without an interval; NaN where it is missing."""
+    """The value of a metric for every result; NaN if missing."""
     how = episode_metric(task, metric)
     if how is None:
         return [single_value(task, metric, result) for result in results]
@@ -198,67 +196,66 @@ def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]
         return [value for result in results for value in values([result], task, metric)]
     if any_sealed(results):
         return [single_value(task, metric, results[0])]
-    found: list[float] = _points([episode_values(metric, result) for result in results], how.score, None).tolist()
-    return found
+    points: list[float] = _points([episode_values(metric, result) for result in results], how.score, None).tolist()
+    return points
 
 
-def oriented(found: EstimateArrays, metric: Metric) -> EstimateArrays:
-    """The same such that greater is better."""
+def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
+    """The estimates with signs changed if lower is better, so that greater is better."""
     if oriented_value(metric, 1) > 0:
-        return found
-    return found._replace(score=-found.score, low=-found.high, high=-found.low, centre=-found.centre)
+        return measured
+    return measured._replace(score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre)
 
 
 def critical_value(size: Array) -> Array:
-    """Student's t at 97.5 %, with one degree of freedom less than there are values; 1.98 for a hundred."""
-    different, which = np.unique(np.maximum(size - 1, 1), return_inverse=True)
-    quantiles = np.array([student_quantile(int(freedom), ENDS[1]) for freedom in different.tolist()])
-    return quantiles[which.reshape(np.shape(size))]
+    """Student's t at 97.5 % with `size` − 1 degrees of freedom; 1.98 for a size of 100."""
+    distinct, positions = np.unique(np.maximum(size - 1, 1), return_inverse=True)
+    quantiles = np.array([student_quantile(int(freedom), ENDS[1]) for freedom in distinct.tolist()])
+    return quantiles[positions.reshape(np.shape(size))]
 
 
 def intervals(measured: EstimateArrays) -> list[Estimate]:
-    """What the board shows of each entry."""
+    """The score and interval of each entry."""
     columns = zip(measured.score.tolist(), measured.low.tolist(), measured.high.tolist(), strict=True)
     return [Estimate(score=score, low=low, high=high) for score, low, high in columns]
 
 
 def sizes(returns: Sequence[Sequence[float]], task: ResampledScores) -> Array:
-    """How many values of each result are resampled: its episodes and the pseudo-episodes, shape (results,)."""
-    return np.array([len(one) for one in returns], dtype=np.float64) + (2 if task.bounds else 0)
+    """The number of values resampled for each result, pseudo-episodes included, shape (results,)."""
+    return np.array([len(values) for values in returns], dtype=np.float64) + (2 if task.bounds else 0)
 
 
 def regularised_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Array:
-    """The score of each result with the pseudo-episodes counted, shape (results,)."""
+    """The score of each result with its pseudo-episodes, shape (results,)."""
     return _points(returns, task.score, task.bounds)
 
 
 def percentile_interval(drawn: Array) -> Array:
-    """The 2.5th and the 97.5th percentile of each row, shape (2, rows), to the last bit those of `np.quantile`.
+    """The 2.5th and the 97.5th percentile of each row, shape (2, rows); bit for bit those of `np.quantile`.
 
-    That one looks for all places at once, for which numpy has no fast way.
+    One partition for each percentile is faster than `np.quantile`, which partitions at all positions at once.
     """
-    return np.array([_end(drawn, share * (drawn.shape[1] - 1)) for share in ENDS])
+    return np.array([_percentile(drawn, share * (drawn.shape[1] - 1)) for share in ENDS])
 
 
-def _end(drawn: Array, place: float) -> Array:
-    """What stands at a place of each row when it is sorted; between two values, as far between them as the place is."""
-    below = int(place)
-    above, share = min(below + 1, drawn.shape[1] - 1), place - below
+def _percentile(drawn: Array, position: float) -> Array:
+    """The value at a position of each sorted row, interpolated linearly between two values."""
+    below = int(position)
+    above, share = min(below + 1, drawn.shape[1] - 1), position - below
     parted = np.partition(drawn, above, axis=1)
     first, last = parted[:, : below + 1].max(axis=1), parted[:, above]
-    found: Array = first + (last - first) * share if share < 0.5 else last - (last - first) * (1 - share)
-    return found
+    value: Array = first + (last - first) * share if share < 0.5 else last - (last - first) * (1 - share)
+    return value
 
 
-def _reach(returns: Sequence[Sequence[float]], bounds: Bounds) -> tuple[Array, Array]:
-    """Between which values the means of each result lie, roundings aside."""
-    least, most = bounds or (np.inf, -np.inf)
-    lows, highs = [min(one) for one in returns], [max(one) for one in returns]
-    return np.minimum(lows, least), np.maximum(highs, most)
+def _value_range(returns: Sequence[Sequence[float]], bounds: Bounds) -> tuple[Array, Array]:
+    """The lowest and the highest value that a resample of each result can contain."""
+    lowest, highest = bounds or (np.inf, -np.inf)
+    return np.minimum([min(values) for values in returns], lowest), np.maximum([max(values) for values in returns], highest)
 
 
 def deviation(drawn: Array) -> Array:
-    """The standard deviation of each row, shape (rows,): exactly 0 where all values are equal."""
+    """The standard deviation of each row, shape (rows,); exactly 0 if all values are equal."""
     deviations: Array = (drawn - drawn[:, :1]).std(axis=1)
     return deviations
 
@@ -266,12 +263,12 @@ def deviation(drawn: Array) -> Array:
 def standard_error(spread: Array, size: Array) -> Array:
     """The standard error from the standard deviation of resampled scores.
 
-    A bootstrap divides by n where an unbiased variance divides by n − 1; this puts it right. One value has no spread,
-    which is no certainty: its error is infinite.
+    A bootstrap divides by n where an unbiased variance divides by n − 1; this corrects it. One value has no spread, which
+    does not make it certain: its error is infinite.
 
     Args:
         spread: standard deviations, shape (entries,).
-        size: how many values were resampled, shape (entries,).
+        size: the number of values resampled, shape (entries,).
     """
     corrected = spread / np.sqrt(1 - 1 / np.maximum(size, 2))
     return np.where(size > 1, corrected, np.inf)

@@ -1,4 +1,4 @@
-"""What a task's metrics say of a result. Which of two values is better is decided here and nowhere else, in `worth`."""
+"""Metrics of a task: their values for a result. Only `oriented_value` decides which of two values is better."""
 
 import functools
 import math
@@ -11,7 +11,6 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.result import Result
-from leaderboard.scoring import metrics
 from leaderboard.scoring.bootstrap import Bounds, Scoring
 from leaderboard.text.format import plain
 
@@ -21,25 +20,23 @@ class LearningCurve:
     """The episodes that a script finished, in the order of starting."""
 
     steps: tuple[int, ...]
-    """Environment steps that it had taken in all when each of them ended; never falling."""
+    """Total environment steps at the end of each episode; never decreasing."""
     returns: tuple[float, ...]
-    """Their returns."""
     rules: ScriptRules
-    """The task's budget, window and worst return."""
 
     def points(self) -> Iterator[tuple[int, float]]:
-        """Steps, and the mean of the last `window` returns then; of fewer, while there are no more."""
+        """Steps, and the mean of the last `window` returns at that step, or of all if there are fewer."""
         for count, steps in enumerate(self.steps, start=1):
-            yield steps, mean_curve(self.returns[max(0, count - self.rules.window) : count])
+            yield steps, mean_in_order(self.returns[max(0, count - self.rules.window) : count])
 
 
-def mean_curve(values: Sequence[float]) -> float:
-    """The mean, summed in order."""
+def mean_in_order(values: Sequence[float]) -> float:
+    """The mean, summed from the first value to the last."""
     return sum(values) / len(values)
 
 
 def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve | None:
-    """The learning curve that a result holds; None if it is no script's, or holds nothing that came to its end."""
+    """The learning curve of a script's result; None if it is not a script's, or has no finished episode."""
     record = result.script
     if record is None or rules is None:
         return None
@@ -49,9 +46,9 @@ def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve |
 
 
 def recorded_curve(episodes: Iterable[tuple[float, int, bool]], rules: ScriptRules) -> LearningCurve | None:
-    """The curve of episodes in order: the return of each, its length, and whether it came to its end.
+    """The curve of episodes in order, each given by its return, its length, and whether it finished.
 
-    An abandoned episode is no point of the curve, but its steps were taken. None without a finished one.
+    An abandoned episode is not a point of the curve, but its steps count. None without a finished episode.
     """
     steps, returns, taken = [], [], 0
     for total, length, is_finished in episodes:
@@ -62,110 +59,108 @@ def recorded_curve(episodes: Iterable[tuple[float, int, bool]], rules: ScriptRul
     return LearningCurve(steps=tuple(steps), returns=tuple(returns), rules=rules) if steps else None
 
 
-def steps_to_threshold(found: LearningCurve, threshold: float) -> float | None:
-    """Steps until the mean of the last `window` returns was as high as the threshold.
+def steps_to_threshold(curve: LearningCurve, threshold: float) -> float | None:
+    """Steps until the mean of the last `window` returns reached the threshold.
 
-    It takes a full window: one lucky episode is no skill. None if that never came: worse than any number of steps.
+    Only full windows count, since one lucky episode shows no skill. None if it was never reached: worse than any number.
     """
-    full = list(found.points())[found.rules.window - 1 :]
+    full = list(curve.points())[curve.rules.window - 1 :]
     return next((float(steps) for steps, value in full if value >= threshold), None)
 
 
-def area_under_curve(found: LearningCurve, _: float = 0.0) -> float:
+def area_under_curve(curve: LearningCurve, _: float = 0.0) -> float:
     """The mean height of the curve over the whole budget of steps, as a return.
 
     Before the first episode ends the height is the task's worst return; each point holds until the next one, and the
-    last one until the budget ends. What ends beyond the budget has no part in it.
+    last one until the budget ends. Episodes that end beyond the budget do not count.
     """
-    area, since, height = 0.0, 0, found.rules.worst
-    for steps, value in found.points():
-        until = min(steps, found.rules.steps)
+    area, since, height = 0.0, 0, curve.rules.worst
+    for steps, value in curve.points():
+        until = min(steps, curve.rules.steps)
         area += height * (until - since)
         since, height = until, value
-    return (area + height * (found.rules.steps - since)) / found.rules.steps
+    return (area + height * (curve.rules.steps - since)) / curve.rules.steps
 
 
-# A value that there is not: shown as a dash, ranked behind everything, and never taken for 0.
+# A missing value: shown as a dash, ranks last, and never counts as 0.
 MISSING = math.nan
 _SCORINGS: dict[str, Scoring] = {"iqm_return": "iqm", "median_return": "median"}
-_CURVES: dict[str, Callable[[metrics.LearningCurve, float], float | None]] = {
-    "steps_to_threshold": metrics.steps_to_threshold,
-    "area_under_curve": metrics.area_under_curve,
+_CURVES: dict[str, Callable[[LearningCurve, float], float | None]] = {
+    "steps_to_threshold": steps_to_threshold,
+    "area_under_curve": area_under_curve,
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeMetric:
-    """How the values of episodes become one number: all that the bootstrap needs to know of a metric."""
+    """How the values of episodes become one number; implements `ResampledScores` for a metric of a task."""
 
     id: str
-    """The task's: the same resamples for all its metrics."""
+    """The task's, so that all its metrics have the same resamples."""
     score: Scoring
-    """Mean, interquartile mean or median."""
     bounds: Bounds
-    """The least and the greatest value that an episode can have."""
 
 
 def metrics_of(task: Task) -> tuple[Metric, ...]:
-    """Everything that its board shows of a result; the first one ranks."""
-    return task.metrics or (_score(task.score, task.decimals),)
+    """The metrics that a task's leaderboard shows; the first one ranks."""
+    return task.metrics or (_default_metric(task.score, task.decimals),)
 
 
 @functools.cache
-def _score(scoring: Scoring, decimals: int) -> Metric:
-    """Asked for row by row, and always the same."""
+def _default_metric(scoring: Scoring, decimals: int) -> Metric:
+    """Cached, since it is read for every row."""
     kind = "mean_return" if scoring == "mean" else "iqm_return"
     return Metric(name="Score", kind=kind, direction=Direction.HIGHER, decimals=decimals)
 
 
 def ranking(task: Task) -> Metric:
-    """The one that ranks."""
+    """The metric that ranks."""
     return metrics_of(task)[0]
 
 
 def other_metrics(task: Task) -> tuple[Metric, ...]:
-    """Those that are only shown."""
+    """The metrics that are only shown."""
     return task.metrics[1:]
 
 
 def oriented_value(metric: Metric, value: float) -> float:
-    """A value such that greater is better."""
+    """A value with its sign changed if lower is better, so that greater is better."""
     return metric.sign * value
 
 
 def oriented_return(task: Task, value: float) -> float:
-    """A return such that greater is better; where something else than returns ranks, that is the greater return."""
-    first = ranking(task)
-    return oriented_value(first, value) if first.kind.endswith("_return") else value
+    """A return such that greater is better; if no metric of returns ranks, a greater return counts as better."""
+    metric = ranking(task)
+    return oriented_value(metric, value) if metric.kind.endswith("_return") else value
 
 
 def is_missing(value: float) -> bool:
-    """Whether there is no value."""
+    """Whether a value is missing."""
     return math.isnan(value)
 
 
 def known_metrics(value: float) -> float | None:
-    """The value; None if there is none, as documents say it."""
+    """The value; None if it is missing, as in JSON documents."""
     return None if is_missing(value) else value
 
 
 def digits(task: Task) -> int:
-    """Digits after the point of what ranks."""
+    """Decimals of the metric that ranks."""
     return ranking(task).decimals
 
 
 def arrow(metric: Metric) -> str:
-    """Which way is better, for the eye."""
+    """The direction that is better, as an arrow."""
     return "↑" if metric.direction is Direction.HIGHER else "↓"
 
 
 def better(metric: Metric) -> str:
-    """Which way is better, in words."""
+    """The direction that is better, in words."""
     return f"{metric.direction.value} is better"
 
 
 def measures(metric: Metric) -> str:
-    """What it is, in words."""
+    """What a metric measures, in words."""
     threshold = "" if metric.threshold is None else plain(metric.threshold)
     words = {
         "mean_return": "mean return",
@@ -180,7 +175,7 @@ def measures(metric: Metric) -> str:
 
 
 def episode_metric(task: Task, metric: Metric) -> EpisodeMetric | None:
-    """How it is made of the values of episodes; None if it is a single number."""
+    """How a metric is computed from the values of episodes; None if it is a single number."""
     match metric.kind:
         case "mean_return" | "iqm_return" | "median_return":
             return EpisodeMetric(id=task.id, score=_SCORINGS.get(metric.kind, "mean"), bounds=task.bounds)
@@ -192,7 +187,7 @@ def episode_metric(task: Task, metric: Metric) -> EpisodeMetric | None:
 
 
 def episode_values(metric: Metric, result: Result) -> Sequence[float]:
-    """The value of each episode, for a metric with a yardstick."""
+    """The value of each episode, for a metric that has an `EpisodeMetric`."""
     match metric.kind:
         case "success_rate":
             threshold = metric.threshold or 0.0
@@ -208,24 +203,24 @@ def any_sealed(results: Iterable[Result]) -> bool:
 
 
 def single_value(task: Task, metric: Metric, result: Result) -> float:
-    """The number of a metric that is not made of the values of episodes, or of a sealed result, which shows but one."""
+    """The value of a metric without an `EpisodeMetric`, or of a sealed result, which shows only its rounded score."""
     if result.sealed:
         score = result.sealed.score
         return score if score is not None and metric == ranking(task) else MISSING
     if metric.is_own:
         return result.metrics.get(metric.kind, MISSING)
-    curve = metrics.learning_curve(result, task.script)
-    found = _CURVES[metric.kind](curve, metric.threshold or 0.0) if curve else None
-    return MISSING if found is None else found
+    curve = learning_curve(result, task.script)
+    value = _CURVES[metric.kind](curve, metric.threshold or 0.0) if curve else None
+    return MISSING if value is None else value
 
 
 def single_value_error(metric: Metric, result: Result) -> float:
-    """Its standard error; infinite where one number says nothing of the spread."""
+    """The standard error of `single_value`; infinite if unknown."""
     return result.metrics.get(metric.error_key, np.inf) if metric.is_own and not result.sealed else np.inf
 
 
 def by_value(values: Iterable[tuple[Metric, float]]) -> tuple[tuple[bool, float], ...]:
-    """A sort key, the better first: value after value, each missing one behind all others."""
+    """A sort key that puts better values first; missing values rank last."""
     return tuple(
         (is_missing(value), 0.0 if is_missing(value) else -oriented_value(metric, value)) for metric, value in values
     )

@@ -1,6 +1,6 @@
-"""The overall board: one number across all tasks of the season.
+"""The overall leaderboard: one number across all tasks of the season.
 
-Only tasks with both anchors, `random` and `reference`, can be put on one scale; the others are left out entirely.
+Only tasks with both anchors, `random` and `reference`, have normalised scores; the others are left out.
 """
 
 import math
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Array
 from leaderboard.scoring.intervals import EstimateArrays, intervals, scores
-from leaderboard.scoring.metrics import any_sealed
+from leaderboard.scoring.metrics import any_sealed, known_metrics
 from leaderboard.scoring.ranking import name_order, ranks_beside
 from leaderboard.scoring.score_all import CommonScale, OverallSample, common_scale
 
@@ -23,9 +23,8 @@ class OverallEntry:
     """An entry with at least one score on a task that counts."""
 
     entry: Entry
-    """Who."""
     rows: Mapping[str, Row]
-    """Its row on the board of each task, by the task's id."""
+    """Its row on each task, by the task's id."""
 
     @property
     def since(self) -> str:
@@ -33,12 +32,12 @@ class OverallEntry:
         return max(row.result.provenance.evaluated_at for row in self.rows.values())
 
 
-def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[Name, OverallSample]) -> tuple[OverallRow, ...]:
-    """Rank entries across tasks, by the weighted mean over all tasks that have anchors; what is missing counts 0.
+def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[AgentName, OverallSample]) -> tuple[OverallRow, ...]:
+    """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
 
     Args:
-        boards: of all tasks.
-        columns: of everybody with a score on such a task, the interval of episodes resampled within each task.
+        boards: the standings of all tasks.
+        columns: the resampled mean of each entry with a score on such a task.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
@@ -58,46 +57,51 @@ def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[Name, Overall
 def _contenders(boards: Iterable[TaskStandings], scales: Iterable[CommonScale]) -> list[OverallEntry]:
     counted = {scale.task.id for scale in scales}
     entries: dict[tuple[str, ...], Entry] = {}
-    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    rows_by_name: dict[tuple[str, ...], dict[str, Row]] = {}
     for board in boards:
         for row in board.rows if board.task.id in counted else ():
             name = name_order(row.entry)
             if row.estimate.is_missing:
                 continue
             entries[name] = row.entry
-            found.setdefault(name, {})[board.task.id] = row
-    return [OverallEntry(entry=entries[name], rows=rows) for name, rows in found.items()]
+            rows_by_name.setdefault(name, {})[board.task.id] = row
+    return [OverallEntry(entry=entries[name], rows=rows) for name, rows in rows_by_name.items()]
 
 
 def _rows(
-    contenders: Sequence[OverallEntry], scales: Sequence[CommonScale], values: Array, drawn: Mapping[Name, OverallSample]
+    contenders: Sequence[OverallEntry],
+    scales: Sequence[CommonScale],
+    values: Array,
+    drawn: Mapping[AgentName, OverallSample],
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
     iqm = scores(np.sort(np.nan_to_num(values)), "iqm")
     places = ranks_beside(measured, [contender.entry.is_aside for contender in contenders])
     columns = zip(contenders, places, intervals(measured), iqm.tolist(), values.tolist(), strict=True)
-    for contender, rank, estimate, middle, own in columns:
-        known = {scale.task.id: value for scale, value in zip(scales, own, strict=True)}
-        normalised = {task_id: None if math.isnan(value) else value for task_id, value in known.items()}
+    for contender, rank, estimate, middle, row in columns:
+        normalised = {scale.task.id: known_metrics(value) for scale, value in zip(scales, row, strict=True)}
         yield OverallRow(**rank._asdict(), entry=contender.entry, estimate=estimate, iqm=middle, normalised=normalised)
 
 
 def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Array:
-    """Normalised scores on one task, shape (contenders,); NaN where there is none."""
+    """Normalised scores on one task, shape (contenders,); NaN if missing."""
     rows = [contender.rows.get(scale.task.id) for contender in contenders]
     return scale.normalised(np.array([row.estimate.score if row else np.nan for row in rows]))
 
 
 def _estimates(
-    contenders: Sequence[OverallEntry], scales: Sequence[CommonScale], values: Array, drawn: Mapping[Name, OverallSample]
+    contenders: Sequence[OverallEntry],
+    scales: Sequence[CommonScale],
+    values: Array,
+    drawn: Mapping[AgentName, OverallSample],
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
     low, high, centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
     score = _weighted(np.nan_to_num(values), scales)
     low, high = np.minimum(low, score), np.maximum(high, score)
-    # A rounded score of a sealed season has no interval; one of no width would be a certainty.
-    closed = [any_sealed(row.result for row in contender.rows.values()) for contender in contenders]
-    low[closed], high[closed] = np.nan, np.nan
+    # A rounded score of a sealed season has no interval; an interval of width 0 would claim certainty.
+    is_sealed = [any_sealed(row.result for row in contender.rows.values()) for contender in contenders]
+    low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size)
 
 
@@ -105,6 +109,6 @@ def _weighted(values: Array, scales: Sequence[CommonScale]) -> Array:
     """The weighted mean of each row, exactly rounded where all weights are equal."""
     shares = np.array([scale.task.weight for scale in scales])
     means = np.array([math.fsum(row) for row in (values * shares).tolist()]) / math.fsum(shares)
-    # The mean of n equal numbers may miss them by a rounding.
+    # The mean of n equal numbers may differ from them by rounding.
     rounded: Array = np.clip(means, values.min(axis=1), values.max(axis=1))
     return rounded

@@ -12,20 +12,20 @@ from leaderboard.scoring.intervals import EstimateArrays
 from leaderboard.scoring.significance import Comparison, compare_all
 
 Key = tuple[Any, ...]
-"""Parts equal scores: the better one is the smaller."""
+"""A sort key that breaks ties: the better one is the smaller."""
 
 
 class RankInterval(NamedTuple):
-    """Where an entry stands."""
+    """An entry's place and rank interval."""
 
     place: int
-    """1 + entries that are better: by the score, then by what parts equal scores."""
+    """1 + entries that are better: by the score, then by the tie-breaks."""
     rank_low: int
     """1 + entries significantly better."""
     rank_high: int
     """N − entries significantly worse."""
     with_leader: bool
-    """Not told apart from the leader; where several share the first place, from at least one of them."""
+    """Not told apart from the leader; if several share the first place, from at least one of them."""
 
 
 def rank_intervals(
@@ -33,25 +33,22 @@ def rank_intervals(
 ) -> list[RankInterval]:
     """The rank of every entry, in the order given; the rank interval always holds the place.
 
-    Each pair is judged at 95 %, without a correction for the number of pairs. Entries without a score (NaN) stand behind
-    all that have one.
+    Each pair is compared at 95 %, without a correction for the number of pairs. Entries without a score (NaN) rank last.
 
     Args:
         measured: such that greater is better.
-        ties: what parts equal scores, for each entry; nothing does when left out.
-        compared: who is better than whom, where that is known better than from single scores.
+        ties: a tie-break for each entry; equal scores share a place if left out.
+        compared: a comparison that replaces the one from single scores.
     """
     missing = np.isnan(measured.score)
     if not missing.any():
         return _scored(measured, ties, compared)
-    there, gone = np.flatnonzero(~missing), np.flatnonzero(missing)
-    found = dict(
-        zip(there.tolist(), _scored(EstimateArrays(*(one[there] for one in measured)), _of(ties, there)), strict=True)
-    )
-    places = _places([(0, *key) for key in _of(ties, gone)] or [(0,)] * len(gone))
-    for index, place in zip(gone.tolist(), places, strict=True):
-        found[index] = RankInterval(len(there) + place, len(there) + 1, len(missing), with_leader=False)
-    return [found[index] for index in range(len(missing))]
+    scored, unscored = np.flatnonzero(~missing), np.flatnonzero(missing)
+    ranks = dict(zip(scored.tolist(), _scored(_chosen(measured, scored), _of(ties, scored)), strict=True))
+    places = _places([(0, *key) for key in _of(ties, unscored)] or [(0,)] * len(unscored))
+    for index, place in zip(unscored.tolist(), places, strict=True):
+        ranks[index] = RankInterval(len(scored) + place, len(scored) + 1, len(missing), with_leader=False)
+    return [ranks[index] for index in range(len(missing))]
 
 
 def ranks_beside(
@@ -60,30 +57,31 @@ def ranks_beside(
     ties: Sequence[Key] = (),
     compared: Callable[[Sequence[int]], Comparison | None] = lambda chosen: None,
 ) -> list[RankInterval]:
-    """Ranks where some are listed without a place of their own: they take none, and their place says where they would be.
+    """Ranks where some entries are listed aside: they take no place, and theirs says where they would be.
 
     Args:
         measured: such that greater is better.
-        aside: who has no place of its own.
-        ties: what parts equal scores.
-        compared: of the entries at these positions, who is better than whom, where that is known better.
+        aside: whether an entry has no place of its own.
+        ties: as in `rank_intervals`.
+        compared: gives a comparison of the entries at some positions that replaces the one from single scores.
     """
-    whole = rank_intervals(measured, ties, compared(range(len(aside))))
+    ranks = rank_intervals(measured, ties, compared(range(len(aside))))
     inside = np.flatnonzero(~np.asarray(aside, dtype=np.bool_))
     if len(inside) == len(aside):
-        return whole
+        return ranks
     own: list[RankInterval] = []
     if len(inside):
-        own = rank_intervals(
-            EstimateArrays(*(one[inside] for one in measured)), _of(ties, inside), compared(inside.tolist())
-        )
-    found = dict(zip(inside.tolist(), own, strict=True))
-    better = sorted(whole[index].place for index in inside.tolist())
-    return [found.get(index) or _beside(rank, 1 + bisect_left(better, rank.place)) for index, rank in enumerate(whole)]
+        own = rank_intervals(_chosen(measured, inside), _of(ties, inside), compared(inside.tolist()))
+    inside_ranks = dict(zip(inside.tolist(), own, strict=True))
+    better = sorted(ranks[index].place for index in inside.tolist())
+    places = [1 + bisect_left(better, rank.place) for rank in ranks]
+    return [
+        inside_ranks.get(index) or RankInterval(place, place, place, with_leader=False) for index, place in enumerate(places)
+    ]
 
 
-def _beside(rank: RankInterval, place: int) -> RankInterval:
-    return rank._replace(place=place, rank_low=place, rank_high=place, with_leader=False)
+def _chosen(measured: EstimateArrays, positions: Indices) -> EstimateArrays:
+    return EstimateArrays(*(column[positions] for column in measured))
 
 
 def _scored(measured: EstimateArrays, ties: Sequence[Key], compared: Comparison | None = None) -> list[RankInterval]:
@@ -96,7 +94,7 @@ def _scored(measured: EstimateArrays, ties: Sequence[Key], compared: Comparison 
     low = np.minimum(1 + compared.better, place)
     high = np.maximum(count - compared.worse, place)
     columns = (place.tolist(), low.tolist(), high.tolist(), compared.with_leader.tolist())
-    return [RankInterval(*one) for one in zip(*columns, strict=True)]
+    return [RankInterval(*fields) for fields in zip(*columns, strict=True)]
 
 
 def _of(ties: Sequence[Key], chosen: Indices) -> list[Key]:
@@ -109,5 +107,5 @@ def _places(keys: Sequence[Key]) -> list[int]:
 
 
 def name_order(entry: Entry) -> tuple[str, ...]:
-    """A sort key: by login and agent, capitals aside; the rest decides only between equal names."""
+    """A sort key: by login, ignoring case, and agent; login as written and digest decide between equal names."""
     return (entry.login.casefold(), entry.agent, entry.login, entry.digest)

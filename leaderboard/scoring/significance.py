@@ -1,4 +1,4 @@
-"""How fine a board can tell: below which difference of scores nobody can say who is better."""
+"""Which entries are significantly better than which, and the smallest difference that a leaderboard can tell."""
 
 import math
 import statistics
@@ -17,30 +17,29 @@ from leaderboard.scoring.bootstrap import Array, Indices, Scoring, trimmed_mean
 from leaderboard.scoring.intervals import EstimateArrays, critical_value
 from leaderboard.scoring.metrics import episode_metric, episode_values, oriented_value, ranking
 
-# Pairs are compared in blocks of this many rows, which stay in the processor's cache.
-ROWS = 16
+# Entries are compared in blocks of this many rows, which stay in the processor's cache.
+ENTRIES_AT_ONCE = 16
 
 
 class Comparison(NamedTuple):
-    """What the other entries of a board say of each, shape (entries,)."""
+    """Each entry compared with all others, shape (entries,)."""
 
     better: Indices
-    """How many are significantly better."""
+    """How many others are significantly better."""
     worse: Indices
-    """How many are significantly worse."""
+    """How many others are significantly worse."""
     with_leader: npt.NDArray[np.bool_]
     """Whether some entry with the best score is not significantly better."""
 
 
 def compare_all(measured: EstimateArrays) -> Comparison:
-    """Compare every two entries of a board; greater is better.
+    """Compare every two entries; greater is better.
 
-    The difference of two independent scores is told from zero where |a − b| > t · √(error_a² + error_b²), with the t of
-    the smaller sample: Welch's interval (Biometrika 34, 1947) with the conservative degrees of freedom. The
-    pseudo-episodes of bounded returns make it the interval of Agresti & Caffo (The American Statistician 54, 2000) for
-    0/1 returns. It is not monotone in the score (an uncertain best need not beat a certain second), so each pair is
-    looked at whose difference is neither above the widest margin nor below the narrowest; half of them, in order of the
-    centre.
+    The difference of two independent scores is significant if |a − b| > t · √(error_a² + error_b²), with the t of the
+    smaller sample: Welch's interval (Biometrika 34, 1947) with conservative degrees of freedom. With the pseudo-episodes
+    of bounded returns it is the interval of Agresti & Caffo (The American Statistician 54, 2000) for 0/1 returns. It is
+    not monotone in the score: an uncertain best entry need not beat a certain second. So every pair is compared whose
+    difference is neither above the widest margin nor below the narrowest, each pair once, in order of the centre.
     """
     order = np.argsort(-measured.centre, kind="stable")
     centre, variance, t = measured.centre[order], measured.error[order] ** 2, critical_value(measured.size[order])
@@ -48,29 +47,29 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     better, worse, leaders_better = np.zeros((3, len(order)), dtype=np.intp)
     widest, narrowest = np.maximum.accumulate(variance), variance.min(initial=np.inf)
     most, least = t.max(initial=0), t.min(initial=np.inf)
-    for start in range(0, len(order), ROWS):
-        rows = slice(start, min(start + ROWS, len(order)))
-        # A sum, a root and a product keep the order of what they are made of, roundings included.
-        beyond = most * np.sqrt(variance[rows].max() + widest[rows.stop - 1])
-        within = least * np.sqrt(variance[rows].min() + narrowest)
-        sure = np.searchsorted(centre[start] - centre[: rows.stop], -beyond)
-        last = np.searchsorted(centre[rows.stop - 1] - centre[: rows.stop], -within)
-        doubted = slice(sure, max(sure, last))
-        margin = np.sqrt(np.add.outer(variance[rows], variance[doubted]))
-        margin *= np.maximum.outer(t[rows], t[doubted])
-        beaten = np.subtract.outer(centre[rows], centre[doubted]) < -margin
-        better[rows] = sure + beaten.sum(axis=1)
-        worse[:sure] += rows.stop - start
-        worse[doubted] += beaten.sum(axis=0)
-        leaders_better[rows] = best[:sure].sum() + beaten[:, best[doubted]].sum(axis=1)
+    for start in range(0, len(order), ENTRIES_AT_ONCE):
+        rows = slice(start, min(start + ENTRIES_AT_ONCE, len(order)))
+        # Sums, roots and products of floats keep the order of their operands, rounding included.
+        widest_margin = most * np.sqrt(variance[rows].max() + widest[rows.stop - 1])
+        narrowest_margin = least * np.sqrt(variance[rows].min() + narrowest)
+        certain = np.searchsorted(centre[start] - centre[: rows.stop], -widest_margin)
+        last = np.searchsorted(centre[rows.stop - 1] - centre[: rows.stop], -narrowest_margin)
+        doubtful = slice(certain, max(certain, last))
+        margin = np.sqrt(np.add.outer(variance[rows], variance[doubtful]))
+        margin *= np.maximum.outer(t[rows], t[doubtful])
+        beaten = np.subtract.outer(centre[rows], centre[doubtful]) < -margin
+        better[rows] = certain + beaten.sum(axis=1)
+        worse[:certain] += rows.stop - start
+        worse[doubtful] += beaten.sum(axis=0)
+        leaders_better[rows] = best[:certain].sum() + beaten[:, best[doubtful]].sum(axis=1)
     as_given = np.argsort(order)
     return Comparison(better[as_given], worse[as_given], (leaders_better < best.sum())[as_given])
 
 
 def paired(results: Sequence[Result], task: Task) -> Comparison | None:
-    """Compare every two results of one task, episode by episode; None where they cannot be paired.
+    """Compare every two results of one task, episode by episode; None if they cannot be paired.
 
-    They can if all have the same secret episodes, at least two, and what ranks is a mean or an interquartile mean.
+    They can if all have the same secret episodes, at least two, and a mean or an interquartile mean ranks.
     """
     metric = ranking(task)
     how = episode_metric(task, metric)
@@ -78,42 +77,42 @@ def paired(results: Sequence[Result], task: Task) -> Comparison | None:
         return None
     if len(results[0].seeds) < 2 or any(result.sealed or secret_hash(result.beacon) is None for result in results):
         return None
-    found = np.array([episode_values(metric, result) for result in results], dtype=np.float64)
-    reach = how.bounds[1] - how.bounds[0] if how.bounds and how.score == "mean" else None
-    return compare_paired(oriented_value(metric, 1) * found, how.score, reach)
+    episodes = np.array([episode_values(metric, result) for result in results], dtype=np.float64)
+    value_range = how.bounds[1] - how.bounds[0] if how.bounds and how.score == "mean" else None
+    return compare_paired(oriented_value(metric, 1) * episodes, how.score, value_range)
 
 
-def compare_paired(values: Array, scoring: Scoring, reach: float | None = None) -> Comparison:
+def compare_paired(values: Array, scoring: Scoring, value_range: float | None = None) -> Comparison:
     """Compare every two entries; greater is better.
 
-    The difference of two trimmed means of dependent samples is told from zero by the Winsorized variance of the
-    differences (Yuen, Biometrika 61, 1974; Wilcox, Introduction to Robust Estimation and Hypothesis Testing, for
-    dependent groups), with n − 2g − 1 degrees of freedom; with nothing trimmed that is the paired t test. Where values
-    have bounds, two pseudo-pairs are added, half of one at each corner (Agresti & Min, Statistics in Medicine 24,
-    2005), so that no few equal differences are certainty.
+    Two trimmed means of dependent samples are compared by the Winsorized variance of the differences (Yuen, Biometrika
+    61, 1974; Wilcox, Introduction to Robust Estimation and Hypothesis Testing, for dependent groups), with n − 2g − 1
+    degrees of freedom; with nothing trimmed that is the paired t test. If values have bounds, two pseudo-pairs are added,
+    half of one at each corner (Agresti & Min, Statistics in Medicine 24, 2005), so that a few equal differences are not
+    taken for certainty.
 
     Args:
         values: shape (entries, episodes), the same episodes in every row, at least two.
         scoring: mean or iqm.
-        reach: from the least to the greatest possible value; for means only.
+        value_range: the highest less the lowest possible value; for means only.
     """
     count = values.shape[1]
     cut = trimmed_mean(count, scoring)
     kept = count - 2 * cut
     ordered = np.sort(values, axis=1)
     score = ordered[:, cut : count - cut].mean(axis=1)
-    drawn_in = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
-    drawn_in -= drawn_in.mean(axis=1, keepdims=True)
+    winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
+    winsorized -= winsorized.mean(axis=1, keepdims=True)
     order = np.argsort(-score, kind="stable")
-    score, drawn_in = score[order], drawn_in[order]
-    squares = (drawn_in**2).sum(axis=1)
+    score, winsorized = score[order], winsorized[order]
+    squares = (winsorized**2).sum(axis=1)
     best = score == score.max(initial=-np.inf)
     better, worse, leaders_better = np.zeros((3, len(order)), dtype=np.intp)
-    for start in range(0, len(order), ROWS):
-        rows, above = slice(start, start + ROWS), slice(0, start + ROWS)
+    for start in range(0, len(order), ENTRIES_AT_ONCE):
+        rows, above = slice(start, start + ENTRIES_AT_ONCE), slice(0, start + ENTRIES_AT_ONCE)
         apart = np.subtract.outer(score[rows], score[above])
-        spread = np.add.outer(squares[rows], squares[above]) - 2 * drawn_in[rows] @ drawn_in[above].T
-        beaten = _beaten(apart, np.maximum(spread, 0), kept, reach)
+        spread = np.add.outer(squares[rows], squares[above]) - 2 * winsorized[rows] @ winsorized[above].T
+        beaten = _beaten(apart, np.maximum(spread, 0), kept, value_range)
         better[rows] = beaten.sum(axis=1)
         worse[above] += beaten.sum(axis=0)
         leaders_better[rows] = beaten[:, best[above]].sum(axis=1)
@@ -121,32 +120,32 @@ def compare_paired(values: Array, scoring: Scoring, reach: float | None = None) 
     return Comparison(better[as_given], worse[as_given], (leaders_better < best.sum())[as_given])
 
 
-def _beaten(apart: Array, spread: Array, kept: int, reach: float | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Whether a difference is below zero for sure. `spread`: summed squares of the differences about their mean."""
-    if reach is not None:
-        whole = kept + 2
-        spread = spread + reach**2 + apart**2 * kept * 2 / whole
-        apart, kept = apart * (kept / whole), whole
+def _beaten(apart: Array, spread: Array, kept: int, value_range: float | None) -> npt.NDArray[np.bool_]:
+    """Whether a difference is significantly below zero. `spread`: squared deviations of the differences, summed."""
+    if value_range is not None:
+        total = kept + 2
+        spread = spread + value_range**2 + apart**2 * kept * 2 / total
+        apart, kept = apart * (kept / total), total
     error = np.sqrt(spread / (kept * max(kept - 1, 1)))
-    found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = apart < -critical_value(np.array(float(kept))) * error
-    return found
+    beaten: npt.NDArray[np.bool_] = apart < -critical_value(np.array(float(kept))) * error
+    return beaten
 
 
 def smallest_difference(estimates: Iterable[Estimate]) -> float | None:
-    """The median, over neighbours on the board, of the least difference of their scores that would be significant.
+    """The smallest significant difference between neighbours on the leaderboard, as a median over them.
 
-    Where two scores are independent, the margin of their difference is √(a² + b²) of their own margins (Welch's interval,
-    see `leaderboard.significance`); here a and b are half the width of the 95 % intervals that the board shows, so that
-    anybody can work it out again. Neighbours, since that is what readers ask about; the median, since one noisy entry says
-    nothing of the rest.
+    The margin of the difference of two independent scores is √(a² + b²) of their margins (Welch's interval, as in
+    `compare_all`). Here a and b are half the widths of the 95 % intervals shown, so that readers can check it. The median
+    keeps one noisy entry from deciding.
 
     Args:
-        estimates: in the order of the board.
+        estimates: in the order of the leaderboard.
 
     Returns:
-        In the unit of the score; None where no two neighbours have intervals.
+        In the unit of the score; None if there are fewer than two intervals.
     """
-    margins = [(one.high - one.low) / 2 for one in estimates if not math.isnan(one.low) and not math.isnan(one.high)]
+    complete = (estimate for estimate in estimates if not math.isnan(estimate.low) and not math.isnan(estimate.high))
+    margins = [(estimate.high - estimate.low) / 2 for estimate in complete]
     if len(margins) < 2:
         return None
     return statistics.median(math.hypot(a, b) for a, b in pairwise(margins))

@@ -1,13 +1,12 @@
-"""The one place where text that an entrant typed becomes text of a page.
+"""Escapes text that an entrant typed for Markdown pages and for comments on GitHub.
 
-Every character that is not a letter, a digit or a space is written as a numeric character reference. That is harmless
-in all three places a page has: Markdown, HTML text and HTML attributes. There is nothing left in it that Markdown, one
-of its extensions, Jinja or a browser could take for an instruction, and a reader sees exactly what was typed.
+On a page every character that is not a letter, a digit or a space is written as a numeric character reference. That is
+safe in Markdown, HTML text and HTML attributes: neither Markdown and its extensions nor Jinja nor a browser can take any
+of it for an instruction, and a reader sees exactly what was typed.
 
-That is not enough for a comment on GitHub, which looks for @names, #123, commit ids, :emoji: and addresses in the text
-that is left after references are resolved. It does so everywhere but in code, so there an entrant's text stands only in
-code: a span or a block whose fence is longer than any run of backticks in it. Nothing is inserted into the text, so it
-can be read, searched and copied as it was typed.
+In a comment that is not enough: GitHub looks for @names, #123, commit ids, :emoji: and addresses after it has resolved
+references, everywhere except in code. So in comments an entrant's text is always code: a span or a block whose fence is
+longer than any run of backticks in it. Nothing is inserted, so the text can be read, searched and copied as typed.
 """
 
 import re
@@ -17,44 +16,44 @@ from markupsafe import Markup
 from evaluator.model.identifiers import INVISIBLE
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# The same form as `evaluator.model.names.Url`: these values may come from a record that no model has looked at.
+# The same form as `Url` in `evaluator.model.identifiers`: values may come from a record that no model has checked.
 LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/?#@!$&*+,;=%-]*)?")
-_SPECIAL = re.compile(r"[^\w ]|_")
+_MARKDOWN_SPECIAL = re.compile(r"[^\w ]|_")
 _BACKTICKS = re.compile("`+")
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 
 
 def visible(text: str) -> str:
-    """Without characters that hide, reorder or cannot be written; each leaves a mark where it stood."""
-    whole = text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
-    return INVISIBLE.sub(REPLACEMENT, whole)
+    """Replace each character that hides or reorders text, or cannot be encoded, by a visible mark."""
+    encodable = text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
+    return INVISIBLE.sub(REPLACEMENT, encodable)
 
 
 def _referenced(text: str) -> str:
-    return _SPECIAL.sub(lambda found: f"&#{ord(found.group())};", text)
+    return _MARKDOWN_SPECIAL.sub(lambda match: f"&#{ord(match.group())};", text)
 
 
 def escape(value: object) -> Markup:
-    """One line of text, harmless wherever it is put; what is already `Markup` stays as it is."""
+    """One line of text, safe anywhere on a page; `Markup` stays as it is."""
     if isinstance(value, Markup):
         return value
     return Markup(_referenced(" ".join(visible(str(value)).split())))
 
 
 def preformatted(text: str) -> Markup:
-    """Text whose lines and spaces count, as a block that it cannot close."""
-    kept = _referenced(visible(text)).replace(" ", "&#32;")
-    return Markup('<pre class="pr-log" tabindex="0"><code>') + Markup(kept) + Markup("</code></pre>")
+    """Text with its lines and spaces, as a block that it cannot close."""
+    content = _referenced(visible(text)).replace(" ", "&#32;")
+    return Markup('<pre class="pr-log" tabindex="0"><code>') + Markup(content) + Markup("</code></pre>")
 
 
 def paragraphs(text: str) -> Markup:
-    """Text of several paragraphs, parted by empty lines."""
+    """Text of several paragraphs, separated by empty lines."""
     parts = [escape(part) for part in _PARAGRAPHS.split(visible(text).strip())]
     return Markup("\n").join(Markup("<p>{}</p>").format(part) for part in parts if part)
 
 
 def link(url: str | None, words: object = None) -> Markup:
-    """A link to a plain https address, and the mere words to anything else. It hands no rank on to where it leads."""
+    """A link to a plain https address, marked as user content for search engines; only the words for any other address."""
     shown = escape(url or "" if words is None else words)
     if url is None or not LINK.fullmatch(url):
         return shown
@@ -62,29 +61,29 @@ def link(url: str | None, words: object = None) -> Markup:
 
 
 def code(value: object) -> Markup:
-    """One line of text for a comment on GitHub, as a code span; not for table cells, where a pipe would end it."""
+    """One line of text as a code span for a comment; not for table cells, where a pipe would end it."""
     if isinstance(value, Markup):
         return value
     text = " ".join(visible(str(value)).split())
     if not text:
         return Markup("(empty)")
-    ticks = "`" * _beyond(text, 0)
-    air = " " if text.startswith("`") or text.endswith("`") else ""
-    return Markup(ticks + air + text + air + ticks)
+    ticks = "`" * _longer_than(text, 0)
+    padding = " " if text.startswith("`") or text.endswith("`") else ""
+    return Markup(ticks + padding + text + padding + ticks)
 
 
 def cell(value: object) -> Markup:
-    """A code span for a table's cell. Names have no pipes; a pipe that is there all the same becomes a line like it."""
+    """A code span for a table cell; a pipe, which no name has, becomes a similar character."""
     return value if isinstance(value, Markup) else code(str(value).replace("|", "\N{BOX DRAWINGS LIGHT VERTICAL}"))
 
 
 def fenced(text: str, language: str = "text") -> Markup:
-    """Text whose lines and spaces count, as a block for a comment on GitHub that it cannot close."""
-    kept = visible(text).strip("\n")
-    fence = "`" * _beyond(kept, 2)
-    return Markup(f"{fence}{language}\n{kept}\n{fence}")
+    """Text with its lines and spaces, as a block for a comment that it cannot close."""
+    content = visible(text).strip("\n")
+    fence = "`" * _longer_than(content, 2)
+    return Markup(f"{fence}{language}\n{content}\n{fence}")
 
 
-def _beyond(text: str, least: int) -> int:
-    """A number of backticks that is longer than `least` and than any run of them in the text."""
+def _longer_than(text: str, least: int) -> int:
+    """One more than `least`, and than the longest run of backticks in the text."""
     return 1 + max([least, *(len(run) for run in _BACKTICKS.findall(text))])

@@ -1,4 +1,4 @@
-"""What pages say of a season's phases."""
+"""Numbers, intervals, dates and phases as readers see them."""
 
 import functools
 import math
@@ -13,12 +13,12 @@ MINUS = "\N{MINUS SIGN}"
 NONE = "\N{EN DASH}"
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 SIGNED = {True: "signed by GitHub", False: "not verified as GitHub’s", None: "about which GitHub is still to be asked"}
-"""Of the commit that the seeds come from: what GitHub says of its signature."""
+"""GitHub's verification of the signature of the commit that seeds come from, in words; None: not asked yet."""
 
 
 def number(value: float, decimals: int = 1) -> str:
-    """A number with that many digits after the point, a real minus sign, and no negative zero; NaN, no value, is a dash."""
-    if value != value:  # only NaN is not itself, and this is asked a million times
+    """A number with a typographic minus sign and no negative zero; a dash for NaN."""
+    if value != value:  # NaN; faster than math.isnan, and called a million times
         return NONE
     text = format(value, _form(decimals))
     if text[0] == "-":
@@ -45,22 +45,22 @@ def _row(count: int, decimals: int, between: str) -> str:
 
 
 def plain(value: float) -> str:
-    """A setting or a count, as short as it can be written."""
+    """A setting or a count, written as short as possible."""
     return f"{value:g}".replace("-", MINUS)
 
 
 def span(low: float, high: float, decimals: int = 1) -> str:
-    """An interval; a dash where there is none."""
+    """An interval; a dash if there is none."""
     return NONE if math.isnan(low) or math.isnan(high) else f"{number(low, decimals)} to {number(high, decimals)}"
 
 
 def ranks(low: int, high: int) -> str:
-    """A rank interval: `1–3`, or `2` where there is no doubt."""
+    """A rank interval: `1–3`, or `2` if both ends are equal."""
     return str(low) if low == high else f"{low}–{high}"
 
 
 def size(count: int | None) -> str:
-    """Bytes."""
+    """A number of bytes."""
     if count is None:
         return "not measured"
     for unit, name in _SIZES:
@@ -94,19 +94,17 @@ class ShownPhase:
     """A phase on the home page."""
 
     phase: Phase
-    """Its rules."""
     state: str
-    """`open`, `begins`, `ended`, `closed by the hosts`; empty where no moment is given."""
+    """`open`, `begins later`, `ended`, `closed by the hosts`; empty without a moment."""
     dates: str
-    """From when until when."""
     who: str
     """Who may enter."""
     hidden_until: str | None
-    """Until when its boards are hidden; None where they are shown."""
+    """None if its leaderboards are shown."""
 
 
 def format_utc(instant: str) -> str:
-    """A moment as people are told it."""
+    """A moment in UTC, to the minute."""
     return f"{to_utc(instant):%Y-%m-%d %H:%M} UTC"
 
 

@@ -1,4 +1,4 @@
-"""How documents are written: strict JSON without spaces, in UTF-8, and text that no reader can take for an instruction."""
+"""Writes documents: strict compact JSON, CSV and XML in UTF-8, with text that no reader can take for an instruction."""
 
 import csv
 import io
@@ -16,48 +16,48 @@ from leaderboard.text import urls
 from leaderboard.text.escape_markdown import visible
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-# What spreadsheets take for a formula, or for the end of a cell.
+# Spreadsheets take text that begins with these for a formula, or for the end of a cell.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# What a cell holds only in quotes, as `csv` has it.
-_QUOTED = re.compile('[,"\r\n]')
-# XML 1.0 has no way to write these, not even as references.
+# A cell with one of these is quoted, as `csv` does.
+_CSV_SPECIAL = re.compile('[,"\r\n]')
+# XML 1.0 cannot contain these, not even as references.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 _ESCAPED = re.compile("[&<>\"']")
-# Letters, digits and what places and scores are written with: nothing of it hides, and XML reads all of it as it is.
-_PLAIN = re.compile(r"[\w #.,·−\u202f]*")
-# What is not a task and not an agent, but stands where one could stand.
-_TAKEN = ("overall", "board")
+# Letters, digits and the characters of places and scores, none of them special in XML.
+_XML_SAFE = re.compile(r"[\w #.,·−\u202f]*")
+# Paths next to those of tasks.
+_RESERVED_SEGMENTS = ("overall", "board")
 
 
 def json_document(value: Any) -> bytes:
-    """A JSON document. What no encoding can write becomes a question mark, so that a name never stops a board."""
+    """A JSON document. A character that UTF-8 cannot encode becomes a question mark, so that a name breaks no page."""
     return json_text(value).encode("utf-8", "replace")
 
 
 def json_text(value: Any) -> str:
-    """A JSON value as text; null for a number that JSON has no word for."""
+    """A JSON value as text; null for NaN and infinity."""
     try:
-        # A million times: it takes a quarter of the time of the standard library's.
+        # Four times as fast as the standard library.
         return to_json(value, inf_nan_mode="null").decode()
     except PydanticSerializationError:
-        # A name with half a character in it.
+        # A text with a lone surrogate.
         return _JSON.encode(value)
 
 
 def json_scalars(values: Sequence[float | None]) -> list[str]:
-    """Each number, true, false or null as JSON, in one call for all: there is no text among them that holds a comma."""
+    """Each number, true, false or null as JSON; one call for all, as none of them contains a comma."""
     return json_text(values)[1:-1].split(",") if values else []
 
 
 def wrap_json_list(head: Mapping[str, Any], name: str, items: Iterable[str], tail: Mapping[str, Any]) -> bytes:
-    """A document with a list in its midst whose items are JSON already."""
-    whole = f"{json_text(head)[:-1]},{json_text(name)}:[{','.join(items)}]"
-    return f"{whole},{json_text(tail)[1:]}".encode("utf-8", "replace") if tail else f"{whole}}}".encode("utf-8", "replace")
+    """A document with the fields of `head`, a list of items that are JSON already, and the fields of `tail`."""
+    text = f"{json_text(head)[:-1]},{json_text(name)}:[{','.join(items)}]"
+    return (f"{text},{json_text(tail)[1:]}" if tail else f"{text}}}").encode("utf-8", "replace")
 
 
 def finite(value: float | None) -> float | None:
-    """A number, and None for what JSON has no word for."""
+    """A number; None for NaN and infinity, which JSON lacks."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -72,30 +72,30 @@ def cell(value: object) -> object:
 
 
 def csv_cell(value: str) -> str:
-    """One cell of text as it stands in the file, in quotes where it holds what ends a cell."""
+    """One cell of text, in quotes if needed."""
     plain = str(cell(value))
     doubled = plain.replace('"', '""')
-    return f'"{doubled}"' if _QUOTED.search(plain) else plain
+    return f'"{doubled}"' if _CSV_SPECIAL.search(plain) else plain
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> bytes:
     """A CSV file (RFC 4180)."""
-    whole = io.StringIO(newline="")
-    csv.writer(whole).writerows(map(cell, line) for line in lines)
-    return whole.getvalue().encode("utf-8", "replace")
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer).writerows(map(cell, line) for line in lines)
+    return buffer.getvalue().encode("utf-8", "replace")
 
 
 def xml(text: str) -> str:
-    """Text for XML, in an element or an attribute, without what XML forbids and without what hides or reorders."""
-    if _PLAIN.fullmatch(text):
+    """Text for an XML element or attribute, without characters that XML forbids, or that hide or reorder text."""
+    if _XML_SAFE.fullmatch(text):
         return text
-    return _ESCAPED.sub(lambda found: _XML[found.group()], _NOT_XML.sub("\ufffd", visible(text)))
+    return _ESCAPED.sub(lambda match: _XML[match.group()], _NOT_XML.sub("\ufffd", visible(text)))
 
 
 def segment(task_id: str) -> str:
-    """A task's part of a path. A task that is called like something else gives way; no task begins with `_`."""
+    """A task's part of a path. A reserved name gets a `_` in front, with which no task begins."""
     plain = safe_path_segment(task_id)
-    return f"_{plain}" if plain.casefold() in _TAKEN else plain
+    return f"_{plain}" if plain.casefold() in _RESERVED_SEGMENTS else plain
 
 
 def task_file(task_id: str, name: str) -> str:

@@ -1,10 +1,12 @@
-"""Where pages lie, and how one reaches another."""
+"""Paths of the site's pages, links between them, and addresses on GitHub."""
 
 from urllib.parse import quote, urlsplit
 
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, sides
-from leaderboard.core.standings import Entry, Excluded, WithdrawnScore
+from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Excluded, WithdrawnScore
 
 HOME = "index.md"
 TASKS = "tasks/index.md"
@@ -13,14 +15,13 @@ COMPARE = "compare.md"
 STATUS = "status.md"
 LEDGER = "ledger.md"
 MACHINES = "machines.md"
-LOCAL = "local"
-# MkDocs serves these two at their folder's own address.
-_TAKEN = ("index", "readme")
+# MkDocs serves these two at the address of their folder.
+_INDEX_NAMES = ("index", "readme")
 
 
 def _file(name: str) -> str:
-    """A page's file name. No agent and no task begins with `_`, so nothing is in the way of those that must give way."""
-    return f"_{name}.md" if name.casefold() in _TAKEN else f"{name}.md"
+    """A page's file name. A reserved name gets a `_` in front, with which no agent or task begins."""
+    return f"_{name}.md" if name.casefold() in _INDEX_NAMES else f"{name}.md"
 
 
 def task_page(task_id: str) -> str:
@@ -34,20 +35,19 @@ def agent_page(login: str, agent: str) -> str:
 
 
 def duel_page(task_id: str, duel: Duel) -> str:
-    """The page of a duel. MkDocs copies it as it is: there are too many for pages of its own."""
-    pair = sides(*(player.name_as_written for player in duel.players)).replace(
-        "%", "~"
-    )  # "%" would have to be encoded again in an address.
+    """The page of a duel. MkDocs only copies it: there are too many to render."""
+    # In an address "%" would have to be encoded again.
+    pair = sides(*(player.name_as_written for player in duel.players)).replace("%", "~")
     return f"{task_page(task_id).removesuffix('.md')}/duels/{pair}/index.html"
 
 
 def replay_mark(number: int, ply: int | None = None) -> str:
-    """What follows a duel page's address to show one match, counted from 1, and the position after so many moves."""
+    """The fragment of a duel page's address that shows one match, counted from 1, and the position after `ply` moves."""
     return f"#match={number}" + ("" if ply is None else f"&ply={ply}")
 
 
 def up(source: str) -> str:
-    """From a page to the site's root."""
+    """The relative path from a page to the site's root."""
     return "../" * address(source).count("/") or "./"
 
 
@@ -61,20 +61,20 @@ def address(page: str) -> str:
 
 
 def href(source: str, target: str) -> str:
-    """A relative link from page to page: the site may live anywhere."""
+    """A relative link from page to page, so that the site can be served at any address."""
     return "../" * address(source).count("/") + address(target) or "./"
 
 
 def owner_url(repository: str | None, entry: Entry | Excluded | WithdrawnScore) -> str | None:
-    """The owner's profile on the forge that the board lives on."""
+    """The owner's profile on the repository's host."""
     if repository is None or entry.login == LOCAL:
         return None
-    forge = urlsplit(repository)
-    return f"{forge.scheme}://{forge.netloc}/{entry.login}"
+    host = urlsplit(repository)
+    return f"{host.scheme}://{host.netloc}/{entry.login}"
 
 
 def folder_url(repository: str | None, entry: Entry) -> str | None:
-    """The agent's folder."""
+    """The agent's folder on main."""
     if repository is None or entry.login == LOCAL:
         return None
     return f"{repository.rstrip('/')}/tree/main/submissions/{entry.login}/{entry.agent}"
@@ -86,18 +86,18 @@ def result_url(repository: str | None, path: str) -> str | None:
 
 
 def source_url(repository: str | None, entry: Entry, commit: str | None) -> str | None:
-    """The agent's folder as it was at a commit; as it is now, where none is recorded."""
+    """The agent's folder at a commit, or on main if no commit is recorded."""
     here = folder_url(repository, entry)
     return here if here is None or commit is None else here.replace("/tree/main/", f"/tree/{quote(commit)}/", 1)
 
 
 def traces_branch(season: str) -> str:
-    """The branch of a season's traces, in characters that git takes."""
+    """The branch of a season's traces, in characters that git allows."""
     name = safe_path_segment(season)
     odd = ".." in name or name.endswith((".", ".lock"))
     return "traces-" + (name.replace(".", "%2E") if odd else name)
 
 
 def commit_url(repository: str | None, commit: str | None) -> str | None:
-    """A commit."""
+    """A commit on the repository's host."""
     return None if repository is None or commit is None else f"{repository.rstrip('/')}/commit/{quote(commit)}"

@@ -1,1 +1,1 @@
-"""One file for each verb of the `pullrank` command."""
+"""The verbs of the `pullrank` command, one module each."""

@@ -1,4 +1,4 @@
-"""`pullrank check DIR`: whether a folder is a submission, without running any of it."""
+"""`pullrank check DIR`: checks submissions without running them."""
 
 import subprocess
 import sys
@@ -8,17 +8,22 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.errors import AgentFault
+from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
+from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.submission import OF_MODELS, SubmissionKind
+from evaluator.model.config.submission import MANIFEST_NAME, MOVES, OF_MODELS, SubmissionKind, parse_tagged
 from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file
+from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.repository.checkout import SubmissionEntry, open_checkout
-from scripts.runs.check_image import check_image, digest_advice
-from scripts.runs.eligible_tasks import closed_lines, entered, is_example, refuse_people
+from scripts.runs.eligible_tasks import check_people, closed_task_notes, entered, is_example
 
+# The platform of official evaluations, unless a host chooses another.
+PLATFORM = "linux/amd64"
+REGISTRY_SECONDS = 20
 # Parsing hostile source can exhaust the parser's stack, so another process does it.
-_COMPILE = """
+_PARSE_SCRIPT = """
 import ast, sys
 name, wanted, missing = sys.argv[1:]
 try:
@@ -32,34 +37,36 @@ targets = {target.id for node in tree.body if isinstance(node, ast.Assign)
 if wanted and wanted not in names | targets:
     sys.exit(f"{name}:1: {missing}")
 """
-# What the file of an agent must define, by its adapter, and what to do where it does not.
-_DEFINES = {
+# By adapter: the name that the agent's file must define, and the fault if it does not.
+_REQUIRED_NAMES = {
     None: ("Agent", "defines no class Agent; write 'class Agent' with a method act(self, observation)"),
     "rl-arena": ("Player", "defines no class Player; rl-arena's players are a class of that name with start, step and end"),
 }
 
 
 def run(
-    folders: Annotated[list[Path] | None, typer.Argument(help="Agents' folders; none checks the challenge and all.")] = None,
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Agents' folders; without one, the challenge and all agents.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of findings.")] = False,
 ) -> int:
-    """Check folders, or the challenge and every agent of the board."""
-    board = open_checkout(Path.cwd())
-    known = list(board.challenge.tasks)
-    faults: list[str] = [] if folders else list(_budget_faults(board.challenge))
+    """Check folders, or the challenge and all agents; nothing is run."""
+    checkout = open_checkout(Path.cwd())
+    tasks = list(checkout.challenge.tasks)
+    faults: list[str] = [] if folders else list(_budget_faults(checkout.challenge))
     notes: list[str] = []
-    checked = folders or board.folders
+    checked = folders or checkout.folders
     idle = 0
     for folder in checked:
         try:
-            found = board.find(folder)
-            if is_named_like_a_file(found.agent):
+            entry = checkout.find(folder)
+            if is_named_like_a_file(entry.agent):
                 raise LoadError(f"{folder}: {ENDING_RULE}")
-            idle += not entered(found, known) and is_example(found)
-            refuse_people(board, found)
-            notes += closed_lines(board, found)
-            check_source(found)
-            check_image(found)
+            idle += not entered(entry, tasks) and is_example(entry)
+            check_people(checkout, entry)
+            notes += closed_task_notes(checkout, entry)
+            check_source(entry)
+            check_image(entry)
         except LoadError as error:
             faults.extend([*error.lines, *digest_advice(folder, error.lines)])
     if idle:
@@ -77,10 +84,14 @@ def run(
 
 
 def _budget_faults(challenge: Challenge) -> Iterator[str]:
-    """Tasks for scripts that leave nothing to train with; only their environments know how long an episode may be."""
+    """Tasks for scripts whose training steps are too few; depends on the environment's longest episode."""
     scripted = [task for task in challenge.tasks if task.script is not None]
     if scripted:
-        from evaluator.host.envs.gym_task import BudgetError, EnvironmentFault, check_budget  # imports gymnasium
+        from evaluator.host.envs.gym_task import (
+            BudgetError,
+            EnvironmentFault,
+            check_budget,
+        )  # imported late: gymnasium is slow
 
         for task in scripted:
             try:
@@ -88,27 +99,67 @@ def _budget_faults(challenge: Challenge) -> Iterator[str]:
             except BudgetError as error:
                 yield f"challenge.yml: {error}"
             except EnvironmentFault:
-                continue  # an environment that is not installed here is told where it is played
+                continue  # not installed here; reported when it is played
 
 
-def check_source(found: SubmissionEntry) -> None:
-    """Whether the entry parses and defines an `Agent`, or what its adapter asks for.
+def check_source(entry: SubmissionEntry) -> None:
+    """Check that the agent's file parses and defines the class that its adapter requires.
 
     Raises:
         LoadError: it does not.
     """
-    submission = found.folder.submission
+    submission = entry.folder.submission
     if submission.kind is SubmissionKind.IMAGE or submission.adapter in OF_MODELS:
         return
-    wanted, missing = _DEFINES.get(submission.adapter, ("", "")) if submission.kind is SubmissionKind.POLICY else ("", "")
-    source = next(blob.content for blob in found.folder.blobs if blob.path == submission.source)
-    name = f"{found.shown}/{submission.source}"
-    command = [sys.executable, "-I", "-W", "ignore", "-c", _COMPILE, name, wanted, missing]
+    wanted, missing = (
+        _REQUIRED_NAMES.get(submission.adapter, ("", "")) if submission.kind is SubmissionKind.POLICY else ("", "")
+    )
+    source = next(blob.content for blob in entry.folder.blobs if blob.path == submission.source)
+    name = f"{entry.shown}/{submission.source}"
+    command = [sys.executable, "-I", "-W", "ignore", "-c", _PARSE_SCRIPT, name, wanted, missing]
     try:
-        done = subprocess.run(command, input=source, capture_output=True, timeout=20, check=False)
+        process = subprocess.run(command, input=source, capture_output=True, timeout=20, check=False)
     except subprocess.TimeoutExpired as error:
         raise LoadError(f"{name}:1: takes too long to parse; simplify it") from error
-    if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = said[-1] if done.returncode == 1 and said else "cannot be parsed; simplify it"
-        raise LoadError(reason if reason.startswith(found.shown) else f"{name}:1: {reason}")
+    if process.returncode != 0:
+        lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = lines[-1] if process.returncode == 1 and lines else "cannot be parsed; simplify it"
+        raise LoadError(reason if reason.startswith(entry.shown) else f"{name}:1: {reason}")
+
+
+def check_image(entry: SubmissionEntry) -> None:
+    """Check with its registry that the image named by the manifest can be run; nothing is pulled.
+
+    Raises:
+        LoadError: the registry does not have the image, or it cannot be run.
+    """
+    image = entry.folder.image
+    if image is None:
+        return
+    # Imported late: only agents that bring an image need it.
+    from evaluator.host.docker.agent_image import inspect_image
+
+    try:
+        inspect_image(image.reference, PLATFORM, image.image_mib, REGISTRY_SECONDS)
+    except AgentFault as fault:
+        line = f"{entry.shown}/{MANIFEST_NAME}: {clean_text(str(fault))}"
+        if fault.verdict is Verdict.INVALID:
+            raise LoadError(line) from fault
+        say(f"{line}; so it was not looked at")
+
+
+def digest_advice(folder: Path, faults: tuple[str, ...]) -> list[str]:
+    """For an image named by a tag: the line to write instead, if its registry gives the digest."""
+    if not any(MOVES in line for line in faults):
+        return []
+    from evaluator.host.docker.image_registry import Registry
+
+    try:
+        value, _ = parse_yaml((folder / MANIFEST_NAME).read_bytes(), MANIFEST_NAME, MAX_BYTES)
+        tagged = parse_tagged(str(value["entry"]))
+        if tagged is None:
+            return []
+        digest = Registry(tagged, REGISTRY_SECONDS).digest_of(tagged.tag)
+    except (AgentFault, LoadError, OSError, KeyError, TypeError):
+        return []
+    return [f"{folder}/{MANIFEST_NAME}: today that is {tagged.host}/{tagged.name}@sha256:{digest}; write it after 'entry:'"]

@@ -1,4 +1,4 @@
-"""`pullrank evaluate DIR`: play an agent here as its pull request will be played."""
+"""`pullrank evaluate DIR`: plays an agent here as the preview of its pull request would."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +13,8 @@ from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.repository.checkout import SubmissionEntry, open_checkout
 from scripts.runs.eligible_tasks import entered
-from scripts.runs.evaluate_missing import Evaluator, evaluate_or_recall, open_evaluator
-from scripts.runs.play_duels import DuelRunner, DuelRunOptions, code_of, meet_baselines
+from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
+from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
 from scripts.tables.game_tables import meetings_table
 from scripts.tables.standings_tables import evaluation_table
 
@@ -23,60 +23,60 @@ def run(
     folder: Annotated[Path, typer.Argument(help="The agent's folder.", metavar="DIR")],
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")] = None,
     sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
-    out: Annotated[Path | None, typer.Option(help="Where results go; traces go to traces/ beside it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for results; traces go to traces/ beside it.")] = None,
     again: Annotated[bool, typer.Option(help="Play even what is recorded.")] = False,
-    challenge: Annotated[Path | None, typer.Option(help="Tasks of another file than challenge.yml.")] = None,
+    challenge: Annotated[Path | None, typer.Option(help="Another file than challenge.yml to take tasks from.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
 ) -> int:
     """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
-    board = open_checkout(Path.cwd(), challenge)
+    checkout = open_checkout(Path.cwd(), challenge)
     try:
-        found = board.find(folder)
-        tasks = entered(found, board.tasks(None))
+        entry = checkout.find(folder)
+        tasks = entered(entry, checkout.tasks(None))
     except LoadError as error:
         raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
     if task:
-        wanted = {t.id for t in board.tasks(task)}
-        tasks = [t for t in tasks if t.id in wanted]
+        wanted = {each.id for each in checkout.tasks(task)}
+        tasks = [each for each in tasks if each.id in wanted]
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
-    store = board.store if out is None else board.store_at(out.resolve())
-    bench = open_evaluator(board, sandbox)
+    store = checkout.store if out is None else checkout.store_at(out.resolve())
+    evaluator = open_evaluator(checkout, sandbox)
 
-    def tell(result: Result, fresh: bool) -> None:
-        if not fresh and not as_json:
+    def report(result: Result, is_new: bool) -> None:
+        if not is_new and not as_json:
             say(f"{result.task}: recorded before; --again plays it anew")
-        if fresh and result.first_attempt and not as_json:
-            why = result.first_attempt.message
-            say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {why}")
+        if is_new and result.first_attempt and not as_json:
+            reason = result.first_attempt.message
+            say(f"{result.task}: second attempt, because the first ended before the agent was shown anything: {reason}")
 
-    solo = [t for t in tasks if t.game is None]
-    results = evaluate_or_recall(bench, found, solo, store, tell, quiet=as_json, again=again)
-    games = [t for t in tasks if t.game is not None]
-    duels = _play(bench, found, games, DuelRunOptions(store=store, quiet=as_json, again=again))
+    solo = [each for each in tasks if each.game is None]
+    results = evaluate_missing(evaluator, entry, solo, store, report, quiet=as_json, again=again)
+    games = [each for each in tasks if each.game is not None]
+    duels = _play(evaluator, entry, games, DuelRunOptions(store=store, quiet=as_json, again=again))
     if as_json:
         print_json([*(result.document() for result in results), *(duel.document() for duel in duels)])
     if results and not as_json:
-        evaluation_table(board.challenge, results)
+        evaluation_table(checkout.challenge, results)
     if duels and not as_json:
-        meetings_table(found, duels, games)
-    return max(_code(results), code_of(duels, found))
+        meetings_table(entry, duels, games)
+    return max(_solo_exit_code(results), exit_code(duels, entry))
 
 
-def _play(bench: Evaluator, found: SubmissionEntry, games: list[Task], terms: DuelRunOptions) -> list[Duel]:
+def _play(evaluator: Evaluator, entry: SubmissionEntry, games: list[Task], options: DuelRunOptions) -> list[Duel]:
     """The agent's validation in each game, and its duels with the baselines."""
-    hall = DuelRunner(bench=bench)
+    runner = DuelRunner(evaluator=evaluator)
     duels = []
     for task in games:
-        for duel, fresh in meet_baselines(hall, found, task, terms):
+        for duel, is_new in play_baselines(runner, entry, task, options):
             duels.append(duel)
-            if not fresh and not terms.quiet:
+            if not is_new and not options.quiet:
                 sides = " – ".join(player.agent for player in duel.players)
                 say(f"{task.id}, {sides}: recorded before; --again plays it anew")
     return duels
 
 
-def _code(results: list[Result]) -> int:
+def _solo_exit_code(results: list[Result]) -> int:
     if any(result.verdict is Verdict.INTERNAL_ERROR for result in results):
         return OUR_FAULT
     return OK if all(result.verdict is Verdict.OK for result in results) else SUBMISSION_AT_FAULT

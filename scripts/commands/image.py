@@ -1,4 +1,4 @@
-"""`pullrank image ensure|publish`: the evaluator image, from a registry or built here."""
+"""`pullrank image ensure|publish`: gets, builds or pushes the evaluator image."""
 
 import os
 from pathlib import Path
@@ -12,75 +12,75 @@ from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.github.workflow.outputs import write_output
 from scripts.repository.checkout import base_image
 
-run = typer.Typer(help="Have the evaluator image here, or put it into a registry.", no_args_is_help=True)
+run = typer.Typer(help="Get or build the evaluator image, or push it to a registry.", no_args_is_help=True)
 
 Reference = Annotated[
     str,
     typer.Option(
-        "--from", envvar="EVALUATOR_IMAGE", help="registry/name, or registry/name@sha256:… to have exactly that one."
+        "--from", envvar="EVALUATOR_IMAGE", help="registry/name, or registry/name@sha256:… for exactly that image."
     ),
 ]
-Token = Annotated[str, typer.Option(envvar="REGISTRY_TOKEN", help="For a registry that asks.")]
+RegistryToken = Annotated[str, typer.Option(envvar="REGISTRY_TOKEN", help="Token for a registry that requires one.")]
 
 
 @run.command()
-def ensure(reference: Reference = "", token: Token = "") -> int:
-    """Have the image here: the one that is, the registry's, or one built now."""
+def ensure(reference: Reference = "", token: RegistryToken = "") -> int:
+    """Get the image: the local one, the registry's, or one built now."""
     engine = _engine()
     base = base_image(os.environ)
     name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base))
     if engine.image_id(name) is None and reference:
         try:
-            engine.fetch(wanted(reference, name), name, credentials(token))
-            say(f"The evaluator image is {wanted(reference, name)}.")
+            engine.fetch(registry_image(reference, name), name, credentials(token))
+            say(f"The evaluator image is {registry_image(reference, name)}.")
         except EngineError as error:
-            say(f"{error}; it is built here instead.")
+            say(f"{error}; it is built here.")
     try:
-        found = evaluator_image.ensure_evaluator_image(engine, base, lambda line: None)
+        image_id = evaluator_image.ensure_evaluator_image(engine, base, lambda line: None)
     except EngineError as error:
         raise CommandError(OUR_FAULT, str(error)) from error
-    say(f"{name} is {found}.")
+    say(f"{name} is {image_id}.")
     return OK
 
 
 @run.command()
 def publish(
     reference: Reference,
-    token: Token = "",
-    output: Annotated[Path | None, typer.Option(envvar="GITHUB_OUTPUT", help="Where the step's outputs go.")] = None,
+    token: RegistryToken = "",
+    output: Annotated[Path | None, typer.Option(envvar="GITHUB_OUTPUT", help="File for the step's outputs.")] = None,
 ) -> int:
-    """Push the image, unless the registry has it; the outputs say by which digest it is had."""
+    """Push the image unless the registry has it, and write its digest to the step's outputs."""
     engine = _engine()
     base = base_image(os.environ)
     name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base))
-    target = wanted(reference, name)
+    target = registry_image(reference, name)
     try:
         digest, pushed = engine.fetch(target, name, credentials(token)), False
     except EngineError:
-        digest, pushed = _pushed(engine, target, token), True
-    place = target.rpartition(":")[0]
-    for key, value in {"image": f"{place}@{digest}", "name": place, "digest": digest, "pushed": pushed}.items():
+        digest, pushed = _build_and_push(engine, target, token), True
+    repository = target.rpartition(":")[0]
+    for key, value in {"image": f"{repository}@{digest}", "name": repository, "digest": digest, "pushed": pushed}.items():
         write_output(output, key, value)
     say(f"{target} is {digest}{'' if pushed else ', as before'}.")
     return OK
 
 
-def _pushed(engine: Engine, target: str, token: str) -> str:
+def _build_and_push(engine: Engine, target: str, token: str) -> str:
     try:
         evaluator_image.ensure_evaluator_image(engine, base_image(os.environ), lambda line: None)
         name = evaluator_image.image_tag(evaluator_image.base_identity(engine, base_image(os.environ)))
         return engine.push(name, target, credentials(token))
     except EngineError as error:
-        raise CommandError(OUR_FAULT, f"{error}; without it everybody builds the image in place") from error
+        raise CommandError(OUR_FAULT, f"{error}; without it every job builds the image itself") from error
 
 
-def wanted(reference: str, name: str) -> str:
-    """What to ask the registry for: exactly what was named by digest, else the tag that the sources give it."""
+def registry_image(reference: str, name: str) -> str:
+    """The image to fetch: the reference itself if it has a digest, else its repository with the sources' tag."""
     return reference if "@" in reference else f"{reference.lower()}:{name.rpartition(':')[2]}"
 
 
 def credentials(token: str) -> dict[str, str] | None:
-    """What opens the registry; it looks at the token only."""
+    """Credentials for the registry, which ignores the user name; None without a token."""
     return {"username": "token", "password": token} if token else None
 
 

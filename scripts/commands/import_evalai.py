@@ -1,4 +1,4 @@
-"""`pullrank import-evalai`: an EvalAI configuration as challenge.yml and pages, and what became of each of its keys."""
+"""`pullrank import-evalai`: converts an EvalAI configuration and reports what became of each key."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,40 +8,44 @@ import typer
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_challenge, parse_yaml
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
-from scripts.import_evalai.convert import PAGE_BYTES, ImportedChallenge, convert
+from scripts.import_evalai.convert import MAX_PAGE_BYTES, ImportedChallenge, convert
 
-CONFIG_BYTES = 1 << 20
-_HEAD = """# yaml-language-server: $schema=site/pages/schemas/challenge.json
+MAX_CONFIG_BYTES = 1 << 20
+_FILE_HEAD = """# yaml-language-server: $schema=site/pages/schemas/challenge.json
 # Imported from EvalAI; every field is described in site/pages/host/challenge.md.
 """
 
 
 def run(
     config: Annotated[Path, typer.Argument(help="challenge_config.yaml, with its templates beside it.")],
-    out: Annotated[Path, typer.Option(help="The board's folder to write into.")] = Path(),
-    env: Annotated[str | None, typer.Option(help="The environment of every task, which EvalAI does not name.")] = None,
-    force: Annotated[bool, typer.Option(help="Replace a challenge.yml that is there.")] = False,
+    out: Annotated[Path, typer.Option(help="The folder to write into.")] = Path(),
+    env: Annotated[
+        str | None, typer.Option(help="The environment of every task; EvalAI's configuration names none.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace an existing challenge.yml.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> int:
-    """Turn an EvalAI challenge into ours: challenge.yml, Markdown pages, and a line for each key."""
-    imported = _converted(config, env)
-    text = _HEAD + dump_yaml(imported.challenge)
+    """Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."""
+    imported = _convert(config, env)
+    text = _FILE_HEAD + dump_yaml(imported.challenge)
     try:
         parse_challenge(text.encode())
     except LoadError as error:
-        raise CommandError(USAGE, "this would not be a challenge; nothing was written", *error.lines) from error
+        raise CommandError(
+            USAGE, "the imported challenge.yml would not be valid; nothing was written", *error.lines
+        ) from error
     written = _write(imported, text, config.parent, out, force=force)
     if as_json:
-        notes = [{"place": note.place, "fate": note.fate, "words": note.words} for note in imported.ledger.notes]
+        notes = [{"place": note.place, "fate": note.fate, "words": note.words} for note in imported.report.notes]
         print_json({"written": written, "notes": notes})
     else:
-        _tell(imported, written)
+        _print_report(imported, written)
     return OK
 
 
-def _converted(config: Path, env: str | None) -> ImportedChallenge:
+def _convert(config: Path, env: str | None) -> ImportedChallenge:
     try:
-        document, where = parse_yaml(config.read_bytes(), config.name, CONFIG_BYTES)
+        document, lines = parse_yaml(config.read_bytes(), config.name, MAX_CONFIG_BYTES)
     except OSError as error:
         raise CommandError(
             USAGE, f"{config}: cannot be read ({error.strerror}); name EvalAI's challenge_config.yaml"
@@ -49,27 +53,27 @@ def _converted(config: Path, env: str | None) -> ImportedChallenge:
     except LoadError as error:
         raise CommandError(USAGE, *error.lines) from error
     try:
-        return convert(document, lambda name: _beside(config.parent, name), env)
+        return convert(document, lambda name: _read_beside(config.parent, name), env)
     except ImportFaultError as error:
         place = str(error).partition(":")[0]
-        raise CommandError(USAGE, f"{config.name}:{_line(where, place)}: {error}") from error
+        raise CommandError(USAGE, f"{config.name}:{_line(lines, place)}: {error}") from error
 
 
-def _line(where: dict[tuple[int | str, ...], Any], place: str) -> int:
-    """The line of a place such as `challenge_phases[0].codename`, or of the nearest thing above it."""
+def _line(lines: dict[tuple[int | str, ...], Any], place: str) -> int:
+    """The line of a key such as `challenge_phases[0].codename`, or of the nearest key above it."""
     path: tuple[int | str, ...] = tuple(
         int(step) if step.isdecimal() else step for step in place.replace("[", ".").replace("]", "").split(".") if step
     )
-    while path and path not in where:
+    while path and path not in lines:
         path = path[:-1]
-    return int(where.get(path, 1))
+    return int(lines.get(path, 1))
 
 
-def _beside(folder: Path, name: str) -> bytes | None:
-    """A file of the configuration's own folder; nothing outside it, whatever it names."""
+def _read_beside(folder: Path, name: str) -> bytes | None:
+    """A file in the configuration's folder; None if it is missing, too large, or outside that folder."""
     root = folder.resolve()
     path = (root / name).resolve()
-    if not path.is_relative_to(root) or not path.is_file() or path.stat().st_size > PAGE_BYTES:
+    if not path.is_relative_to(root) or not path.is_file() or path.stat().st_size > MAX_PAGE_BYTES:
         return None
     return path.read_bytes()
 
@@ -77,11 +81,11 @@ def _beside(folder: Path, name: str) -> bytes | None:
 def _write(imported: ImportedChallenge, text: str, source: Path, out: Path, *, force: bool) -> list[str]:
     target = out / "challenge.yml"
     if target.exists() and not force:
-        raise CommandError(USAGE, f"{target}: is there already; pass --force to replace it, or --out another folder")
+        raise CommandError(USAGE, f"{target}: already exists; pass --force to replace it, or --out another folder")
     files: dict[Path, bytes] = {Path("challenge.yml"): text.encode()}
     files |= {Path("site/pages") / name: page.encode() for name, page in imported.pages.items()}
     for picture in imported.pictures:
-        if (content := _beside(source, picture)) is not None:
+        if (content := _read_beside(source, picture)) is not None:
             files[Path("site/assets") / Path(picture).name] = content
     for path, content in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
@@ -89,19 +93,19 @@ def _write(imported: ImportedChallenge, text: str, source: Path, out: Path, *, f
     return [str(path) for path in files]
 
 
-def _tell(imported: ImportedChallenge, written: list[str]) -> None:
+def _print_report(imported: ImportedChallenge, written: list[str]) -> None:
     for fate, title in (
         (KeyFate.CARRIED, "Carried over"),
         (KeyFate.CHANGED, "In another form"),
         (KeyFate.DROPPED, "Left out"),
     ):
-        notes = list(imported.ledger.of(fate))
+        notes = list(imported.report.with_fate(fate))
         if notes:
             say(f"\n{title}:")
             for note in notes:
                 say(f"  {note.place}: {note.words}")
-    warnings = list(imported.ledger.of(KeyFate.WARNING))
-    say(f"\n{len(warnings)} to look at:" if warnings else "\nNothing contradicts itself.")
+    warnings = list(imported.report.with_fate(KeyFate.WARNING))
+    say(f"\n{len(warnings)} to check:" if warnings else "\nNo warnings.")
     for note in warnings:
         say(f"  {note.place}: {note.words}")
     say(f"\nWritten: {', '.join(written)}. Next: 'pullrank check', then 'make demo'.")

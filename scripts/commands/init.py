@@ -1,4 +1,4 @@
-"""`pullrank init`: turns a fresh copy of this repository into one's own board."""
+"""`pullrank init`: turns a fresh copy of this repository into a new leaderboard."""
 
 import json
 import re
@@ -18,40 +18,42 @@ from scripts.repository.checkout import Checkout, open_checkout
 
 
 def run(
-    title: Annotated[str, typer.Option(help="The board's name.")],
-    owner: Annotated[str, typer.Option(help="Login, or organisation/team, whose approval changes need.")],
+    title: Annotated[str, typer.Option(help="The leaderboard's name.")],
+    owner: Annotated[str, typer.Option(help="Login, or organisation/team, that must approve changes.")],
     repository: Annotated[str, typer.Option(help="owner/name on GitHub.")],
     task: Annotated[list[str] | None, typer.Option(help="Keep this task only; may be given again.")] = None,
     season: Annotated[str | None, typer.Option(help="The first season's name.")] = None,
 ) -> int:
-    """Make this copy one's own board: title, owner, tasks; submissions and recorded results of the origin go."""
-    board = open_checkout(Path.cwd())
+    """Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."""
+    checkout = open_checkout(Path.cwd())
     owner = owner.removeprefix("@")
-    _check(board, owner, repository, task or [])
+    _check(checkout, owner, repository, task or [])
     values = {"title": title, "repository": f"https://github.com/{repository}", **({"season": season} if season else {})}
-    path = board.root / "challenge.yml"
+    path = checkout.root / "challenge.yml"
     text = keep_tasks(with_fields(path.read_text(encoding="utf-8"), values), set(task or []))
     try:
         parse_challenge(text.encode())
     except LoadError as error:
-        raise CommandError(USAGE, "this would not be a challenge; nothing was written", *error.lines) from error
+        raise CommandError(
+            USAGE, "the changed challenge.yml would not be valid; nothing was written", *error.lines
+        ) from error
     path.write_text(text, encoding="utf-8")
-    done = ["challenge.yml", *_owned(board.root, owner), *_emptied(board.root)]
-    say(f"Changed: {', '.join(done)}.")
+    changed = ["challenge.yml", *_set_owner(checkout.root, owner), *_remove_submissions(checkout.root)]
+    say(f"Changed: {', '.join(changed)}.")
     say("Next: read challenge.yml, run 'pullrank check' and 'make demo', commit, push, then 'pullrank doctor'.")
     return OK
 
 
-def _check(board: Checkout, owner: str, repository: str, tasks: list[str]) -> None:
+def _check(checkout: Checkout, owner: str, repository: str, tasks: list[str]) -> None:
     if not all(LOGIN.fullmatch(part) for part in owner.split("/")) or owner.count("/") > 1:
         raise CommandError(USAGE, f"--owner {owner!r} is neither a login nor organisation/team")
     if not REPOSITORY.fullmatch(repository):
         raise CommandError(USAGE, f"--repository {repository!r} is not owner/name")
-    board.tasks(tasks)
+    checkout.tasks(tasks)
 
 
 def with_fields(text: str, values: dict[str, str]) -> str:
-    """challenge.yml with other values of its first level; every comment stays."""
+    """challenge.yml with changed values at its top level; comments stay."""
     lines = text.splitlines()
     for name, value in values.items():
         line = f"{name}: {json.dumps(value, ensure_ascii=False)}"
@@ -64,29 +66,29 @@ def with_fields(text: str, values: dict[str, str]) -> str:
 
 
 def keep_tasks(text: str, wanted: set[str]) -> str:
-    """challenge.yml with the wanted tasks only, as they were written; all of them when none is named."""
+    """challenge.yml with the wanted tasks only, their text unchanged; all tasks if `wanted` is empty."""
     if not wanted:
         return text
     head, mark, tail = text.partition("\ntasks:\n")
-    kept = [block for block in _blocks(tail) if (found := _TASK.match(block)) is None or found[1].strip("\"'") in wanted]
+    kept = [block for block in _blocks(tail) if (task := _TASK_LINE.match(block)) is None or task[1].strip("\"'") in wanted]
     return head + mark + "".join(kept)
 
 
-_TASK = re.compile(r" *- id: *(\S+)")
+_TASK_LINE = re.compile(r" *- id: *(\S+)")
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Each task's lines, and whatever stands at the first level after them."""
+    """The lines of each task, and the block after the last one."""
     block = ""
     for line in text.splitlines(keepends=True):
-        if (_TASK.match(line) or re.match(r"[^\s#-]", line)) and block:
+        if (_TASK_LINE.match(line) or re.match(r"[^\s#-]", line)) and block:
             yield block
             block = ""
         block += line
     yield block
 
 
-def _owned(root: Path, owner: str) -> list[str]:
+def _set_owner(root: Path, owner: str) -> list[str]:
     path = root / ".github" / "CODEOWNERS"
     if not path.exists() or PLACEHOLDER not in (text := path.read_text(encoding="utf-8")):
         return []
@@ -94,16 +96,16 @@ def _owned(root: Path, owner: str) -> list[str]:
     return [".github/CODEOWNERS"]
 
 
-def _emptied(root: Path) -> list[str]:
-    """Entries and what was measured of them are the origin's; the example agents stay, they are what tests run."""
-    gone = []
+def _remove_submissions(root: Path) -> list[str]:
+    """Remove the origin's submissions and results; the example agents stay, since tests run them."""
+    removed = []
     for name in ("submissions", "results", "traces"):
         if (root / name).is_dir():
             shutil.rmtree(root / name)
-            gone.append(f"{name}/")
+            removed.append(f"{name}/")
     moderation = root / "moderation.yml"
     if moderation.exists():
         comments = [line for line in moderation.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
         moderation.write_text("\n".join([*comments, "exclusions: []"]) + "\n", encoding="utf-8")
-        gone.append("moderation.yml")
-    return gone
+        removed.append("moderation.yml")
+    return removed

@@ -1,4 +1,4 @@
-"""`pullrank plan`: what is wanted and not recorded."""
+"""`pullrank plan`: lists missing evaluations and duels."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -14,81 +14,81 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_asked
-from leaderboard.planning.admission import AdmissionContext, admit
+from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, shown
 from leaderboard.planning.quota import Deferred, OwnerAccounts
 from scripts.console import OK, print_json, say
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
-from scripts.runs.eligible_tasks import gate_of
+from scripts.runs.eligible_tasks import admission_context
 from scripts.runs.evaluate_missing import choose_sandbox
 
 
 def run(
     sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
-    explain: Annotated[bool, typer.Option(help="Say of each why it is not recorded.")] = False,
+    explain: Annotated[bool, typer.Option(help="Print why each is not recorded, and what is left of quotas.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> int:
     """List the evaluations and duels that are wanted and not recorded."""
-    board = open_checkout(Path.cwd())
-    chosen = choose_sandbox(sandbox)
-    found, faults = board.read_all()
-    results, _ = board.recorded
-    duels, _ = board.recorded_duels
-    where = MeasurementContext(runtime_digest=runtime_digest(chosen.base), beacon=PREVIEW_BEACON, locks=lock_digests())
-    entries = [f.entry() for f in found]
-    gate = gate_of(board, entries, datetime.now(UTC))
-    admitted = admit(board.challenge, entries, results, duels, where, gate)
-    items, held = list(admitted.items), admitted.held
-    if over := board.seasons.over(board.challenge.season):
+    checkout = open_checkout(Path.cwd())
+    selected = choose_sandbox(sandbox)
+    agents, faults = checkout.read_all()
+    results, _ = checkout.recorded
+    duels, _ = checkout.recorded_duels
+    context = MeasurementContext(runtime_digest=runtime_digest(selected.base), beacon=PREVIEW_BEACON, locks=lock_digests())
+    entries = [agent.entry() for agent in agents]
+    admission = admission_context(checkout, entries, datetime.now(UTC))
+    admitted = admit(checkout.challenge, entries, results, duels, context, admission)
+    items, deferred = list(admitted.items), admitted.held
+    if over := checkout.seasons.over(checkout.challenge.season):
         say(f"Nothing is wanted: {over}.")
-        items, held = [], ()
+        items, deferred = [], ()
     if as_json:
-        print_json([*(_document(item) for item in items), *(_held(one) for one in held)])
+        print_json([*(_document(item) for item in items), *(_deferred_document(each) for each in deferred)])
         return OK
     for line in faults:
         say(line)
     for item in items:
-        why = f": {item.reason}" if explain else ""
-        say(f"{shown(item)}{why}")
-    for one in held:
-        say(f"Not now: {shown(one.item)}: {one.reason}")
+        reason = f": {item.reason}" if explain else ""
+        say(f"{shown(item)}{reason}")
+    for each in deferred:
+        say(f"Not now: {shown(each.item)}: {each.reason}")
     if explain:
-        remaining = _remaining(board.challenge, entries, results, duels, gate)
-        for line in (*_code(board.challenge), *remaining, *_unlike(board.challenge, results, duels)):
+        remaining = _remaining_quotas(checkout.challenge, entries, results, duels, admission.now)
+        for line in (*_local_code(checkout.challenge), *remaining, *_other_limits(checkout.challenge, results, duels)):
             say(line)
-    say(f"{len(items)} wanted and not recorded, {len(results) + len(duels)} recorded.{_later(items)}")
+    say(f"{len(items)} wanted and not recorded, {len(results) + len(duels)} recorded.{_pairing_note(items)}")
     return OK
 
 
-def _remaining(
-    challenge: Challenge, entries: list[Entry], results: list[Result], duels: list[Duel], gate: AdmissionContext
+def _remaining_quotas(
+    challenge: Challenge, entries: list[Entry], results: list[Result], duels: list[Duel], now: datetime
 ) -> Iterator[str]:
-    """What is left of every quota that somebody here has used."""
+    """What is left of each owner's quotas."""
     accounts = OwnerAccounts(challenge, entries, results, duels)
     tasks = [task.id for task in challenge.tasks]
     for owner in sorted({entry.login.casefold(): entry for entry in entries if is_asked(challenge.people, entry)}):
         for account in accounts.of(owner, tasks):
-            yield f"{owner}: {account.remaining(gate.now)}"
+            yield f"{owner}: {account.remaining(now)}"
 
 
-def _code(challenge: Challenge) -> Iterator[str]:
-    """By which code of the host's own each task is measured."""
+def _local_code(challenge: Challenge) -> Iterator[str]:
+    """The host's own code that each task uses, with its digest."""
     for task in challenge.tasks:
         if code := local_code_of(task):
             yield f"{task.id} is measured by code of this repository, {code.digest}: {', '.join(code.parts)}."
 
 
-def _unlike(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[str]:
-    """That a changed limit makes nothing to be run again: each result says under which limits it was measured."""
+def _other_limits(challenge: Challenge, results: Iterable[Result], duels: Iterable[Duel]) -> Iterator[str]:
+    """How many results were measured under other limits; they stay valid, since each result records its limits."""
     records: list[Result | Duel] = [*results, *duels]
-    official = [one for one in records if one.tier is Tier.OFFICIAL and one.season == challenge.season]
-    count = sum(one.limits != challenge.limits for one in official)
+    official = [each for each in records if each.tier is Tier.OFFICIAL and each.season == challenge.season]
+    count = sum(each.limits != challenge.limits for each in official)
     if count:
         yield f"{count} official results were measured under other limits than today's; each says its own, and stays valid."
 
 
-def _later(items: list[WorkItem | DuelWorkItem]) -> str:
-    """What this list cannot know yet."""
+def _pairing_note(items: list[WorkItem | DuelWorkItem]) -> str:
+    """A note that pairs are still to come while validations are missing."""
     if any(isinstance(item, DuelWorkItem) and item.is_validation for item in items):
         return " Opponents are chosen when the players have passed their validations."
     return ""
@@ -102,6 +102,6 @@ def _document(item: WorkItem | DuelWorkItem) -> dict[str, Any]:
     return {"players": players, **named, "validation": item.is_validation}
 
 
-def _held(one: Deferred) -> dict[str, Any]:
-    renews = one.renews.isoformat() if one.renews else None
-    return {**_document(one.item), "reason": one.reason, "held": True, "renews": renews}
+def _deferred_document(deferred: Deferred) -> dict[str, Any]:
+    renews = deferred.renews.isoformat() if deferred.renews else None
+    return {**_document(deferred.item), "reason": deferred.reason, "held": True, "renews": renews}

@@ -1,4 +1,4 @@
-"""`pullrank probe`: prove that the sandbox refuses what it must before anything depends on it."""
+"""`pullrank probe`: tests the isolation of a sandbox."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,12 +20,12 @@ def run(
     sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of checks.")] = False,
 ) -> int:
-    """Try what a sandbox must refuse, and what it must grant; exit code 3 if a promise does not hold."""
-    board = open_checkout(Path.cwd())
-    bench = open_evaluator(board, sandbox)
-    with people().status(f"Probing the {bench.chosen.kind} sandbox …"):
-        checks = probe(bench.chosen, board.challenge.limits)
-    for line in [] if bench.chosen.kind is SandboxKind.PROCESS else Engine().complaints():
+    """Test what a sandbox must refuse and what it must allow; exit code 3 if a check fails."""
+    checkout = open_checkout(Path.cwd())
+    evaluator = open_evaluator(checkout, sandbox)
+    with people().status(f"Probing the {evaluator.sandbox.kind} sandbox …"):
+        checks = probe(evaluator.sandbox, checkout.challenge.limits)
+    for line in [] if evaluator.sandbox.kind is SandboxKind.PROCESS else Engine().complaints():
         say(f"Warning: {line}.")
     if as_json:
         print_json(as_document(checks))

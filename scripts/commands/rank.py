@@ -1,4 +1,4 @@
-"""`pullrank rank`: the standings from what is recorded."""
+"""`pullrank rank`: the standings of the recorded results."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,15 +14,15 @@ from scripts.repository.recorded_standings import recorded_standings
 def run(
     task: Annotated[list[str] | None, typer.Option(help="Only this task; may be given again.")] = None,
     official: Annotated[bool, typer.Option(help="Only official results.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON standings_document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> int:
     """Rank what is recorded; nothing is played."""
-    table = recorded_standings(open_checkout(Path.cwd()), official=official, tasks=task)
+    standings = recorded_standings(open_checkout(Path.cwd()), official=official, tasks=task)
     if as_json:
-        print_json(standings_document(table))
+        print_json(standings_document(standings))
     else:
-        # Tables for people need rich, a document for machines does not.
+        # Imported late: only tables need rich.
         from scripts.tables.standings_tables import standings_tables
 
-        standings_tables(table)
+        standings_tables(standings)
     return OK

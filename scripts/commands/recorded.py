@@ -1,4 +1,4 @@
-"""`pullrank recorded`: what is recorded on the branch `results`, into results/, and rendered episodes."""
+"""`pullrank recorded`: fetches the branch `results` into results/, and rendered episodes if wanted."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,24 +14,26 @@ from scripts.static_site.render_episodes import place
 
 
 def run(
-    token: Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="For a repository that is not public.")] = "",
-    server: Annotated[str, typer.Option(envvar="GITHUB_SERVER_URL", help="Where the token may go.")] = "https://github.com",
-    episodes: Annotated[bool, typer.Option("--episodes", help="Rendered episodes, too, for the site.")] = False,
+    token: Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="Token for a private repository.")] = "",
+    server: Annotated[
+        str, typer.Option(envvar="GITHUB_SERVER_URL", help="The only server that gets the token.")
+    ] = "https://github.com",
+    episodes: Annotated[bool, typer.Option("--episodes", help="Fetch rendered episodes too.")] = False,
 ) -> int:
-    """Fetch the recorded results; before the first one there are none, which is no fault."""
-    board = open_checkout(Path.cwd())
-    clone = GitRepository(board.root, Credentials(server_url=server, token=token) if token else None)
+    """Fetch the recorded results into results/; it is no error if there are none yet."""
+    checkout = open_checkout(Path.cwd())
+    clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
     sha = newest_results(clone)
-    count = export_results(clone, sha, board.root / "results")
+    count = export_results(clone, sha, checkout.root / "results")
     say(f"{count} results of {sha[:12]} are in results/." if sha else "Nothing is recorded yet.")
     if episodes:
-        _episodes(board, clone)
+        _fetch_episodes(checkout, clone)
     return OK
 
 
-def _episodes(board: Checkout, clone: GitRepository) -> None:
-    """The site can be built without them."""
+def _fetch_episodes(checkout: Checkout, clone: GitRepository) -> None:
+    """Fetch rendered episodes; the site can be built without them."""
     try:
-        say(f"{fetch(clone, board.challenge.season, place(board.root))} results have rendered episodes.")
+        say(f"{fetch(clone, checkout.challenge.season, place(checkout.root))} results have rendered episodes.")
     except GitError as error:
         say(f"No rendered episodes: {error}")

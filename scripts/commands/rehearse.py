@@ -1,4 +1,4 @@
-"""`pullrank rehearse`: on the board's own repository, whether everything from a pull request to the site really works."""
+"""`pullrank rehearse`: tests the whole way of a submission, from pull request to site, on the real repository."""
 
 import sys
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from scripts.console import USAGE, CommandError, say
 from scripts.github.api.client import GitHub
 from scripts.github.api.download import fetch_page
 from scripts.github.workflow.event import REPOSITORY
-from scripts.rehearsal.observations import Fetch
-from scripts.rehearsal.prerequisites import account_of, checked_repository, place
+from scripts.rehearsal.observations import FetchPage
+from scripts.rehearsal.prerequisites import check_repository, parse_push_target, token_account
 from scripts.rehearsal.rehearsal import Rehearsal, RehearsalRequest
 from scripts.rehearsal.steps import StepClock, StepRunner
 from scripts.rehearsal.working_copy import open_working_copy
@@ -28,21 +28,24 @@ def run(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Merge without asking.")] = False,
     withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Give up: close the pull request, or withdraw the agent, without waiting.")
+        bool,
+        typer.Option(
+            "--withdraw", help="Give up: close the pull request, or withdraw the agent, without waiting for workflows."
+        ),
     ] = False,
     agent: Annotated[str, typer.Option(help="The agent's folder.")] = "rehearsal",
     task: Annotated[
-        str | None, typer.Option(help="The task to enter; the first that is played alone when left out.")
+        str | None, typer.Option(help="The task to enter; the default is the first that is played alone.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="The longest wait of each step, instead of each step's own.", min=0)
+        float | None, typer.Option(help="Time limit in minutes for each step, instead of the defaults.", min=0)
     ] = None,
     token: Annotated[
         str, typer.Option(envvar=["GH_TOKEN", "GITHUB_TOKEN"], help="An administrator's token.", show_envvar=True)
     ] = "",
-    api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Where the API answers.")] = "https://api.github.com",
+    api: Annotated[str, typer.Option(envvar="GITHUB_API_URL", help="Address of GitHub's API.")] = "https://api.github.com",
 ) -> int:
-    """Enter an agent on GitHub, see that each step works, and withdraw it; asks before it merges."""
+    """Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."""
     name = urlsplit(open_checkout(Path.cwd()).challenge.repository or "").path.strip("/").removesuffix(".git")
     if not REPOSITORY.fullmatch(name):
         raise CommandError(USAGE, "challenge.yml names no 'repository'; run 'pullrank init', then push")
@@ -53,48 +56,44 @@ def run(
     if not token:
         raise CommandError(USAGE, "rehearse needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank rehearse")
     if not (yes or withdraw or sys.stdin.isatty()):
-        raise CommandError(USAGE, "rehearse asks before it merges, and nobody is here to answer; say --yes")
-    asked = RehearsalRequest(agent=agent, fork=fork, task=task)
+        raise CommandError(USAGE, "rehearse asks before it merges, and there is no terminal to answer on; pass --yes")
+    request = RehearsalRequest(agent=agent, fork=fork, task=task)
     steps = StepRunner(clock=StepClock(), say=say, minutes=minutes)
     stage = RehearsalStage(name=name, token=token, api=api, confirm=(lambda question: True) if yes else typer.confirm)
-    return rehearse(stage, asked, steps, gives_up=withdraw)
+    return rehearse(stage, request, steps, gives_up=withdraw)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalStage:
-    """Where a rehearsal is held, and whom it can ask."""
+    """The repository of a rehearsal, and access to GitHub, the site and the user."""
 
     name: str
-    """The board's repository, owner/name."""
     token: str
-    """A person's token."""
     api: str
-    """Where GitHub's API answers."""
     confirm: Callable[[str], bool]
-    """Asks the host before a merge."""
-    fetch: Fetch = fetch_page
-    """Reads a page of the site: status and bytes."""
+    fetch: FetchPage = fetch_page
+    """Reads a page of the site; returns HTTP status and body."""
     pace: float = 1.0
-    """Seconds between two writes, as GitHub's limits want it."""
+    """Seconds between two writes, for GitHub's rate limits."""
 
 
-def rehearse(stage: RehearsalStage, asked: RehearsalRequest, steps: StepRunner, *, gives_up: bool = False) -> int:
+def rehearse(stage: RehearsalStage, request: RehearsalRequest, steps: StepRunner, *, gives_up: bool = False) -> int:
     """Rehearse, or give a rehearsal up; returns the exit code.
 
     Raises:
-        CommandError: a step was not as expected, or GitHub refuses; one line with what to do.
+        CommandError: a step failed or GitHub refuses; the message is one line with what to do.
     """
 
-    def reach(repository: str) -> GitHub:
+    def connect(repository: str) -> GitHub:
         return GitHub(stage.token, stage.api, repository, sleep=steps.clock.pause, pace=stage.pace)
 
-    github = reach(stage.name)
-    account = account_of(github)
-    about = checked_repository(github, stage.name)
-    home = place(about)
-    with open_working_copy(home.url, stage.token) as workplace:
-        one = Rehearsal(
-            github=github, reach=reach, about=about, home=home, account=account, workplace=workplace, steps=steps,
-            asked=asked, confirm=stage.confirm, fetch=stage.fetch,
+    github = connect(stage.name)
+    account = token_account(github)
+    about = check_repository(github, stage.name)
+    home = parse_push_target(about)
+    with open_working_copy(home.url, stage.token) as working_copy:
+        rehearsal = Rehearsal(
+            github=github, connect=connect, about=about, home=home, account=account, working_copy=working_copy, steps=steps,
+            request=request, confirm=stage.confirm, fetch=stage.fetch,
         )  # fmt: skip
-        return one.give_up() if gives_up else one.run()
+        return rehearsal.give_up() if gives_up else rehearsal.run()

@@ -1,4 +1,4 @@
-"""`pullrank schemas`: write the JSON Schemas of all documents, or say that they are stale."""
+"""`pullrank schemas`: writes the JSON Schemas of all documents, or checks that they are up to date."""
 
 import ast
 import functools
@@ -28,11 +28,11 @@ MODELS: dict[str, type[Frozen]] = {
     "trace": Trace,
     "duel": Duel,
 }
-FOLDER = "site/pages/schemas"
+SCHEMA_FOLDER = "site/pages/schemas"
 
 
 def schema(name: str) -> bytes:
-    """The schema's file."""
+    """The bytes of a schema's file."""
     _describe()
     document = MODELS[name].model_json_schema(by_alias=True, mode="validation")
     head = {
@@ -44,7 +44,7 @@ def schema(name: str) -> bytes:
 
 @functools.cache
 def _describe() -> None:
-    """Make the docstrings of all fields their descriptions. Models are defined after those that they hold."""
+    """Copy the docstrings of all fields to their descriptions, and rebuild the models."""
     for model in Frozen.__subclasses__():
         for field, text in _docstrings(model).items():
             model.model_fields[field].description = text
@@ -53,7 +53,7 @@ def _describe() -> None:
 
 
 def _docstrings(model: type[Frozen]) -> dict[str, str]:
-    """Each field's docstring, which stands below it."""
+    """The docstring below each field, by field name."""
     body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0].body  # type: ignore[attr-defined]
     return {
         field.target.id: inspect.cleandoc(text.value.value)
@@ -67,14 +67,16 @@ def _docstrings(model: type[Frozen]) -> dict[str, str]:
 
 
 def run(
-    check: Annotated[bool, typer.Option(help="Write nothing; fail when a schema is stale.")] = False,
+    check: Annotated[bool, typer.Option(help="Write nothing; fail if a schema is out of date.")] = False,
 ) -> int:
-    """Generate site/pages/schemas from the model."""
-    folder = open_checkout(Path.cwd()).root / FOLDER
-    stale = [n for n in MODELS if not (folder / f"{n}.json").exists() or (folder / f"{n}.json").read_bytes() != schema(n)]
+    """Generate the JSON Schemas in site/pages/schemas."""
+    folder = open_checkout(Path.cwd()).root / SCHEMA_FOLDER
+    files = {folder / f"{name}.json": schema(name) for name in MODELS}
+    stale = {path: content for path, content in files.items() if not path.exists() or path.read_bytes() != content}
+    names = ", ".join(path.stem for path in stale)
     if check and stale:
-        raise CommandError(SUBMISSION_AT_FAULT, f"{', '.join(stale)}: the schema is stale; run 'pullrank schemas'")
-    for name in [] if check else stale:
-        write_atomically(folder / f"{name}.json", schema(name))
-    say("The schemas are up to date." if not stale else f"Wrote {', '.join(stale)}.")
+        raise CommandError(SUBMISSION_AT_FAULT, f"{names}: the schema is out of date; run 'pullrank schemas'")
+    for path, content in stale.items():
+        write_atomically(path, content)
+    say(f"Wrote {names}." if stale else "The schemas are up to date.")
     return OK

@@ -1,4 +1,4 @@
-"""`pullrank site build|serve`: the board as pages."""
+"""`pullrank site build|serve`: builds the site, or serves it on this machine."""
 
 import functools
 import http.server
@@ -14,35 +14,35 @@ from scripts.console import OK, USAGE, CommandError, say
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.static_site import build_site
 
-run = typer.Typer(help="Build the board's site, or show it.", no_args_is_help=True)
+run = typer.Typer(help="Build the site, or serve it on this machine.", no_args_is_help=True)
 
 
 @run.command()
 def build(official: Annotated[bool, typer.Option(help="Only official results.")] = False) -> int:
-    """Build build/site from what is recorded."""
-    board = open_checkout(Path.cwd(), is_lean=True)
-    if hangs_on_processor(board):
+    """Build build/site from the recorded results."""
+    checkout = open_checkout(Path.cwd(), is_lean=True)
+    if needs_pinning(checkout):
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
-    place = build_site.build(board, official=official)
-    say(f"The board is in {place.relative_to(board.root)}; open it with 'pullrank site serve'.")
+    folder = build_site.build(checkout, official=official)
+    say(f"The board is in {folder.relative_to(checkout.root)}; open it with 'pullrank site serve'.")
     return OK
 
 
-def hangs_on_processor(board: Checkout) -> bool:
-    """Whether players are rated, or environments stepped for moving pictures; scores are the same everywhere.
+def needs_pinning(checkout: Checkout) -> bool:
+    """Whether the site's numbers depend on the processor: ratings and animated episodes do, scores do not.
 
-    Where nothing does, the processor's fast ways are free to be taken: resampling is done in a third of the time.
+    Where nothing does, arithmetic is not pinned, which makes resampling three times as fast.
     """
-    return bool(board.challenge.games) or board.store.traces.is_dir()
+    return bool(checkout.challenge.games) or checkout.store.traces.is_dir()
 
 
 @run.command()
 def serve(port: Annotated[int, typer.Option(help="Port on this machine.")] = 8000) -> int:
-    """Show build/site in a browser on this machine."""
-    place = open_checkout(Path.cwd()).root / "build" / "site"
-    if not place.is_dir():
+    """Serve build/site on this machine."""
+    folder = open_checkout(Path.cwd()).root / "build" / "site"
+    if not folder.is_dir():
         raise CommandError(USAGE, "there is no build/site yet; run 'pullrank site build' first")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(place))
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:

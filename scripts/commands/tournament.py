@@ -1,4 +1,4 @@
-"""`pullrank tournament`: every wanted duel of the games here, then the ratings."""
+"""`pullrank tournament`: plays all missing duels and rates the players."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from scripts.console import OK, OUR_FAULT, print_json, say
 from scripts.repository.checkout import open_checkout
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.evaluate_missing import open_evaluator
-from scripts.runs.play_duels import DuelRunner, TournamentSummary, play_tournament, players
+from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.tables.game_tables import game_tables
 
 
@@ -20,30 +20,30 @@ def run(
     sandbox: Annotated[str, typer.Option(help="auto, docker, gvisor or process.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> int:
-    """Hold the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel."""
-    board = open_checkout(Path.cwd())
-    games = board.games(game)
-    hall = DuelRunner(bench=open_evaluator(board, sandbox))
-    held = play_tournament(hall, players(board, say), games, quiet=as_json)
-    table = recorded_standings(board, official=False, tasks=[task.id for task in games])
+    """Play the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel."""
+    checkout = open_checkout(Path.cwd())
+    games = checkout.games(game)
+    runner = DuelRunner(evaluator=open_evaluator(checkout, sandbox))
+    summary = play_tournament(runner, eligible_players(checkout, say), games, quiet=as_json)
+    standings = recorded_standings(checkout, official=False, tasks=[task.id for task in games])
     if as_json:
-        counts = {"held": len(held.held), "recorded_before": held.recorded, "failed": len(failures(held))}
-        print_json({**counts, "games": [game_document(found) for found in table.games]})
+        counts = {"held": len(summary.played), "recorded_before": summary.recorded, "failed": len(failures(summary))}
+        print_json({**counts, "games": [game_document(game_standings) for game_standings in standings.games]})
     else:
-        for found in table.games:
-            game_tables(found)
-        say(f"\n{summary(held)}")
-    return OUR_FAULT if failures(held) else OK
+        for game_standings in standings.games:
+            game_tables(game_standings)
+        say(f"\n{summary_line(summary)}")
+    return OUR_FAULT if failures(summary) else OK
 
 
-def failures(held: TournamentSummary) -> list[str]:
-    """What failed on our side."""
-    return [duel.message for duel in held.held if duel.verdict is not Verdict.OK]
+def failures(summary: TournamentSummary) -> list[str]:
+    """The messages of duels that failed on our side."""
+    return [duel.message for duel in summary.played if duel.verdict is not Verdict.OK]
 
 
-def summary(held: TournamentSummary) -> str:
-    """What a tournament came to, in a line."""
-    matches = sum(len(duel.matches) for duel in held.held)
-    failed = failures(held)
+def summary_line(summary: TournamentSummary) -> str:
+    """The tournament in one line."""
+    matches = sum(len(duel.matches) for duel in summary.played)
+    failed = failures(summary)
     more = f" {len(failed)} failed on our side, the first with: {failed[0]}" if failed else ""
-    return f"{len(held.held)} duels of {matches:,} matches held, {held.recorded} recorded before.{more}"
+    return f"{len(summary.played)} duels of {matches:,} matches held, {summary.recorded} recorded before.{more}"

@@ -1,4 +1,4 @@
-"""`pullrank verify [PATH …]`: replay what is recorded and name whatever does not fit."""
+"""`pullrank verify [PATH …]`: replays recorded results and duels and reports what does not fit."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
-from scripts.verification.rerun import rerun as play_again
+from scripts.verification.rerun import rerun as rerun_agents
 from scripts.verification.verify_records import verify_files
 
 
@@ -22,11 +22,11 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of findings.")] = False,
 ) -> int:
     """Replay traces and moves on the environments alone: the same actions must give the same returns."""
-    board = open_checkout(Path.cwd())
-    files = _files(board, paths or [])
-    findings = verify_files(board.challenge, board.store, files, quiet=as_json)
+    checkout = open_checkout(Path.cwd())
+    files = _files(checkout, paths or [])
+    findings = verify_files(checkout.challenge, checkout.store, files, quiet=as_json)
     if rerun:
-        findings = play_again(open_evaluator(board, sandbox), findings, quiet=as_json)
+        findings = rerun_agents(open_evaluator(checkout, sandbox), findings, quiet=as_json)
     if as_json:
         print_json([_document(finding) for finding in findings])
     else:
@@ -34,18 +34,18 @@ def run(
     return SUBMISSION_AT_FAULT if any(f.standing is VerificationStatus.REFUTED for f in findings) else OK
 
 
-def _files(board: Checkout, paths: list[Path]) -> list[Path]:
-    every = [*board.store.files(), *board.store.duel_files()]
+def _files(checkout: Checkout, paths: list[Path]) -> list[Path]:
+    recorded = [*checkout.store.files(), *checkout.store.duel_files()]
     if not paths:
-        return every
+        return recorded
     files: list[Path] = []
-    for given in paths:
-        path = given.resolve()
-        if not path.is_relative_to(board.store.results.resolve()):
-            raise CommandError(USAGE, f"{given}: is not under {board.store.results}; traces are found by the same path")
+    for argument in paths:
+        path = argument.resolve()
+        if not path.is_relative_to(checkout.store.results.resolve()):
+            raise CommandError(USAGE, f"{argument}: is not under {checkout.store.results}")
         if not path.exists():
-            raise CommandError(USAGE, f"{given}: does not exist")
-        files.extend(p for p in every if p == path or p.is_relative_to(path))
+            raise CommandError(USAGE, f"{argument}: does not exist")
+        files.extend(file for file in recorded if file == path or file.is_relative_to(path))
     return files
 
 
@@ -54,7 +54,7 @@ def _document(finding: Finding) -> dict[str, Any]:
 
 
 def report(findings: list[Finding]) -> None:
-    """Every result that is not verified, and the count of each standing."""
+    """Print each record that is not verified, and how many there are of each status."""
     for finding in findings:
         if finding.standing is not VerificationStatus.VERIFIED:
             say(f"{finding.path}: {finding.standing}: {'; '.join(finding.faults[:5])}")

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Git: objects, history, the path guard, and the branches that hold results."""

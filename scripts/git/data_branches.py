@@ -1,4 +1,4 @@
-"""The data branches: results and traces, written as commits on top of what is there, pushed together or not at all."""
+"""The data branches: results and traces, added as commits and pushed together or not at all."""
 
 import hashlib
 import re
@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_record as parse_record
 from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
 from scripts.console import say
 from scripts.git.git_repository import GitError, GitRepository, checked
+from scripts.repository.layout import RESULTS_BRANCH
 
-RESULTS = "results"
-SHOWN = 20
-BOT = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
-# What somebody else's push in the meantime looks like; everything else (a rule, a right, a network) is told, not retried.
+RESULTS = RESULTS_BRANCH
+DAMAGED_SHOWN = 20
+BOT_IDENTITY = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
+# Git's messages if somebody else pushed first; other failures (a rule, a right, the network) are raised, not retried.
 _RACED = re.compile(
     r"^!\t[^\t]*\t\[(?:rejected\] \((?:fetch first|non-fast-forward|stale info)"
     r"|remote rejected\] \((?:cannot lock ref|failed to update ref|incorrect old value|reference already exists"
@@ -31,49 +32,48 @@ _RACED = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class BranchCommit:
-    """One commit to be: its message, and files that it adds."""
+    """A commit to be made, and the files that it adds."""
 
     message: str
-    """One line."""
     files: tuple[tuple[str, bytes], ...]
-    """Path and bytes of each."""
+    """Path and content of each added file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataBranches:
-    """The data branches as seen from a small repository of our own, apart from the clone of main, which stays whole."""
+    """The data branches, in a small repository apart from the clone of main."""
 
     repository: GitRepository
-    """Bare; holds the newest commit's trees, and no blobs."""
+    """Bare; has the newest commit's trees, and no blobs."""
     traces: str
-    """The season's traces branch."""
+    """Name of the season's traces branch."""
 
     def tips(self) -> dict[str, str]:
-        """Branch to newest commit, for those that exist; fetched shallow and without blobs."""
-        names = [f"refs/heads/{name}" for name in (RESULTS, self.traces)]
-        said = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
-        found = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in said.splitlines())}
-        if found:
-            self.repository.fetch(*found.values(), options=("--depth=1", "--filter=blob:none"))
-        return found
+        """Newest commit by branch, for existing branches; fetched shallow and without blobs."""
+        names = [f"refs/heads/{name}" for name in (RESULTS_BRANCH, self.traces)]
+        lines = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
+        tips = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in lines.splitlines())}
+        if tips:
+            self.repository.fetch(*tips.values(), options=("--depth=1", "--filter=blob:none"))
+        return tips
 
     def objects(self, tip: str | None) -> dict[str, str]:
-        """Every path on a commit, with the name of its object."""
+        """Object name by path of a commit."""
         if tip is None:
             return {}
         raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", checked(tip)).decode("utf-8", "replace")
         return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
 
     def build(self, tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> str:
-        """Commits on top of a tip, or the first of an orphan branch; returns the last one. Nothing is checked out."""
-        stream = _stream(tip, commits, now)
+        """Make commits on top of a tip, or an orphan branch; returns the last one. Nothing is checked out."""
+        stream = _fast_import_stream(tip, commits, now)
         return self.repository.run("fast-import", "--quiet", "--force", "--done", given=stream).decode().strip()
 
     def push(self, built: dict[str, str]) -> bool:
-        """Push all branches or none; False when somebody else was first.
+        """Push all branches or none; False if somebody else pushed first.
 
         Raises:
-            GitError: the remote refuses for any other reason.
+            GitError: the remote refuses for another reason.
         """
         refs = [f"{checked(sha)}:refs/heads/{name}" for name, sha in sorted(built.items())]
         try:
@@ -86,17 +86,17 @@ class DataBranches:
 
 
 def object_name(content: bytes) -> str:
-    """What git calls these bytes."""
+    """Git's name for a blob."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
-    """What fast-import reads; it answers with the last commit's id."""
+def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> Iterator[bytes]:
+    """The input of `git fast-import`, which prints the last commit's id."""
     name = "refs/pullrank/built"
     yield f"reset {name}\n\n".encode()
     for index, commit in enumerate(commits):
         message = commit.message.encode()
-        yield f"commit {name}\nmark :1\ncommitter {BOT} {int(now.timestamp())} +0000\n".encode()
+        yield f"commit {name}\nmark :1\ncommitter {BOT_IDENTITY} {int(now.timestamp())} +0000\n".encode()
         yield f"data {len(message)}\n".encode() + message + b"\n"
         if index == 0 and tip is not None:
             yield f"from {checked(tip)}\n".encode()
@@ -107,13 +107,13 @@ def _stream(tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> 
 
 @contextmanager
 def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
-    """The data branches of a clone's origin; what is made here is gone afterwards, whatever happens."""
+    """The data branches of a clone's origin, in a temporary repository."""
     with tempfile.TemporaryDirectory(prefix="pullrank-branches-") as place:
-        yield DataBranches(repository=_beside(clone, Path(place)), traces=traces_branch(season))
+        yield DataBranches(repository=_open_beside(clone, Path(place)), traces=traces_branch(season))
 
 
-def _beside(clone: GitRepository, place: Path) -> GitRepository:
-    """A bare repository with the same origin and the same way in."""
+def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
+    """A bare repository with the same origin and credentials."""
     address = clone.run("remote", "get-url", "origin").decode().strip()
     repository = GitRepository(place, clone.credentials)
     repository.run("init", "--quiet", "--bare", ".")
@@ -124,41 +124,36 @@ def _beside(clone: GitRepository, place: Path) -> GitRepository:
 
 
 def tip_of(repository: GitRepository, branch: str) -> str:
-    """The newest commit of a branch of the origin; empty where there is none."""
+    """The newest commit of a branch of origin; empty if there is none."""
     line = repository.run("ls-remote", "--refs", "origin", f"refs/heads/{branch}").decode()
     return line.split("\t")[0] if line else ""
 
 
 def newest_results(clone: GitRepository) -> str:
-    """The newest commit of the results branch, empty before the first one."""
-    return tip_of(clone, RESULTS)
+    """The newest commit of the results branch; empty before the first."""
+    return tip_of(clone, RESULTS_BRANCH)
 
 
-def _files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
-    """Every file of a commit of the results branch, some hundred at a time."""
+def _read_files(clone: GitRepository, sha: str, take: Callable[[str, bytes], None]) -> None:
+    """Pass every file of a commit of the results branch to `take`; 500 are read at a time."""
     with tempfile.TemporaryDirectory(prefix="pullrank-results-") as place:
-        repository = _beside(clone, Path(place))
+        repository = _open_beside(clone, Path(place))
         repository.fetch(sha, options=("--depth=1",))
         lines = repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode("utf-8", "replace").split("\0")
-        found = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
-        kept = [(path, meta[2]) for path, meta in found if meta[0] == "100644" and path.endswith(RESULT)]
-        for begin in range(0, len(kept), 500):
-            part = kept[begin : begin + 500]
+        entries = [(path, meta.split()) for meta, _, path in (line.partition("\t") for line in lines if line)]
+        results = [(path, meta[2]) for path, meta in entries if meta[0] == "100644" and path.endswith(RESULT)]
+        for begin in range(0, len(results), 500):
+            part = results[begin : begin + 500]
             for (path, _), content in zip(part, repository.read([oid for _, oid in part]), strict=True):
                 take(path, content)
 
 
-def read_results(clone: GitRepository, sha: str) -> list[Result]:
-    """The results of single agents on a commit, as `read_recorded` has them."""
-    return read_recorded(clone, sha)[0]
-
-
 def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None = None) -> tuple[list[Result], list[Duel]]:
-    """All results and duels on a commit, without what planning does not need; damaged files are named.
+    """All results and duels on a commit, without fields that planning does not need; damaged files are logged.
 
-    What lies at the branch's root is neither: it is put into `aside`, where that is asked for.
+    Files at the branch's root are neither: they are put into `aside`, if given.
     """
-    found: list[Result] = []
+    results: list[Result] = []
     duels: list[Duel] = []
     damaged: list[str] = []
 
@@ -168,7 +163,7 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
                 aside[path] = content
             return
         try:
-            record = parse_record(content)
+            record = parse_record(content, quick=True)
             if not is_place(path.removesuffix(RESULT), record.path(), record.verdict):
                 raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
         except ValueError as error:
@@ -177,41 +172,41 @@ def read_recorded(clone: GitRepository, sha: str, aside: dict[str, bytes] | None
         if isinstance(record, Duel):
             duels.append(_without_times(record))
         else:
-            found.append(record.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
+            results.append(record.model_copy(update={"seeds": (), "returns": (), "lengths": (), "log_tail": ""}))
 
     if sha:
-        _files(clone, sha, take)
-    for line in damaged[:SHOWN]:
+        _read_files(clone, sha, take)
+    for line in damaged[:DAMAGED_SHOWN]:
         say(line)
-    if len(damaged) > SHOWN:
-        say(f"and {len(damaged) - SHOWN} more files of the results branch that are no results")
-    return found, duels
+    if len(damaged) > DAMAGED_SHOWN:
+        say(f"and {len(damaged) - DAMAGED_SHOWN} more files of the results branch that are no results")
+    return results, duels
 
 
 def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
-    """Path, record and bytes of what a commit of the results branch holds without GitHub's word on its beacon."""
-    found: list[tuple[str, Result | Duel, bytes]] = []
+    """Path, record and content of the records on a commit whose commits GitHub was not asked about."""
+    records: list[tuple[str, Result | Duel, bytes]] = []
 
     def take(path: str, content: bytes) -> None:
         if b'"beacon_verified": null' not in content:
             return
         try:
-            record = parse_record(content)
+            record = parse_record(content, quick=True)
         except ValueError:
-            return  # `read_recorded` has named it
+            return  # `read_recorded` logs it.
         if record.beacon_verified is None and path == record.path() + RESULT and content == record.serialised():
-            found.append((path, record, content))
+            records.append((path, record, content))
 
     if sha:
-        _files(clone, sha, take)
-    return found
+        _read_files(clone, sha, take)
+    return records
 
 
 def parse_record(content: bytes) -> Result | Duel:
-    """What a file of the results branch holds.
+    """The record in a file of the results branch.
 
     Raises:
-        ValueError: neither a result nor a duel.
+        ValueError: it is neither a result nor a duel.
     """
     document = canonical_json.parse_strict(content)
     if isinstance(document, dict) and document.get("kind") == "duel":
@@ -220,13 +215,13 @@ def parse_record(content: bytes) -> Result | Duel:
 
 
 def _without_times(duel: Duel) -> Duel:
-    """A duel as ratings need it: who won, and the moves, for games that are the same count once."""
+    """A duel with what ratings need: the results and the moves, because identical games count once."""
     players = tuple(player.model_copy(update={"log_tail": ""}) for player in duel.players)
     return duel.model_copy(update={"players": players, "milliseconds": None})
 
 
 def export_results(clone: GitRepository, sha: str, target: Path) -> int:
-    """Write a commit's results below a folder, as the board's pages read them; returns how many. None is no fault."""
+    """Write a commit's results below a folder, as the board's pages read them; returns their number."""
     written = 0
 
     def take(path: str, content: bytes) -> None:
@@ -238,5 +233,5 @@ def export_results(clone: GitRepository, sha: str, target: Path) -> int:
 
     target.mkdir(parents=True, exist_ok=True)
     if sha:
-        _files(clone, sha, take)
+        _read_files(clone, sha, take)
     return written

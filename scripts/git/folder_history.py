@@ -1,7 +1,7 @@
-"""What agents' folders held, commit by commit along main's first parents: one walk of git for all of them.
+"""The states of agents' folders, commit by commit along main's first parents, from one `git log`.
 
-The walk prints which files each commit changed and their objects, so what a folder held is known without looking at a
-tree. File contents are read only where two states differ in the manifest alone, or where a digest itself is asked for.
+The log names each commit's changed files and their objects, so no tree is read. File contents are read only if two states
+differ in the manifest alone, or for a digest.
 """
 
 import hashlib
@@ -11,123 +11,112 @@ from dataclasses import dataclass
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
-from leaderboard.core.eligibility import LOCAL
-from scripts.git.git_repository import REGULAR, GitRepository, checked
+from leaderboard.core.entry import AgentName
+from scripts.git.git_repository import FILE_MODES, GitRepository, checked
+from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS
+from scripts.repository.layout import folder_of as folder_of
 
-ROOT, EXAMPLES = "submissions", "example_agents"
-# So many versions are read at a time, with all their files.
-BATCH = 50
-_GONE = "000000"
+# Versions whose files are read at once.
+VERSIONS_AT_ONCE = 50
+_GONE_MODE = "000000"
 
-Name = tuple[str, str]
-"""Login and agent, as the folders are spelled; the examples are those of the login `local`."""
-File = tuple[str, str, str]
-"""Mode, path inside the folder, and object."""
-
-
-def name_of(parts: Sequence[str]) -> Name | None:
-    """Whose agent a file belongs to, by the parts of its path; None where it is nobody's."""
-    if parts[0] == EXAMPLES:
-        return (LOCAL, parts[1]) if len(parts) > 2 else None
-    own = parts[0] == ROOT and len(parts) > 3 and parts[1].casefold() != LOCAL
-    return (parts[1], parts[2]) if own else None
+FolderFile = tuple[str, str, str]
+"""Mode, path inside the folder, and object name."""
 
 
-def folder_of(name: Name) -> str:
-    """Where an agent lies in the repository."""
-    return f"{EXAMPLES}/{name[1]}" if name[0] == LOCAL else f"{ROOT}/{name[0]}/{name[1]}"
+def folder_name(parts: Sequence[str]) -> AgentName | None:
+    """The agent that a file belongs to, by the parts of its path; None if there is none."""
+    if parts[0] == EXAMPLE_AGENTS:
+        return AgentName(LOCAL, parts[1]) if len(parts) > 2 else None
+    is_agent = parts[0] == SUBMISSIONS and len(parts) > 3 and parts[1].casefold() != LOCAL
+    return AgentName(parts[1], parts[2]) if is_agent else None
 
 
 @dataclass(frozen=True)
 class FolderContent:
-    """What a folder holds, as far as it is part of a version; equal contents are one version."""
+    """What of a folder's content defines its version; equal contents are one version."""
 
     rest: str
-    """A hash over all files but the manifest."""
+    """Hash over all files except the manifest."""
     manifest: str
-    """The manifest's object."""
 
 
 @dataclass(frozen=True)
 class FolderState:
     """A folder after a commit that changed it."""
 
-    name: Name
-    """Whose."""
+    name: AgentName
     sha: str
-    """The commit."""
     committed_at: str
-    """When, as the commit says."""
     content: FolderContent
-    """What it held then."""
 
 
 class FolderHistory:
     """The states of all agents' folders."""
 
     def __init__(self, repository: GitRepository, main_sha: str) -> None:
-        """Walk from a commit to main's first one.
+        """Read the history of a commit of main.
 
         Raises:
-            GitError: there is no such commit here, or git takes too long.
+            GitError: the commit is not here, or git takes too long.
         """
         self._repository = repository
         self._states: dict[str, list[FolderState]] = {}
-        self._now: dict[Name, FolderContent | None] = {}
-        self._files: dict[FolderContent, tuple[File, ...]] = {}
+        self._now: dict[AgentName, FolderContent | None] = {}
+        self._files: dict[FolderContent, tuple[FolderFile, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
         self._manifests: dict[str, Submission | None] = {}
         self._identities: dict[str, str] = {}
-        folders: dict[Name, dict[str, File]] = {}
-        for sha, committed_at, changes in _commits(repository, main_sha):
-            for name in _applied(folders, changes):
+        folders: dict[AgentName, dict[str, FolderFile]] = {}
+        for sha, committed_at, changes in _read_commits(repository, main_sha):
+            for name in _apply_changes(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
                 if content is not None:
                     state = FolderState(name, sha, committed_at, content)
                     self._states.setdefault(name[0].casefold(), []).append(state)
 
     def of(self, login: str) -> Sequence[FolderState]:
-        """Every state of every folder of a login, the oldest first."""
+        """All states of all folders of a login, oldest first."""
         return self._states.get(login.casefold(), ())
 
-    def first(self, names: Collection[Name]) -> dict[Name, FolderState]:
+    def first(self, names: Collection[AgentName]) -> dict[AgentName, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
 
-        Versions are alike if their files are equal and their manifests differ in words only. Folders that hold none now are
-        left out.
+        Versions are equal if their files are, and their manifests differ in descriptions only. Folders without a version now
+        are left out.
         """
         return {name: next(states) for name, states in self._held(names).items()}
 
-    def entered(self, tasks: Mapping[Name, Collection[str]]) -> dict[tuple[Name, str], FolderState]:
-        """For each folder and each task that it enters now the oldest state in which its version entered that task.
+    def entered(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], FolderState]:
+        """For each folder and task the oldest state in which the current version entered the task.
 
-        Which tasks are entered is no part of a version, so a task may be named long after the version came.
+        Tasks are not part of a version: a task may be named long after the version came.
         """
-        found: dict[tuple[Name, str], FolderState] = {}
+        first: dict[tuple[AgentName, str], FolderState] = {}
         for name, states in self._held(tasks).items():
             open_tasks = set(tasks[name])
             for state in states:
                 entered = {task for task in open_tasks if self.enters(state, task)}
-                found |= {(name, task): state for task in entered}
+                first |= {(name, task): state for task in entered}
                 if not (open_tasks := open_tasks - entered):
                     break
-        return found
+        return first
 
     def enters(self, state: FolderState, task_id: str) -> bool:
-        """Whether a folder's manifest named a task then."""
+        """Whether the manifest of a state named a task."""
         self._read_manifests([state.content.manifest])
         submission = self._manifests[state.content.manifest]
         return submission is not None and submission.enters(task_id)
 
-    def _held(self, names: Collection[Name]) -> dict[Name, Iterator[FolderState]]:
-        """For each folder the states, in any folder of its login, of the version that it holds now, the oldest first."""
+    def _held(self, names: Collection[AgentName]) -> dict[AgentName, Iterator[FolderState]]:
+        """For each folder the states, in any folder of its login, of its current version, oldest first."""
         alike = {name: self._same_files(now, name[0]) for name in names if (now := self._now.get(name))}
-        self._read_manifests({one.manifest for same in alike.values() if len(same) > 1 for one in same})
-        return {name: self._those(name, same) for name, same in alike.items()}
+        self._read_manifests({content.manifest for contents in alike.values() if len(contents) > 1 for content in contents})
+        return {name: self._those(name, contents) for name, contents in alike.items()}
 
-    def _those(self, name: Name, same: set[FolderContent]) -> Iterator[FolderState]:
+    def _those(self, name: AgentName, contents: set[FolderContent]) -> Iterator[FolderState]:
         now = self._now[name]
-        return (state for state in self.of(name[0]) if state.content in same and self._is_same(state, now))
+        return (state for state in self.of(name[0]) if state.content in contents and self._is_same(state, now))
 
     def _same_files(self, now: FolderContent, login: str) -> set[FolderContent]:
         return {state.content for state in self.of(login) if state.content.rest == now.rest}
@@ -138,29 +127,29 @@ class FolderHistory:
         identity = self._identities.get(now.manifest)
         return identity is not None and self._identities.get(state.content.manifest) == identity
 
-    def digests(self, names: Iterable[Name]) -> dict[Name, str | None]:
-        """The digests of what folders hold now; None where that is no version."""
+    def digests(self, names: Iterable[AgentName]) -> dict[AgentName, str | None]:
+        """The digests of the current contents; None for what is not a version."""
         now = {name: content for name in names if (content := self._now.get(name))}
         self._read_digests(now.values())
         return {name: self._digests[content] for name, content in now.items()}
 
     def holding(self, login: str, digest: str) -> Iterator[FolderState]:
-        """The states of a login that are the version with that digest, the oldest first."""
+        """The states of a login with the version of that digest, oldest first."""
         states = self.of(login)
         self._read_digests({state.content for state in states})
         return (state for state in states if self._digests[state.content] == digest)
 
-    def _content(self, files: Collection[File]) -> FolderContent | None:
-        """What files amount to; None where they are no version."""
-        if any(mode not in REGULAR for mode, _, _ in files):
+    def _content(self, files: Collection[FolderFile]) -> FolderContent | None:
+        """The content of a folder's files; None if they are no version."""
+        if any(mode not in FILE_MODES for mode, _, _ in files):
             return None
-        kept = tuple(sorted(file for file in files if "/__pycache__/" not in f"/{file[1]}"))
-        manifest = next((oid for _, path, oid in kept if path == MANIFEST_NAME), None)
+        hashed = tuple(sorted(file for file in files if "/__pycache__/" not in f"/{file[1]}"))
+        manifest = next((oid for _, path, oid in hashed if path == MANIFEST_NAME), None)
         if manifest is None:
             return None
-        rest = "\0".join(f"{mode} {oid} {path}" for mode, path, oid in kept if path != MANIFEST_NAME)
+        rest = "\0".join(f"{mode} {oid} {path}" for mode, path, oid in hashed if path != MANIFEST_NAME)
         content = FolderContent(hashlib.sha256(rest.encode("utf-8", "surrogateescape")).hexdigest(), manifest)
-        self._files.setdefault(content, kept)
+        self._files.setdefault(content, hashed)
         return content
 
     def _read_manifests(self, manifests: Iterable[str]) -> None:
@@ -176,42 +165,44 @@ class FolderHistory:
 
     def _read_digests(self, contents: Iterable[FolderContent]) -> None:
         new = sorted(set(contents) - self._digests.keys(), key=lambda content: (content.rest, content.manifest))
-        for begin in range(0, len(new), BATCH):
-            part = new[begin : begin + BATCH]
+        for begin in range(0, len(new), VERSIONS_AT_ONCE):
+            part = new[begin : begin + VERSIONS_AT_ONCE]
             oids = sorted({oid for content in part for _, _, oid in self._files[content]})
             blobs = dict(zip(oids, self._repository.read(oids), strict=True))
             for content in part:
                 self._digests[content] = _digest(blobs[content.manifest], self._files[content], blobs)
 
 
-def _digest(manifest: bytes, files: Iterable[File], blobs: dict[str, bytes]) -> str | None:
-    """The digest of files, without the caps of today, which old versions need not keep."""
+def _digest(manifest: bytes, files: Iterable[FolderFile], blobs: dict[str, bytes]) -> str | None:
+    """The digest of files, without today's limits, which old versions may exceed."""
     try:
         submission = parse_submission(manifest)
     except LoadError:
         return None
-    found = [SubmissionFile(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files]
-    return submission_digest(submission, found)
+    submission_files = [
+        SubmissionFile(path=_shown(path), executable=mode == "100755", content=blobs[oid]) for mode, path, oid in files
+    ]
+    return submission_digest(submission, submission_files)
 
 
 def _shown(path: str) -> str:
-    """A path as a digest takes it, whatever bytes it is made of."""
+    """A path as digests use it, whatever its bytes."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-Change = tuple[str, str, str]
-"""New mode, new object, and path."""
+FileChange = tuple[str, str, str]
+"""New mode, new object name, and path."""
 
 
-def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, str, list[Change]]]:
-    """Each commit that changed agents' folders, the oldest first: its id, its time, and what it changed.
+def _read_commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, str, list[FileChange]]]:
+    """Id, time and changes of each commit that changed agents' folders, oldest first.
 
-    A path never passes for a commit, whatever an entrant called his files: one follows each line that begins with a colon.
+    A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI")
-    raw = repository.run("log", *form, checked(main_sha), "--", ROOT, EXAMPLES)
+    raw = repository.run("log", *form, checked(main_sha), "--", SUBMISSIONS, EXAMPLE_AGENTS)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
-    sha, committed_at, changes = "", "", list[Change]()
+    sha, committed_at, changes = "", "", list[FileChange]()
     for token in tokens:
         text = token.lstrip("\n")
         if text.startswith(":"):
@@ -226,16 +217,16 @@ def _commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[str, st
         yield sha, committed_at, changes
 
 
-def _applied(folders: dict[Name, dict[str, File]], changes: Iterable[Change]) -> set[Name]:
-    """Bring folders to the state after a commit; returns those that it changed."""
-    touched: set[Name] = set()
+def _apply_changes(folders: dict[AgentName, dict[str, FolderFile]], changes: Iterable[FileChange]) -> set[AgentName]:
+    """Apply a commit's changes to the folders; returns the names of those that changed."""
+    touched: set[AgentName] = set()
     for mode, oid, path in changes:
-        name = name_of(path.split("/"))
+        name = folder_name(path.split("/"))
         if name is None:
             continue
         touched.add(name)
         inside = path[len(folder_of(name)) + 1 :]
-        if mode == _GONE:
+        if mode == _GONE_MODE:
             folders.setdefault(name, {}).pop(inside, None)
         else:
             folders.setdefault(name, {})[inside] = (mode, inside, oid)

@@ -1,4 +1,4 @@
-"""The one owner of git: objects are read as data, and nothing that a repository brings along is run."""
+"""The only caller of git: objects are read as data, and nothing that a repository contains is run."""
 
 import os
 import re
@@ -14,10 +14,11 @@ from threading import Event, Timer
 
 from evaluator.model.config.submission import SubmissionFile
 from scripts.console import OUR_FAULT, CommandError
+from scripts.repository.layout import SUBMISSIONS
 
-_CHUNK = 1 << 16
-# Of what is printed as an error nobody reads more than that.
-_ERROR_BYTES = 1 << 16
+_READ_BYTES = 1 << 16
+# More of stderr is not read.
+_STDERR_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +26,9 @@ class FinishedProcess:
     """How a process ended."""
 
     code: int
-    """Its exit code; negative for a signal."""
     output: bytes
-    """What it printed, up to the limit."""
     errors: bytes
-    """The beginning of what it printed as errors."""
+    """The beginning of stderr."""
     is_late: bool
     """Whether it was stopped because its time was up."""
     is_too_long: bool
@@ -41,26 +40,26 @@ def run_bounded(
     *,
     folder: Path,
     environment: Mapping[str, str],
-    given: Iterable[bytes],
+    input_chunks: Iterable[bytes],
     seconds: float,
     at_most: int,
 ) -> FinishedProcess:
-    """Run a command to its end or to its limits; with it end the processes that it started.
+    """Run a command to its end or its limits; the processes that it started end with it.
 
     Args:
         command: the program and its arguments.
         folder: where it runs.
-        environment: all its variables.
-        given: its input, which is never held in memory at once.
-        seconds: after that it is stopped.
-        at_most: bytes; once it has printed more it is stopped.
+        environment: all of its variables.
+        input_chunks: its standard input, which is never held in memory at once.
+        seconds: time limit.
+        at_most: limit of its output in bytes.
     """
     late = Event()
-    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
-        asked.writelines(given)
-        asked.seek(0)
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors:
+        stdin.writelines(input_chunks)
+        stdin.seek(0)
         process = subprocess.Popen(
-            command, cwd=folder, env=dict(environment), stdin=asked, stdout=subprocess.PIPE, stderr=errors,
+            command, cwd=folder, env=dict(environment), stdin=stdin, stdout=subprocess.PIPE, stderr=errors,
             start_new_session=True,
         )  # fmt: skip
 
@@ -72,7 +71,7 @@ def run_bounded(
         timer.daemon = True
         timer.start()
         try:
-            output, is_too_long = _read(process, at_most)
+            output, is_too_long = _read_output(process, at_most)
             if is_too_long:
                 _stop(process)
             code = process.wait()
@@ -83,15 +82,15 @@ def run_bounded(
             assert process.stdout is not None
             process.stdout.close()
         errors.seek(0)
-        printed = errors.read(_ERROR_BYTES)
+        printed = errors.read(_STDERR_BYTES)
     return FinishedProcess(code=code, output=output, errors=printed, is_late=late.is_set(), is_too_long=is_too_long)
 
 
-def _read(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
-    """The output, and whether there was more than the limit."""
+def _read_output(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
+    """The output, and whether it exceeded the limit."""
     assert process.stdout is not None
     parts, size = [], 0
-    while part := process.stdout.read1(_CHUNK):  # type: ignore[attr-defined]  # a pipe is buffered
+    while part := process.stdout.read1(_READ_BYTES):  # type: ignore[attr-defined]  # a pipe is buffered
         parts.append(part)
         size += len(part)
         if size > at_most:
@@ -100,20 +99,20 @@ def _read(process: subprocess.Popen[bytes], at_most: int) -> tuple[bytes, bool]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End it and all that it started, unless it ended already."""
+    """Kill a process and its group, unless it has ended."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
-REGULAR = ("100644", "100755")
+FILE_MODES = ("100644", "100755")
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# What main and the branches of the bot's own may take; of what a stranger made much less is read, see `trees`.
+# For main and the bot's own branches; untrusted trees have smaller limits, see `tree_diff`.
 OUTPUT_BYTES = 1 << 30
-SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
-OTHERWISE = 600.0
+VERB_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
+DEFAULT_SECONDS = 600.0
 
-# Neither hooks nor monitors nor helpers run, whatever the repository's own configuration says.
+# No hooks, monitors or helpers run, whatever the repository's configuration says.
 _SETTINGS = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=off", "core.attributesFile=/dev/null",
     "core.pager=cat", "core.askPass=", "credential.helper=", "commit.gpgSign=false", "log.showSignature=false",
@@ -121,11 +120,11 @@ _SETTINGS = (
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "safe.directory=*",
     "protocol.allow=never", "protocol.https.allow=always", "protocol.http.allow=always", "protocol.file.allow=always",
 )  # fmt: skip
-_KEPT = (
+_INHERITED_VARIABLES = (
     "PATH", "TMPDIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
     "GIT_SSL_CAINFO",
 )  # fmt: skip
-_FIXED = {
+_SET_VARIABLES = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_TERMINAL_PROMPT": "0",
@@ -138,14 +137,14 @@ _FIXED = {
 
 
 class GitError(CommandError):
-    """Git refused; one line says what it said."""
+    """Git failed; one line says why."""
 
-    def __init__(self, verb: str, said: str, output: str = "") -> None:
-        lines = [line for line in said.splitlines() if line.strip()]
+    def __init__(self, verb: str, stderr: str, output: str = "") -> None:
+        lines = [line for line in stderr.splitlines() if line.strip()]
         lines = lines or ["it gave no reason"]
-        told = next((line for line in lines if re.match(r"(remote: )?(fatal|error)", line)), lines[-1])
-        super().__init__(OUR_FAULT, f"git {verb} failed: {told.strip()[:300]}")
-        self.said = said
+        reason = next((line for line in lines if re.match(r"(remote: )?(fatal|error)", line)), lines[-1])
+        super().__init__(OUR_FAULT, f"git {verb} failed: {reason.strip()[:300]}")
+        self.said = stderr
         self.output = output
 
 
@@ -155,15 +154,14 @@ class GitLimitError(GitError):
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials:
-    """What opens the remote; handed to git by the environment, so that no process list shows it."""
+    """Credentials for the remote; given to git by the environment, so that no process list shows them."""
 
     server_url: str
-    """Such as https://github.com; the token goes nowhere else."""
+    """Such as https://github.com; the token is sent nowhere else."""
     token: str
-    """A token of the run."""
 
     def environment(self) -> dict[str, str]:
-        """Git's own way to take settings from the environment."""
+        """Git's variables for settings."""
         basic = b64encode(f"x-access-token:{self.token}".encode()).decode()
         return {
             "GIT_CONFIG_COUNT": "1",
@@ -177,20 +175,18 @@ class TreeLeaf:
     """One path of a commit's tree."""
 
     mode: str
-    """100644, 100755, 120000 (link) or 160000 (another repository)."""
+    """100644, 100755, 120000 (symbolic link) or 160000 (submodule)."""
     oid: str
-    """The object's name."""
     size: int
     """Bytes; 0 for what is no blob."""
     path: bytes
-    """From the root of the repository."""
 
 
 def checked(sha: str) -> str:
-    """A full commit id, so that no argument of ours is ever taken for an option or a ref.
+    """A full commit id: so no argument is ever taken for an option or a ref.
 
     Raises:
-        CommandError: it is none.
+        CommandError: it is not one.
     """
     if not SHA.fullmatch(sha):
         raise CommandError(OUR_FAULT, f"{sha[:60]!r} is not a full commit id")
@@ -202,9 +198,7 @@ class GitRepository:
     """A clone on this disk."""
 
     path: Path
-    """Its folder."""
     credentials: Credentials | None = None
-    """For its remote, where that asks."""
 
     def run(
         self,
@@ -213,22 +207,22 @@ class GitRepository:
         at_most: int = OUTPUT_BYTES,
         seconds: float | None = None,
     ) -> bytes:
-        """What git prints: at most so many bytes, within so many seconds, which else depend on the verb.
+        """What git prints, within a limit of bytes and seconds; the default time limit depends on the verb.
 
         Raises:
-            GitLimitError: it was stopped at one of the limits.
-            GitError: it ended with another code than 0.
+            GitLimitError: it was stopped at a limit.
+            GitError: its exit code is not 0.
         """
         command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
         secret = self.credentials.environment() if self.credentials else {}
         verb = arguments[0]
-        seconds = SECONDS.get(verb, OTHERWISE) if seconds is None else seconds
+        seconds = VERB_SECONDS.get(verb, DEFAULT_SECONDS) if seconds is None else seconds
         done = run_bounded(
             command,
             folder=self.path,
-            environment={**kept, **_FIXED, **secret, "HOME": str(self.path)},
-            given=[given] if isinstance(given, bytes) else given,
+            environment={**inherited, **_SET_VARIABLES, **secret, "HOME": str(self.path)},
+            input_chunks=[given] if isinstance(given, bytes) else given,
             seconds=seconds,
             at_most=at_most,
         )
@@ -237,19 +231,19 @@ class GitRepository:
         if done.is_too_long:
             raise GitLimitError(verb, f"error: it printed more than {at_most} bytes")
         if done.code != 0:
-            said = done.errors.decode(errors="replace")
-            raise GitError(verb, said or _signal(done.code), done.output.decode(errors="replace"))
+            stderr = done.errors.decode(errors="replace")
+            raise GitError(verb, stderr or _signal_message(done.code), done.output.decode(errors="replace"))
         return done.output
 
     def resolve(self, name: str) -> str | None:
-        """The commit that a name stands for, if there is one."""
+        """The commit of a name; None if there is none."""
         try:
             return self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}").decode().strip()
         except GitError:
             return None
 
     def is_shallow(self) -> bool:
-        """Whether history was cut off."""
+        """Whether the clone lacks history."""
         return self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def fetch(self, *shas: str, options: tuple[str, ...] = (), source: str = "origin", seconds: float | None = None) -> None:
@@ -258,7 +252,7 @@ class GitRepository:
         self.run("fetch", *quietly, *options, "--end-of-options", source, *map(checked, shas), seconds=seconds)
 
     def merge_bases(self, base: str, head: str, seconds: float | None = None) -> list[str]:
-        """The commits from which the head went its own way; none where the histories have nothing in common."""
+        """The merge bases; empty if the histories have nothing in common."""
         try:
             return self.run("merge-base", "--all", checked(base), checked(head), seconds=seconds).decode().split()
         except GitError as error:
@@ -269,56 +263,58 @@ class GitRepository:
     def leaves(
         self, commit: str, folder: str, at_most: int = OUTPUT_BYTES, seconds: float | None = None
     ) -> tuple[TreeLeaf, ...]:
-        """Every path under a folder of a commit; `at_most`: bytes of git's list of them.
+        """All paths under a folder of a commit; `at_most`: limit of git's list in bytes.
 
         Raises:
-            GitLimitError: the list is longer, or takes longer.
+            GitLimitError: the list exceeds a limit.
         """
         form = ("-r", "-l", "-z", "--full-tree")
         raw = self.run("ls-tree", *form, checked(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
-        return tuple(_leaf(line) for line in raw.split(b"\0") if line)
+        return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
     def read(self, oids: Sequence[str]) -> list[bytes]:
-        """The bytes of blobs, in order, by one process."""
+        """The contents of blobs, in order, by one process."""
         raw = self.run("cat-file", "--batch", given="".join(f"{checked(oid)}\n" for oid in oids).encode())
-        found, begin = [], 0
+        contents, begin = [], 0
         for oid in oids:
             end = raw.index(b"\n", begin)
             words = raw[begin:end].decode().split()
             if len(words) != 3 or words[1] != "blob":
                 raise GitError("cat-file", f"fatal: {oid} is no blob here")
             size = int(words[2])
-            found.append(raw[end + 1 : end + 1 + size])
+            contents.append(raw[end + 1 : end + 1 + size])
             begin = end + size + 2
-        return found
+        return contents
 
     def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
-        """The plain files under a folder, paths from there, as the folder's digest takes them."""
-        kept = [leaf for leaf in self.leaves(commit, folder) if leaf.mode in REGULAR and b"/__pycache__/" not in leaf.path]
+        """The plain files under a folder with paths inside it, as the folder's digest takes them."""
+        files = [
+            leaf for leaf in self.leaves(commit, folder) if leaf.mode in FILE_MODES and b"/__pycache__/" not in leaf.path
+        ]
         start = len(folder.rstrip("/")) + 1
         return tuple(
             SubmissionFile(
                 path=leaf.path.decode("utf-8", "replace")[start:], executable=leaf.mode == "100755", content=content
             )
-            for leaf, content in zip(kept, self.read([leaf.oid for leaf in kept]), strict=True)
+            for leaf, content in zip(files, self.read([leaf.oid for leaf in files]), strict=True)
         )
 
     def folders(self, commit: str) -> list[tuple[str, str]]:
-        """Login and name of every agent's folder on a commit."""
-        paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in self.leaves(commit, "submissions"))
+        """Login and agent of every folder on a commit."""
+        paths = (leaf.path.decode("utf-8", "replace").split("/") for leaf in self.leaves(commit, SUBMISSIONS))
         return sorted({(path[1], path[2]) for path in paths if len(path) > 3})
 
     def first_parent(self, commit: str) -> list[str]:
-        """The commits of a branch by first parents, newest first."""
+        """The first-parent commits of a branch, newest first."""
         return self.run("rev-list", "--first-parent", checked(commit)).decode().split()
 
 
-def _leaf(line: bytes) -> TreeLeaf:
+def _parse_leaf(line: bytes) -> TreeLeaf:
     meta, path = line.split(b"\t", 1)
     mode, _, oid, size = meta.decode("ascii").split()
     return TreeLeaf(mode=mode, oid=oid, size=int(size) if size.isdigit() else 0, path=path)
 
 
-def _signal(code: int) -> str:
-    """What to say of a git that said nothing itself."""
+def _signal_message(code: int) -> str:
+    """An error message for a git that printed none."""
     return f"error: it was ended by signal {-code}" if code < 0 else ""

@@ -1,8 +1,8 @@
-"""Which pull request brought each agent: as GitHub says where it was asked, else as merge commits say.
+"""Which pull request brought each agent: as GitHub says, or without GitHub's answer as merge commits say.
 
-A subject's last `(#1)` proves nothing: a rebase merge keeps the subjects that the author typed. So a commit with one parent
-has a number only where GitHub names that very commit as what merged the pull request. A commit with two parents comes to
-main's first-parent line by a merge of the host's, which writes the subject; without GitHub's word its number is taken.
+A subject's last `(#1)` proves nothing: a rebase merge keeps the author's subjects. So a commit with one parent has a number
+only if GitHub names this commit as the pull request's merge. A commit with two parents on main's first-parent line is the
+host's merge, who wrote its subject; its number is used if GitHub was not asked.
 """
 
 import json
@@ -11,51 +11,49 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from evaluator.model.canonical_json import parse_strict
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.store import write_atomically
 from scripts.git.git_repository import SHA, GitError, GitRepository
 from scripts.github.api.find_pull_request import PullRequest
+from scripts.repository.layout import SUBMISSIONS
 
-FILE = Path("build", "pulls.json")
-# So many of the latest touched pull requests are asked for, a hundred in a request.
+PULLS_FILE = Path("build", "pulls.json")
+# Merged pull requests to read, the last updated first, a hundred per request.
 ASKED = 10_000
 
-# The words after the number are a stranger's: the name of a branch.
-_MERGED = re.compile(r"Merge pull request #([0-9]{1,9}) from ")
-_PATH = re.compile(r'"?submissions/([^/]+)/([^/]+)/')
-_BEGIN = "\x01"
+# The branch name after the number is untrusted.
+_MERGE_SUBJECT = re.compile(r"Merge pull request #([0-9]{1,9}) from ")
+_AGENT_PATH = re.compile(r'"?submissions/([^/]+)/([^/]+)/')
+_COMMIT_MARK = "\x01"
 
 
 def write_confirmed(clone: GitRepository, main: str, merged: Iterable[PullRequest]) -> int:
-    """Note which commits of main merged which pull requests, as GitHub says, for the site; returns how many."""
+    """Write down for the site which pull request each commit of main merged, by GitHub; returns their number."""
     history = set(clone.first_parent(main))
     numbers = {pull.merge_commit_sha: pull.number for pull in merged if pull.merged and pull.merge_commit_sha in history}
-    write_atomically(clone.path / FILE, json.dumps(numbers).encode())
+    write_atomically(clone.path / PULLS_FILE, json.dumps(numbers).encode())
     return len(numbers)
 
 
-def merged_pulls(root: Path) -> dict[Name, int]:
-    """By login without capitals and agent: the number of the pull request that changed its folder last.
-
-    Empty where there is no history, such as in an archive of the files.
-    """
-    form = f"--format={_BEGIN}%H{_BEGIN}%P{_BEGIN}%s"
-    asked = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", "submissions")
+def merged_pulls(root: Path) -> dict[AgentName, int]:
+    """By agent: the number of the pull request that changed its folder last; empty without git history."""
+    form = f"--format={_COMMIT_MARK}%H{_COMMIT_MARK}%P{_COMMIT_MARK}%s"
+    arguments = ("log", "--first-parent", "-m", "--name-only", form, "HEAD", "--", SUBMISSIONS)
     try:
-        printed = GitRepository(root).run(*asked).decode(errors="replace")
+        printed = GitRepository(root).run(*arguments).decode(errors="replace")
     except GitError:
         return {}
-    newest: dict[Name, int | None] = {}
+    newest: dict[AgentName, int | None] = {}
     for number, paths in _commits(printed, _confirmed(root)):
         for login, agent in paths:
-            newest.setdefault((login.casefold(), agent), number)
+            newest.setdefault(AgentName.folded(login, agent), number)
     return {name: number for name, number in newest.items() if number is not None}
 
 
 def _confirmed(root: Path) -> dict[str, int] | None:
-    """What `write_confirmed` noted; None where GitHub was not asked."""
+    """What `write_confirmed` wrote; None if GitHub was not asked."""
     try:
-        document = parse_strict((root / FILE).read_bytes())
+        document = parse_strict((root / PULLS_FILE).read_bytes())
     except (OSError, ValueError):
         return None
     if not isinstance(document, dict):
@@ -64,15 +62,15 @@ def _confirmed(root: Path) -> dict[str, int] | None:
 
 
 def _commits(printed: str, confirmed: Mapping[str, int] | None) -> Iterator[tuple[int | None, set[tuple[str, str]]]]:
-    """Each commit's pull request, if any, and the folders that it changed; the newest first."""
-    for commit in printed.split(f"\n{_BEGIN}"):
-        head, *paths = commit.removeprefix(_BEGIN).split("\n")
+    """Each commit's pull request, if known, and the folders that it changed; newest first."""
+    for commit in printed.split(f"\n{_COMMIT_MARK}"):
+        head, *paths = commit.removeprefix(_COMMIT_MARK).split("\n")
         if not head:
             continue
-        sha, parents, subject = head.split(_BEGIN, 2)
-        folders = {(m[1], m[2]) for path in paths if (m := _PATH.match(path))}
+        sha, parents, subject = head.split(_COMMIT_MARK, 2)
+        folders = {(m[1], m[2]) for path in paths if (m := _AGENT_PATH.match(path))}
         if confirmed is not None:
             yield confirmed.get(sha), folders
         else:
-            match = _MERGED.match(subject) if " " in parents else None
+            match = _MERGE_SUBJECT.match(subject) if " " in parents else None
             yield int(match[1]) if match else None, folders

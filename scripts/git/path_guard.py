@@ -1,6 +1,6 @@
-"""The path guard: a pull request touches its author's own folders, with plain files, and nothing else.
+"""The path guard: a pull request may change its author's own folders, with plain files, and nothing else.
 
-It works on git objects, with renames off: the API's lists end at 300 or 3,000 files, and show a rename as one entry.
+It compares git objects with renames off: the API's lists end at 300 or 3,000 files, and show a rename as one entry.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,35 +12,42 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME
 from evaluator.model.identifiers import AGENT, ENDING_RULE, is_named_like_a_file
 from leaderboard.core.versions import twin_fault
-from scripts.git.git_repository import REGULAR, GitRepository, TreeLeaf
-from scripts.git.tree_diff import ROOT, TreeChange, UnreadableError, leaves, merge_bases, tree_changes
+from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf
+from scripts.git.tree_diff import TreeChange, UnreadableError, list_leaves, merge_bases, tree_changes
+from scripts.repository.layout import LOCAL, SUBMISSIONS, short_name
 
-# On a board, this login means the examples; a GitHub account of that name would be taken for them.
-EXAMPLES = "local"
-SHOWN = 50
-# So many agents of one author may change at once: each costs a look at all its files.
-CHANGED = 200
+FAULTS_SHOWN = 50
+# Agents that one pull request may change: all files of each are read.
+AGENTS_CHANGED = 200
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
-_KINDS = {"120000": "is a symbolic link; put the file itself there", "160000": "is another repository; put its files there"}
+_MODE_FAULTS = {
+    "120000": "is a symbolic link; put the file itself there",
+    "160000": "is another repository; put its files there",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class GuardedPaths:
-    """What a pull request may count as."""
+    """What a pull request changes, and what of it is not allowed."""
 
     agents: tuple[str, ...]
-    """Changed folders `submissions/<login>/<agent>` that stand in the head."""
+    """Changed folders `submissions/<login>/<agent>` that are in the head."""
     removed: tuple[str, ...]
-    """Folders that the head no longer has: a withdrawal."""
+    """Folders that the head no longer has: withdrawn agents."""
     faults: tuple[str, ...]
     """What is wrong inside the author's own folders, each with what to do."""
     outside: tuple[str, ...] = ()
-    """Paths that are not the author's, printable; with one of them no score is believed."""
+    """Changed paths of others, printable; any of them makes the scores untrusted."""
 
     @property
     def is_clean(self) -> bool:
-        """Whether the evaluator that ran was main's own and the folders keep the rules."""
+        """Whether only own folders changed and they keep the rules, so that main's evaluator is the one that ran."""
         return not self.faults and not self.outside
+
+    @property
+    def withdrawn(self) -> tuple[str, ...]:
+        """The removed agents, as `login/agent`."""
+        return tuple(map(short_name, self.removed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,53 +55,52 @@ class PullAuthor:
     """Who opened the pull request."""
 
     login: str
-    """As GitHub spells it."""
     id: int | None = None
-    """GitHub's number: a login can be registered again by somebody else."""
+    """GitHub's account id: a login can be given up and registered by somebody else."""
     known_ids: frozenset[int] = field(default_factory=frozenset)
-    """Numbers under which results of this login are recorded."""
+    """Account ids under which results of this login are recorded."""
 
 
 def check_paths(changed: Iterable[TreeChange], login: str, owners: Mapping[str, str]) -> GuardedPaths:
-    """What the changed paths alone say. `owners`: on main, each login without capitals to its folder's spelling."""
-    own = owners.get(login.casefold(), login)
-    kept: set[str] = set()
-    gone: set[str] = set()
+    """Check the changed paths alone. `owners`: login without capitals to the spelling of its folder on main."""
+    folder = owners.get(login.casefold(), login)
+    changed_agents: set[str] = set()
+    deleted_agents: set[str] = set()
     faults: list[str] = []
     outside: list[str] = []
     for change in changed:
         path = change.path.decode("utf-8", "backslashreplace")
         parts = path.split("/")
-        if len(parts) < 2 or parts[0] != ROOT or parts[1].casefold() != own.casefold():
+        if len(parts) < 2 or parts[0] != SUBMISSIONS or parts[1].casefold() != folder.casefold():
             outside.append(_printable(path))
-        elif fault := _fault(change, parts, own):
+        elif fault := _path_fault(change, parts, folder):
             faults.append(f"{_printable(path)}: {fault}")
         else:
-            (gone if change.status == "D" else kept).add("/".join(parts[:3]))
+            (deleted_agents if change.status == "D" else changed_agents).add("/".join(parts[:3]))
     return GuardedPaths(
-        agents=tuple(sorted(kept)),
-        removed=tuple(sorted(gone - kept)),
+        agents=tuple(sorted(changed_agents)),
+        removed=tuple(sorted(deleted_agents - changed_agents)),
         faults=_shortened(faults),
         outside=_shortened(outside),
     )
 
 
-def _fault(change: TreeChange, parts: list[str], own: str) -> str | None:
-    """What is wrong with a changed path of the author's; taking something away is never wrong."""
-    if own.casefold() == EXAMPLES:
-        return f"the login {EXAMPLES} stands for the example agents; submit under another account"
-    if parts[1] != own:
-        return f"the folder is spelled {ROOT}/{own}; rename it"
+def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None:
+    """What is wrong with a changed path in the author's folder; deleting is always allowed."""
+    if folder.casefold() == LOCAL:
+        return f"the login {LOCAL} stands for the example agents; submit under another account"
+    if parts[1] != folder:
+        return f"the folder is spelled {SUBMISSIONS}/{folder}; rename it"
     if len(parts) > 2 and not AGENT.fullmatch(parts[2]) and len(parts) > 3:
         return "an agent's folder is named with 1 to 40 lower-case letters, digits, '.', '_' or '-'; rename it"
     if change.status == "D":
         return None
-    if change.new_mode not in REGULAR:
-        return _KINDS.get(change.new_mode, f"has git's mode {change.new_mode}; commit a plain file")
+    if change.new_mode not in FILE_MODES:
+        return _MODE_FAULTS.get(change.new_mode, f"has git's mode {change.new_mode}; commit a plain file")
     if len(parts) > 3 and is_named_like_a_file(parts[2]):
         return ENDING_RULE
     if len(parts) < 4:
-        return f"lies outside an agent's folder; move it to {ROOT}/{own}/<agent>/"
+        return f"lies outside an agent's folder; move it to {SUBMISSIONS}/{folder}/<agent>/"
     return _name_fault("/".join(parts[3:]))
 
 
@@ -114,17 +120,19 @@ def _printable(path: str) -> str:
 
 
 def _shortened(lines: list[str]) -> tuple[str, ...]:
-    more = len(lines) - SHOWN
-    return tuple(lines) if more <= 0 else (*lines[:SHOWN], f"and {more} more")
+    more = len(lines) - FAULTS_SHOWN
+    return tuple(lines) if more <= 0 else (*lines[:FAULTS_SHOWN], f"and {more} more")
 
 
 def owners_on(leaves: Iterable[TreeLeaf]) -> dict[str, str]:
-    """Each login without capitals to the spelling of its folder."""
+    """Login without capitals to the spelling of its folder."""
     names = {leaf.path.split(b"/")[1].decode("utf-8", "replace") for leaf in leaves if leaf.path.count(b"/") > 1}
     return {name.casefold(): name for name in sorted(names)}
 
 
-def inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
+def inspect_pull(
+    repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits
+) -> GuardedPaths:
     """Everything the guard asks, of two commits that lie in the repository: main's and the pull request's.
 
     Raises:
@@ -139,42 +147,44 @@ def inspect(repository: GitRepository, base: str, head: str, author: PullAuthor,
 def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor, limits: SubmissionLimits) -> GuardedPaths:
     if not merge_bases(repository, base, head):
         return GuardedPaths(agents=(), removed=(), faults=(NO_HISTORY,))
-    on_main = repository.leaves(base, ROOT)
+    on_main = repository.leaves(base, SUBMISSIONS)
     owners = owners_on(on_main)
-    found = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
-    changed = {*found.agents, *found.removed}
-    in_head = _in_head(repository, head, changed)
+    guarded = check_paths(tree_changes(repository, base, head, author.login), author.login, owners)
+    changed = {*guarded.agents, *guarded.removed}
+    in_head = _head_folders(repository, head, changed)
     standing = sorted(changed & in_head.keys())
-    faults = list(found.faults)
+    faults = list(guarded.faults)
     if author.known_ids and author.id not in author.known_ids and author.login.casefold() in owners:
-        faults.append(f"{ROOT}/{author.login}: belongs to another account that had this login before; ask a maintainer")
-    if len(standing) > CHANGED:
-        faults.append(f"the pull request changes more than {CHANGED} agents; make several of it")
-    if not faults and not found.outside:
+        faults.append(
+            f"{SUBMISSIONS}/{author.login}: belongs to another account that had this login before; ask a maintainer"
+        )
+    if len(standing) > AGENTS_CHANGED:
+        faults.append(f"the pull request changes more than {AGENTS_CHANGED} agents; make several of it")
+    if not faults and not guarded.outside:
         faults += [f"{path}: {line}" for path in standing for line in _folder_faults(in_head[path], limits)]
-    if not faults and not found.outside:
-        faults += [line for path in standing for line in _pointers(repository, path, in_head[path])]
-    if not faults and not found.outside:
-        kept = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
-        faults += _copies(repository, (base, kept), (head, {path: in_head[path] for path in standing}), limits)
+    if not faults and not guarded.outside:
+        faults += [line for path in standing for line in _pointer_faults(repository, path, in_head[path])]
+    if not faults and not guarded.outside:
+        unchanged = {path: files for path, files in _by_folder(on_main).items() if path not in changed}
+        faults += _copy_faults(repository, (base, unchanged), (head, {path: in_head[path] for path in standing}), limits)
     return GuardedPaths(
         agents=tuple(standing),
         removed=tuple(sorted(changed - in_head.keys())),
         faults=_shortened(faults),
-        outside=found.outside,
+        outside=guarded.outside,
     )
 
 
-def _in_head(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:
-    """The agents' folders that stand in the head, of the owners of those that changed."""
+def _head_folders(repository: GitRepository, head: str, changed: set[str]) -> dict[str, list[TreeLeaf]]:
+    """The agents' folders in the head, of the logins whose folders changed."""
     owners = sorted({"/".join(path.split("/")[:2]) for path in changed})
-    return _by_folder(leaf for owner in owners for leaf in leaves(repository, head, owner))
+    return _by_folder(leaf for owner in owners for leaf in list_leaves(repository, head, owner))
 
 
 def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple[str, ...]:
-    """What the whole folder does wrong, unchanged files included; sizes are asked before any byte is read.
+    """What is wrong with a complete folder, unchanged files included; sizes are checked before anything is read.
 
-    What the manifest or the entry lacks is the evaluation's to say, as a verdict.
+    Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
     if len(files) > limits.files:
         return (f"the folder holds more than {limits.files} files; leave out what the agent does not need",)
@@ -189,8 +199,8 @@ def _folder_faults(files: Sequence[TreeLeaf], limits: SubmissionLimits) -> tuple
     return ()
 
 
-def _pointers(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:
-    """A line for each file that is a pointer of Git LFS; only files as small as one are read."""
+def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:
+    """A line for each Git LFS pointer; only files small enough to be one are read."""
     small = [leaf for leaf in files if leaf.size < POINTER_BYTES]
     for leaf, content in zip(small, repository.read([leaf.oid for leaf in small]), strict=True):
         if is_pointer(content):
@@ -199,14 +209,14 @@ def _pointers(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -
 
 
 Folders = tuple[str, Mapping[str, Sequence[TreeLeaf]]]
-"""A commit, and folders that stand there with their files."""
+"""A commit, and some of its folders with their files."""
 
 
-def _copies(repository: GitRepository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
-    """A line for every changed folder whose digest will stand elsewhere too: under another login, or in another folder.
+def _copy_faults(repository: GitRepository, main: Folders, head: Folders, limits: SubmissionLimits) -> list[str]:
+    """A line for each changed folder whose digest is also elsewhere, under another login or in another folder.
 
-    `main`: the folders that stay as they are; `head`: those that change. Equal digests have equal files but for the
-    manifest, so only folders of equal object names are read.
+    `main`: the unchanged folders; `head`: the changed ones. Equal digests have equal files except for the manifest, so only
+    folders with equal object names are read.
     """
     by_files: dict[frozenset[tuple[str, bytes, str]], list[tuple[str, str]]] = {}
     for commit, folders in (main, head):
@@ -215,9 +225,9 @@ def _copies(repository: GitRepository, main: Folders, head: Folders, limits: Sub
     faults = []
     for path, standing in head[1].items():
         others = [other for other in by_files[_identity(standing, path)] if other[1] != path]
-        own = _digest(repository, head[0], path, limits) if others else None
-        digests = {folder: _digest(repository, commit, folder, limits) for commit, folder in others if own is not None}
-        faults += [f"{path}: {_copy_fault(path, other)}" for other in sorted(digests) if digests[other] == own]
+        digest = _digest(repository, head[0], path, limits) if others else None
+        digests = {folder: _digest(repository, commit, folder, limits) for commit, folder in others if digest is not None}
+        faults += [f"{path}: {_copy_fault(path, other)}" for other in sorted(digests) if digests[other] == digest]
     return faults
 
 
@@ -228,12 +238,12 @@ def _copy_fault(path: str, other: str) -> str:
 
 
 def _by_folder(leaves: Iterable[TreeLeaf]) -> dict[str, list[TreeLeaf]]:
-    found: dict[str, list[TreeLeaf]] = {}
+    folders: dict[str, list[TreeLeaf]] = {}
     for leaf in leaves:
         parts = leaf.path.decode("utf-8", "replace").split("/")
         if len(parts) > 3:
-            found.setdefault("/".join(parts[:3]), []).append(leaf)
-    return found
+            folders.setdefault("/".join(parts[:3]), []).append(leaf)
+    return folders
 
 
 def _identity(leaves: Iterable[TreeLeaf], folder: str) -> frozenset[tuple[str, bytes, str]]:

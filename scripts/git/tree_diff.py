@@ -1,7 +1,7 @@
-"""What a pull request changes, by trees that a stranger made: however they are nested, little of them is read.
+"""What a pull request changes, by untrusted trees: however they are nested, little of them is read.
 
-A tree may name another one many times, so that a kilobyte stands for a million paths. Git's own recursive comparison
-collects them all before it prints one. Therefore only the folder of the author is unfolded, up to a limit; elsewhere trees
+A tree may contain another one many times, so that a kilobyte stands for a million paths, all of which git's recursive
+comparison collects before it prints one. So only the author's folder is listed recursively, up to a limit; elsewhere trees
 are compared one by one, as few as it takes to name what differs.
 """
 
@@ -10,29 +10,30 @@ from dataclasses import dataclass, field
 
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository, TreeLeaf, checked
+from scripts.repository.layout import SUBMISSIONS
 
-ROOT = "submissions"
-# What git may print of one list of a head's paths, and how long it may take.
+ROOT = SUBMISSIONS
+# Limits of one list of a head's paths.
 LIST_BYTES = 4 << 20
 LIST_SECONDS = 60.0
-# The same of all lists of one comparison together.
+# Limit of all lists of one comparison together.
 ALL_BYTES = 4 * LIST_BYTES
-# So many folders outside the author's are opened to name the files in them that changed; others are named as a whole.
-OPENED = 32
+# Folders of others that are opened to name their changed files; further ones are named as a whole.
+FOLDERS_OPENED = 32
 MERGE_BASES = 16
-# How long fetching one head may take; an honest one takes seconds.
+# Fetching an honest head takes seconds.
 FETCH_SECONDS = 180.0
-DEEP = 64
+FOLDER_DEPTH = 64
 TREE = "040000"
-_NOTHING = ("000000", "")
+_ABSENT = ("000000", "")
 _ILL_NAMED = (b"", b".", b"..")
 
 Listing = dict[bytes, tuple[str, str]]
-"""Path to mode and object."""
+"""Path to mode and object name."""
 
 
 class UnreadableError(CommandError):
-    """A commit cannot be looked at as a whole, and that is its author's fault."""
+    """A commit cannot be read completely, by its author's fault."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(OUR_FAULT, reason)
@@ -46,23 +47,23 @@ class TreeChange:
     status: str
     """Git's letter: A, M, D or T."""
     old_mode: str
-    """Before; 000000 where there was nothing."""
+    """000000 if there was nothing."""
     new_mode: str
-    """After; 000000 where there is nothing."""
+    """000000 if there is nothing."""
     path: bytes
     """As git has it, which need not be text; a folder that was not opened ends with a slash."""
 
 
 def tree_changes(repository: GitRepository, base: str, head: str, login: str) -> list[TreeChange]:
-    """What the head changes since it left the base, by objects; with several merge bases, since any of them.
+    """What the head changes since its merge base; with several merge bases, since any of them.
 
-    Every changed path in the folder of `login`, however that is spelled; of what lies outside, enough to say where.
+    Every changed path in the folder of `login`, in any spelling; outside of it, enough to say where.
 
     Raises:
-        UnreadableError: the head is made so that it cannot be read within the limits.
-        GitError: one of the commits is not there.
+        UnreadableError: the head cannot be read within the limits.
+        GitError: a commit is missing.
     """
-    reader = _Reader(repository=repository, owner=login.casefold())
+    reader = _TreeComparison(repository=repository, owner=login.casefold())
     changed: dict[bytes, TreeChange] = {}
     for since in merge_bases(repository, base, head):
         for change in reader.compare(since, checked(head), b""):
@@ -71,11 +72,11 @@ def tree_changes(repository: GitRepository, base: str, head: str, login: str) ->
 
 
 def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
-    """The commits from which the head went its own way; none where the histories have nothing in common.
+    """The merge bases; empty if the histories have nothing in common.
 
     Raises:
         UnreadableError: there are too many, or finding them takes too long.
-        GitError: one of the commits is not there.
+        GitError: a commit is missing.
     """
     try:
         bases = repository.merge_bases(base, head, seconds=LIST_SECONDS)
@@ -87,11 +88,11 @@ def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
 
 
 def fetch_head(repository: GitRepository, head: str) -> None:
-    """Fetch a commit that a stranger made, as objects.
+    """Fetch an untrusted commit, as objects.
 
     Raises:
-        UnreadableError: its objects keep git from packing or checking them.
-        GitError: origin does not answer, or no longer has the commit.
+        UnreadableError: git cannot pack or check its objects.
+        GitError: origin does not answer, or does not have the commit.
     """
     try:
         repository.fetch(head, seconds=FETCH_SECONDS)
@@ -100,7 +101,7 @@ def fetch_head(repository: GitRepository, head: str) -> None:
     except GitError as error:
         if "not our ref" in error.said:
             raise
-        # Only where origin answers otherwise, and fails at this commit again, is it the commit's fault.
+        # It is the commit's fault only if origin answers other requests and fails at this commit again.
         repository.run("ls-remote", "--refs", "origin", "refs/heads/main")
         try:
             repository.fetch(head, seconds=FETCH_SECONDS)
@@ -108,8 +109,8 @@ def fetch_head(repository: GitRepository, head: str) -> None:
             raise UnreadableError(f"the commit cannot be fetched ({again}); begin a new branch on main") from error
 
 
-def leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf, ...]:
-    """Every path under a folder of a commit that a stranger made.
+def list_leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf, ...]:
+    """All paths under a folder of an untrusted commit.
 
     Raises:
         UnreadableError: there are too many, or git cannot read them.
@@ -121,51 +122,48 @@ def leaves(repository: GitRepository, head: str, folder: str) -> tuple[TreeLeaf,
 
 
 @dataclass(kw_only=True)
-class _Reader:
-    """Compares trees and remembers what it listed."""
+class _TreeComparison:
+    """Compares trees, and remembers the lists that it read."""
 
     repository: GitRepository
-    """Where they lie."""
     owner: str
-    """Whose folder is unfolded: a login without capitals."""
+    """Login without capitals, whose folder is listed recursively."""
     opened: int = 0
-    """How many folders outside were opened."""
     size: int = 0
-    """Bytes of all lists so far."""
     listed: dict[tuple[str, bool], Listing] = field(default_factory=dict)
-    """By object, and whether it was unfolded."""
+    """By object name, and whether the list is recursive."""
 
     def compare(self, old: str | None, new: str | None, prefix: bytes, *, unfolded: bool = False) -> Iterator[TreeChange]:
-        """The differences of two trees; `prefix`: where they lie, with a slash at its end."""
+        """The differences of two trees; `prefix`: their path, with a slash at its end."""
         before, after = self._list(old, prefix, unfolded=unfolded), self._list(new, prefix, unfolded=unfolded)
         for name in sorted({*before, *after}):
-            was, now = before.get(name, _NOTHING), after.get(name, _NOTHING)
+            was, now = before.get(name, _ABSENT), after.get(name, _ABSENT)
             if was != now:
                 yield from self._entry(prefix + name, was, now)
 
     def _entry(self, path: bytes, was: tuple[str, str], now: tuple[str, str]) -> Iterator[TreeChange]:
-        """One name that stands for something else now, or for nothing."""
+        """The changes of one name."""
         if TREE not in (was[0], now[0]):
-            yield _change(path, was[0], now[0])
+            yield _tree_change(path, was[0], now[0])
             return
-        # What is no tree on one side is a file that comes or goes beside the tree's own paths.
-        if was[0] not in (TREE, _NOTHING[0]):
-            yield _change(path, was[0], _NOTHING[0])
-        if now[0] not in (TREE, _NOTHING[0]):
-            yield _change(path, _NOTHING[0], now[0])
+        # If one side is a file, it comes or goes besides the tree's own paths.
+        if was[0] not in (TREE, _ABSENT[0]):
+            yield _tree_change(path, was[0], _ABSENT[0])
+        if now[0] not in (TREE, _ABSENT[0]):
+            yield _tree_change(path, _ABSENT[0], now[0])
         old, new = (oid if mode == TREE else None for mode, oid in (was, now))
         folder = path + b"/"
         if self._is_owners(path):
             yield from self.compare(old, new, folder, unfolded=True)
-        elif path == ROOT.encode():
+        elif path == SUBMISSIONS.encode():
             yield from self.compare(old, new, folder)
         else:
             yield from self._outside(old, new, folder)
 
     def _outside(self, old: str | None, new: str | None, folder: bytes) -> Iterator[TreeChange]:
-        """Somebody else's folder: named by the files in it as long as that is cheap."""
+        """Another login's folder, named by its changed files as long as that is cheap."""
         self.opened += 1
-        if self.opened <= OPENED:
+        if self.opened <= FOLDERS_OPENED:
             try:
                 self._list(old, folder), self._list(new, folder)
             except UnreadableError:
@@ -173,14 +171,14 @@ class _Reader:
             else:
                 yield from self.compare(old, new, folder)
                 return
-        yield _change(folder, TREE if old else _NOTHING[0], TREE if new else _NOTHING[0])
+        yield _tree_change(folder, TREE if old else _ABSENT[0], TREE if new else _ABSENT[0])
 
     def _is_owners(self, path: bytes) -> bool:
         parts = path.decode("utf-8", "backslashreplace").split("/")
-        return len(parts) == 2 and parts[0] == ROOT and parts[1].casefold() == self.owner
+        return len(parts) == 2 and parts[0] == SUBMISSIONS and parts[1].casefold() == self.owner
 
     def _list(self, tree: str | None, prefix: bytes, *, unfolded: bool = False) -> Listing:
-        """What stands in a tree, or with `unfolded` below it too."""
+        """The entries of a tree, recursively if `unfolded`."""
         if tree is None:
             return {}
         if (tree, unfolded) not in self.listed:
@@ -189,14 +187,14 @@ class _Reader:
             try:
                 raw = self.repository.run(*form, at_most=left, seconds=LIST_SECONDS)
             except GitError as error:
-                raise _unreadable(_shown(prefix), error) from error
+                raise _unreadable(_printable(prefix), error) from error
             self.size += len(raw)
-            self.listed[tree, unfolded] = _listing(raw, prefix, unfolded=unfolded)
+            self.listed[tree, unfolded] = _parse_listing(raw, prefix, unfolded=unfolded)
         return self.listed[tree, unfolded]
 
 
-def _listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
-    """Git's list of a tree, in which each name stands once."""
+def _parse_listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
+    """Git's list of a tree; each name may occur once."""
     listing: Listing = {}
     for line in raw.split(b"\0"):
         if not line:
@@ -204,7 +202,9 @@ def _listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
         meta, name = line.split(b"\t", 1)
         mode, _, oid = meta.decode("ascii").split()
         if name in listing or (not unfolded and (b"/" in name or name in _ILL_NAMED)):
-            raise UnreadableError(f"{_shown(prefix)}: the tree is malformed (the name {_shown(name)}); commit it with git")
+            raise UnreadableError(
+                f"{_printable(prefix)}: the tree is malformed (the name {_printable(name)}); commit it with git"
+            )
         listing[name] = (mode, oid)
     if unfolded:
         _refuse_files_that_are_folders(listing, prefix)
@@ -213,22 +213,22 @@ def _listing(raw: bytes, prefix: bytes, *, unfolded: bool) -> Listing:
 
 def _refuse_files_that_are_folders(listing: Listing, prefix: bytes) -> None:
     for path in listing:
-        if path.count(b"/") > DEEP:
-            raise UnreadableError(f"{_shown(prefix)}: holds folders more than {DEEP} deep; leave them out")
+        if path.count(b"/") > FOLDER_DEPTH:
+            raise UnreadableError(f"{_printable(prefix)}: holds folders more than {FOLDER_DEPTH} deep; leave them out")
         folder = path.rpartition(b"/")[0]
         while folder:
             if folder in listing:
-                raise UnreadableError(f"{_shown(prefix + folder)}: is a file and a folder at once; commit it with git")
+                raise UnreadableError(f"{_printable(prefix + folder)}: is a file and a folder at once; commit it with git")
             folder = folder.rpartition(b"/")[0]
 
 
-def _change(path: bytes, old: str, new: str) -> TreeChange:
-    if old == _NOTHING[0]:
+def _tree_change(path: bytes, old: str, new: str) -> TreeChange:
+    if old == _ABSENT[0]:
         status = "A"
-    elif new == _NOTHING[0]:
+    elif new == _ABSENT[0]:
         status = "D"
     else:
-        # A mode begins with the kind: a file, a link, another repository.
+        # The first three digits are the kind: file, link, submodule.
         status = "M" if old[:3] == new[:3] else "T"
     return TreeChange(status=status, old_mode=old, new_mode=new, path=path)
 
@@ -239,7 +239,7 @@ def _unreadable(where: str, error: GitError) -> UnreadableError:
     return UnreadableError(f"{where}: git cannot read it ({error}); begin a new branch on main")
 
 
-def _shown(path: bytes) -> str:
+def _printable(path: bytes) -> str:
     text = path.decode("utf-8", "backslashreplace").rstrip("/") or "the commit"
     printable = text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
     return printable if len(printable) <= 100 else printable[:99] + "…"

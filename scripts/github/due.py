@@ -1,7 +1,7 @@
-"""What an official run would do now, so that a quiet hour ends after one job and a part that has nothing to do is left out.
+"""`pullrank bot due`: whether an official run has something to do, so that an idle hour costs one job.
 
-Nothing is remembered for it but what the deployed site was built from: whatever else is due is found by comparing what is
-there with what should be. Where something cannot be told it is due.
+Only what the deployed site was built from is stored; everything else is found by comparing what is there with what should
+be there. If a check fails, the part counts as due.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,63 +14,66 @@ from scripts.github.api.find_pull_request import WorkflowRun
 from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
-from scripts.github.pull_request.bot_context import BASE, BotContext
+from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL
+from scripts.repository.layout import MAIN_BRANCH
 from scripts.static_site.deployed_commit import built_now, read_note
 
-# Runs that are looked at, and so the longest wait: 2 to the power of this less 2, in hours.
-LOOKED_AT = 2 * TRIES
-# A schedule strikes some minutes early or late.
-SLACK = timedelta(minutes=30)
+# Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.
+RUNS_LOOKED_AT = 2 * TRIES
+# Schedules start some minutes early or late.
+SCHEDULE_SLACK = timedelta(minutes=30)
 
 
-def run(desk: BotContext, work: OfficialRun, address: str) -> int:
-    """Begin an official run if it has something to do, and none is under way that would do it."""
-    runs = desk.github.runs_of_workflow(OFFICIAL, BASE, LOOKED_AT)
-    if any(one.conclusion is None for one in runs):
+def run(context: BotContext, work: OfficialRun, address: str) -> int:
+    """Start an official run if it has something to do and none is under way."""
+    runs = context.github.runs_of_workflow(OFFICIAL, MAIN_BRANCH, RUNS_LOOKED_AT)
+    if any(run_.conclusion is None for run_ in runs):
         say("An official run is under way; the next hour looks again.")
         return OK
-    reasons = [line for line in (_plays(work), is_site_due(desk, address), is_announcement_due(desk)) if line]
+    reasons = [
+        line for line in (_evaluation_reason(work), is_site_due(context, address), is_announcement_due(context)) if line
+    ]
     for line in reasons:
         say(f"Due: {line}.")
     if not reasons:
         say("Nothing is due.")
-    elif wait := patience(runs, desk.now):
+    elif wait := failure_pause(runs, context.now):
         say(f"The last official runs failed; another one begins in {wait}, or with the next push.")
     else:
-        desk.github.dispatch(OFFICIAL, BASE, {})
+        context.github.dispatch(OFFICIAL, MAIN_BRANCH, {})
         say("An official run begins.")
     return OK
 
 
-def is_site_due(desk: BotContext, address: str) -> str:
-    """Why the site is to be built; empty where the deployed one was built from all that is there now."""
+def is_site_due(context: BotContext, address: str) -> str:
+    """Why the site has to be built; empty if the deployed one is up to date."""
 
     def asked() -> str:
-        note = read_note(desk.clone)
-        now = built_now(desk.clone, desk.board.challenge, address, desk.now)
+        note = read_note(context.clone)
+        now = built_now(context.clone, context.board.challenge, address, context.now)
         if note is None:
             return "nothing was deployed yet"
         names = [name for name in type(now).model_fields if getattr(now, name) != getattr(note, name)]
         return f"the deployed site is of another state ({', '.join(names)})" if names else ""
 
-    return _certainly(asked)
+    return _reason_or_doubt(asked)
 
 
-def is_announcement_due(desk: BotContext) -> str:
-    """Why announcements are to be made; empty where every merged pull request was told all there is to tell."""
+def is_announcement_due(context: BotContext) -> str:
+    """Why merged pull requests have to be commented; empty if all are done."""
 
     def asked() -> str:
-        number = next(announce.waiting(desk), None)
+        number = next(announce.pulls_with_news(context), None)
         return "" if number is None else f"#{number}, which was merged, is to be told something"
 
-    return _certainly(asked)
+    return _reason_or_doubt(asked)
 
 
-def _plays(work: OfficialRun) -> str:
-    """Why something is to be evaluated or recorded.
+def _evaluation_reason(work: OfficialRun) -> str:
+    """Why something has to be evaluated or recorded; empty if nothing has to be.
 
-    Who is in a team only the official run's own token can see, so that everybody is taken for a member here.
+    Only the official run's token sees the members of teams, so everybody counts as a member here.
     """
 
     def asked() -> str:
@@ -79,31 +82,31 @@ def _plays(work: OfficialRun) -> str:
             return f"{planned.count} evaluations are wanted and not recorded"
         return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""
 
-    return _certainly(asked)
+    return _reason_or_doubt(asked)
 
 
-def _certainly(asked: Callable[[], str]) -> str:
-    """An answer; where there is none that is a reason to look closer."""
+def _reason_or_doubt(find_reason: Callable[[], str]) -> str:
+    """A reason; if finding it fails, the failure is the reason."""
     try:
-        return asked()
+        return find_reason()
     except CommandError as error:
         return f"it cannot be told whether something is ({error})"
-    # Nothing may stay undone for a defect of the look at it. The text of one may quote what a stranger wrote.
+    # A defect of a check must not leave work undone. The message is not logged: it may quote untrusted text.
     except Exception as error:  # noqa: BLE001
         return f"it cannot be told whether something is ({type(error).__name__}, a defect of the bot; report it)"
 
 
-def patience(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
-    """How long what keeps failing waits: an hour at first, after `TRIES` failures twice as long each time.
+def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
+    """How long to wait after failures: not at all below `TRIES`, then an hour, doubled by each further failure.
 
     Args:
-        runs: the latest official runs, the latest first, all of them ended.
-        now: the moment.
+        runs: the latest official runs, newest first, all of them ended.
+        now: the current time.
     """
-    ended = [one for one in runs if one.conclusion not in ("cancelled", "skipped")]
-    failures = next((i for i, one in enumerate(ended) if one.conclusion == "success"), len(ended))
+    ended = [run for run in runs if run.conclusion not in ("cancelled", "skipped")]
+    failures = next((i for i, run in enumerate(ended) if run.conclusion == "success"), len(ended))
     if failures < TRIES:
         return timedelta()
     since = now - datetime.fromisoformat(ended[0].created_at).astimezone(UTC)
-    left = timedelta(hours=2 ** (failures - 2)) - SLACK - since
+    left = timedelta(hours=2 ** (failures - 2)) - SCHEDULE_SLACK - since
     return max(left, timedelta())

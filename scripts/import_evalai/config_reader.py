@@ -1,4 +1,4 @@
-"""Reads a foreign mapping: every value by its kind, every fault with its place."""
+"""Typed reading of EvalAI's configuration, with a report on what becomes of each key."""
 
 import enum
 from collections.abc import Iterator
@@ -19,43 +19,42 @@ class KeyFate(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyNote:
-    """One key, or one contradiction."""
+    """What became of one key, or a warning."""
 
     place: str
-    """Where it stands in the original, such as `challenge_phases[0].codename`."""
+    """The key's path in the original, such as `challenge_phases[0].codename`."""
     fate: KeyFate
-    """What became of it."""
     words: str
-    """Where it is now, or why it is not."""
+    """Where the value is now, or why it was dropped."""
 
 
 @dataclass(kw_only=True)
 class ConversionReport:
-    """Notes in the order in which they were made; a key has one fate, warnings come on top."""
+    """Notes in the order they were made."""
 
     notes: list[KeyNote] = field(default_factory=list)
 
     def carried(self, place: str, where: str) -> None:
-        """The key is in challenge.yml or in a page."""
+        """The key's value is in challenge.yml or in a page."""
         self._add(place, KeyFate.CARRIED, where)
 
     def changed(self, place: str, how: str) -> None:
-        """The key is there in another form."""
+        """The key's value is there in another form."""
         self._add(place, KeyFate.CHANGED, how)
 
     def dropped(self, place: str, why: str) -> None:
-        """The key has no place here."""
+        """The key's value is not imported."""
         self._add(place, KeyFate.DROPPED, why)
 
     def warn(self, place: str, what: str) -> None:
-        """The original contradicts itself, or the host must decide."""
+        """The original contradicts itself, or the host must decide something."""
         self._add(place, KeyFate.WARNING, what)
 
-    def seen(self) -> set[str]:
-        """Keys that have a fate."""
+    def reported_places(self) -> set[str]:
+        """Places of keys with a note other than a warning."""
         return {note.place for note in self.notes if note.fate is not KeyFate.WARNING}
 
-    def of(self, fate: KeyFate) -> Iterator[KeyNote]:
+    def with_fate(self, fate: KeyFate) -> Iterator[KeyNote]:
         """The notes of one fate."""
         return (note for note in self.notes if note.fate is fate)
 
@@ -66,50 +65,50 @@ class ConversionReport:
 
 
 class ImportFaultError(Exception):
-    """The configuration cannot be used; one line says what is wrong, and where."""
+    """The configuration cannot be used; the message is one line that begins with the place."""
 
 
 class ConfigSection:
-    """One mapping of the original."""
+    """A mapping of the original, at `place`, whose values are read by type."""
 
-    def __init__(self, values: dict[str, Any], place: str, ledger: ConversionReport) -> None:
+    def __init__(self, values: dict[str, Any], place: str, report: ConversionReport) -> None:
         self.values = values
         self.place = place
-        self.ledger = ledger
+        self.report = report
 
     def at(self, key: str) -> str:
         """The place of a key."""
         return f"{self.place}.{key}" if self.place else key
 
     def carried(self, key: str, where: str) -> None:
-        """The key, where it stands there, is in challenge.yml or in a page."""
+        """Report the key as carried, if it is present."""
         if key in self.values:
-            self.ledger.carried(self.at(key), where)
+            self.report.carried(self.at(key), where)
 
     def changed(self, key: str, how: str) -> None:
-        """The key, where it stands there, is there in another form."""
+        """Report the key as changed, if it is present."""
         if key in self.values:
-            self.ledger.changed(self.at(key), how)
+            self.report.changed(self.at(key), how)
 
     def dropped(self, key: str, why: str) -> None:
-        """The key, where it stands there, has no place here."""
+        """Report the key as dropped, if it is present."""
         if key in self.values:
-            self.ledger.dropped(self.at(key), why)
+            self.report.dropped(self.at(key), why)
 
     def has(self, key: str) -> bool:
-        """Whether the key stands there with a value."""
+        """Whether the key is present with a value."""
         return self.values.get(key) is not None
 
     def text(self, key: str) -> str:
-        """A text, one line, empty where there is none; numbers are written out."""
+        """A text or number as one line; empty without a value."""
         value = self.values.get(key)
         return " ".join(str(value).split()) if isinstance(value, (str, int, float)) else ""
 
-    def whole(self, key: str) -> int | None:
-        """A whole number.
+    def integer(self, key: str) -> int | None:
+        """An integer; None without a value.
 
         Raises:
-            ImportFaultError: it is none.
+            ImportFaultError: the value is something else.
         """
         value = self.values.get(key)
         if value is None:
@@ -118,11 +117,11 @@ class ConfigSection:
             raise ImportFaultError(f"{self.at(key)}: {value!r} is not a whole number; correct it and import again")
         return int(value)
 
-    def truth(self, key: str, default: bool) -> bool:
-        """A truth value.
+    def boolean(self, key: str, default: bool) -> bool:
+        """A boolean.
 
         Raises:
-            ImportFaultError: it is none.
+            ImportFaultError: the value is something else.
         """
         value = self.values.get(key)
         if value is None:
@@ -131,11 +130,11 @@ class ConfigSection:
             raise ImportFaultError(f"{self.at(key)}: {value!r} is neither True nor False; correct it and import again")
         return value
 
-    def moment(self, key: str) -> str | None:
-        """A moment in UTC, as EvalAI means dates without a zone.
+    def timestamp(self, key: str) -> str | None:
+        """A time in UTC, such as 2026-03-01T18:00:00Z; None without a value. Times without a zone are UTC, as in EvalAI.
 
         Raises:
-            ImportFaultError: it is none.
+            ImportFaultError: the value is something else.
         """
         value = self.values.get(key)
         if value is None:
@@ -143,41 +142,43 @@ class ConfigSection:
         try:
             at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
         except ValueError as error:
-            raise ImportFaultError(f"{self.at(key)}: {value!r} is not a date like 2026-03-01 18:00:00; mend it") from error
+            raise ImportFaultError(
+                f"{self.at(key)}: {value!r} is not a date like 2026-03-01 18:00:00; correct it and import again"
+            ) from error
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
         return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def words(self, key: str) -> list[str]:
-        """A list of texts; a single one counts as a list."""
+    def texts(self, key: str) -> list[str]:
+        """A list of texts; a single text counts as a list of one."""
         value = self.values.get(key)
         values = value if isinstance(value, list) else [] if value in (None, "") else [value]
         return [" ".join(str(each).split()) for each in values]
 
-    def inner(self, key: str) -> "ConfigSection":
-        """A mapping inside; empty where there is none.
+    def mapping(self, key: str) -> "ConfigSection":
+        """A mapping inside this one; empty without a value.
 
         Raises:
-            ImportFaultError: it is something else.
+            ImportFaultError: the value is something else.
         """
         value = self.values.get(key)
         if value is not None and not isinstance(value, dict):
             raise ImportFaultError(f"{self.at(key)}: must be a mapping of keys to values; correct it and import again")
-        return ConfigSection(value or {}, self.at(key), self.ledger)
+        return ConfigSection(value or {}, self.at(key), self.report)
 
     def sections(self, key: str) -> list["ConfigSection"]:
-        """A list of mappings inside.
+        """A list of mappings inside this one; empty without a value.
 
         Raises:
-            ImportFaultError: it is something else.
+            ImportFaultError: the value is something else.
         """
         value = self.values.get(key)
         if value is None:
             return []
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
             raise ImportFaultError(f"{self.at(key)}: must be a list of mappings; correct it and import again")
-        return [ConfigSection(each, f"{self.at(key)}[{number}]", self.ledger) for number, each in enumerate(value)]
+        return [ConfigSection(each, f"{self.at(key)}[{number}]", self.report) for number, each in enumerate(value)]
 
-    def unspoken(self) -> Iterator[str]:
-        """Places of keys of this mapping that nothing was said of."""
-        seen = self.ledger.seen()
-        return (self.at(str(key)) for key in self.values if self.at(str(key)) not in seen)
+    def unreported_keys(self) -> Iterator[str]:
+        """Places of keys without a note."""
+        reported_places = self.report.reported_places()
+        return (self.at(str(key)) for key in self.values if self.at(str(key)) not in reported_places)

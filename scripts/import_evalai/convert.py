@@ -1,4 +1,4 @@
-"""EvalAI's challenge_config.yaml as challenge.yml and pages. Its keys: prior art, and EvalAI's own documentation."""
+"""Conversion of EvalAI's challenge_config.yaml into challenge.yml and Markdown pages; keys as in EvalAI's documentation."""
 
 import re
 from collections.abc import Callable
@@ -9,75 +9,33 @@ from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
 from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError
-from scripts.import_evalai.metric_labels import metrics_of, unused
+from scripts.import_evalai.metric_labels import task_metrics, warn_unused_leaderboards
 from scripts.import_evalai.phase_splits import (
-    LeaderboardSettings,
-    fields,
-    leaderboard_settings,
-    name_of,
-    overlapping,
+    PhaseSplit,
+    custom_fields,
     phase_document,
+    phase_splits,
+    warn_overlapping_phases,
 )
 
-Read = Callable[[str], bytes | None]
-"""A file of the configuration's folder by its path; None where there is none."""
+ReadFile = Callable[[str], bytes | None]
+"""Reads a file of the configuration's folder; None if there is none."""
 
-PAGE_BYTES = 1 << 20
-# Of Markdown, what is no word: a link or picture is its text, an escaped character itself, and the rest is nothing.
-_MARKS = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\\([!-/:-@\[-`{-~])|[#*`]|^ *(?:-|\d+\.) ", re.MULTILINE)
-_ACTIVE = ("script", "style", "iframe", "object", "embed", "form", "noscript", "svg", "math", "template", "link", "meta")
-
-
-def markdown(html: bytes) -> str:
-    """The page's text and structure. Whatever would run, load or ask is left out, and left-over tags are text."""
-    soup = BeautifulSoup(html.decode("utf-8", "replace"), "html.parser")
-    for tag in soup(list(_ACTIVE)):
-        tag.decompose()
-    for tag in soup.find_all(True):
-        for name in ("href", "src"):
-            if name in tag.attrs and not str(tag[name]).strip().lower().startswith(("https:", "http:", "mailto:", "#")):
-                del tag[name]
-    text: str = MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=True).convert_soup(soup)
-    lines = [line.rstrip().replace("<", "&lt;") for line in text.strip().splitlines()]
-    return "\n".join(line for i, line in enumerate(lines) if line or (i and lines[i - 1])) + "\n"
-
-
-def page_of(section: ConfigSection, key: str, read: Read) -> str | None:
-    """A page that the configuration names by its path; text that is no path is taken as it is."""
-    value = section.values.get(key)
-    if not isinstance(value, str) or not value.strip():
-        return None
-    if not value.strip().lower().endswith((".html", ".htm", ".md", ".txt")):
-        return markdown(value.encode())
-    content = read(value.strip())
-    if content is None:
-        section.ledger.warn(
-            section.at(key), f"the file {value.strip()[:100]!r} is not there or too large; write that page yourself"
-        )
-        return None
-    return markdown(content)
-
-
-def sentence(text: str | None, length: int) -> str:
-    """The beginning of a Markdown page as plain words for a description."""
-    return shortened(_MARKS.sub(lambda mark: mark[1] or mark[2] or "", text or ""), length)
-
-
-def shortened(text: str, length: int) -> str:
-    """As many whole words as there is room for."""
-    words = " ".join(text.split())
-    return words if len(words) <= length else words[: length - 1].rsplit(" ", 1)[0] + "…"
-
-
-UNNAMED = "name-the-environment"
-_SIGNS = ("leaderboard", "challenge_phases", "challenge_phase_splits")
-_PAGES = {
+ENV_PLACEHOLDER = "name-the-environment"
+MAX_PAGE_BYTES = 1 << 20
+# Markdown syntax to remove from plain text; group 1 is a link's or image's text, group 2 an escaped character.
+_MARKDOWN_SYNTAX = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\\([!-/:-@\[-`{-~])|[#*`]|^ *(?:-|\d+\.) ", re.MULTILINE)
+_ACTIVE_TAGS = (
+    "script", "style", "iframe", "object", "embed", "form", "noscript", "svg", "math", "template", "link", "meta",
+)  # fmt: skip
+_CONFIG_KEYS = ("leaderboard", "challenge_phases", "challenge_phase_splits")
+_PAGE_FILES = {
     "description": ("about.md", "About"),
     "evaluation_details": ("evaluation.md", "Evaluation"),
     "terms_and_conditions": ("terms.md", "Terms"),
     "submission_guidelines": ("guidelines.md", "Guidelines"),
 }
-_DROPPED = {
+_DROPPED_TOP_KEYS = {
     "evaluation_script": "the referee measures; a metric of one's own is 'kind: module:function'",
     "remote_evaluation": "every evaluation runs in the repository's own workflows",
     "is_docker_based": "images enter with 'kind: image' beside every other kind",
@@ -101,73 +59,113 @@ _DROPPED = {
 }
 
 
+def to_markdown(html: bytes) -> str:
+    """HTML as Markdown. Active content, forms and links of other schemes are removed; other tags are escaped."""
+    soup = BeautifulSoup(html.decode("utf-8", "replace"), "html.parser")
+    for tag in soup(list(_ACTIVE_TAGS)):
+        tag.decompose()
+    for tag in soup.find_all(True):
+        for name in ("href", "src"):
+            if name in tag.attrs and not str(tag[name]).strip().lower().startswith(("https:", "http:", "mailto:", "#")):
+                del tag[name]
+    text: str = MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=True).convert_soup(soup)
+    lines = [line.rstrip().replace("<", "&lt;") for line in text.strip().splitlines()]
+    return "\n".join(line for i, line in enumerate(lines) if line or (i and lines[i - 1])) + "\n"
+
+
+def read_page(section: ConfigSection, key: str, read: ReadFile) -> str | None:
+    """A page as Markdown: the file that the key names, or the key's text itself if it is no path."""
+    value = section.values.get(key)
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if not value.strip().lower().endswith((".html", ".htm", ".md", ".txt")):
+        return to_markdown(value.encode())
+    content = read(value.strip())
+    if content is None:
+        section.report.warn(
+            section.at(key), f"the file {value.strip()[:100]!r} is missing or too large; write that page yourself"
+        )
+        return None
+    return to_markdown(content)
+
+
+def plain_text(text: str | None, length: int) -> str:
+    """The beginning of a Markdown page as plain text."""
+    return truncated(_MARKDOWN_SYNTAX.sub(lambda match: match[1] or match[2] or "", text or ""), length)
+
+
+def truncated(text: str, length: int) -> str:
+    """The text on one line, cut after a whole word to at most `length` characters."""
+    words = " ".join(text.split())
+    return words if len(words) <= length else words[: length - 1].rsplit(" ", 1)[0] + "…"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ImportedChallenge:
-    """What a configuration became."""
+    """The result of a conversion."""
 
     challenge: dict[str, Any]
-    """The document of challenge.yml."""
     pages: dict[str, str]
-    """File name to Markdown."""
+    """Markdown by file name."""
     pictures: tuple[str, ...]
-    """Files of the original that belong to site/assets/."""
-    ledger: ConversionReport
-    """What became of each key."""
+    """Paths in the configuration's folder, to be copied to site/assets/."""
+    report: ConversionReport
 
 
-def convert(document: Any, read: Read, env: str | None = None) -> ImportedChallenge:
-    """The configuration as ours.
+def convert(document: Any, read: ReadFile, env: str | None = None) -> ImportedChallenge:
+    """Convert a configuration.
 
     Args:
         document: the parsed YAML.
-        read: a file beside it.
-        env: the environment of every task, which EvalAI does not name.
+        read: reads a file of its folder.
+        env: the environment of every task; a placeholder if None, since EvalAI names no environments.
 
     Raises:
-        ImportFaultError: this is no configuration of EvalAI, or a part of it cannot be understood.
+        ImportFaultError: the document is no EvalAI configuration, or has a fault.
     """
-    if not isinstance(document, dict) or not any(key in document for key in _SIGNS):
-        raise ImportFaultError(f"this is no configuration of EvalAI: it has none of the keys {', '.join(_SIGNS)}")
-    ledger = ConversionReport()
-    top = ConfigSection(document, "", ledger)
-    tasks = leaderboard_settings(top)
+    if not isinstance(document, dict) or not any(key in document for key in _CONFIG_KEYS):
+        raise ImportFaultError(f"this is no EvalAI configuration: it has none of the keys {', '.join(_CONFIG_KEYS)}")
+    report = ConversionReport()
+    top = ConfigSection(document, "", report)
+    splits = phase_splits(top)
     pages = _pages(top, read)
     challenge = {
-        **_head(top, pages),
+        **_title_and_season(top, pages),
         **({"limits": limits} if (limits := _limits(top)) else {}),
         **({"submissions": submissions} if (submissions := _submissions(top)) else {}),
-        "tasks": [_task(task, env) for task in tasks],
-        "phases": _phases(top, tasks, read),
+        "tasks": [_task(split, env) for split in splits],
+        "phases": _phases(top, splits, read),
         **({"people": people} if (people := _people(top, pages)) else {}),
     }
-    unused(top.sections("leaderboard"), {task.board.text("id") for task in tasks}, ledger)
+    warn_unused_leaderboards(top.sections("leaderboard"), {each.leaderboard.text("id") for each in splits}, report)
     pictures = _pictures(top)
-    _rest(top)
+    _report_other_keys(top)
     if env is None:
-        ledger.warn(
-            "challenge_phase_splits", f"EvalAI names no environment: replace '{UNNAMED}' in challenge.yml, or pass --env"
+        report.warn(
+            "challenge_phase_splits",
+            f"EvalAI names no environment: replace '{ENV_PLACEHOLDER}' in challenge.yml, or pass --env",
         )
-    return ImportedChallenge(challenge=challenge, pages=pages, pictures=pictures, ledger=ledger)
+    return ImportedChallenge(challenge=challenge, pages=pages, pictures=pictures, report=report)
 
 
-def _head(top: ConfigSection, pages: dict[str, str]) -> dict[str, Any]:
-    start = top.moment("start_date")
-    end = top.moment("end_date")
+def _title_and_season(top: ConfigSection, pages: dict[str, str]) -> dict[str, Any]:
+    start = top.timestamp("start_date")
+    end = top.timestamp("end_date")
     if start and end and start >= end:
-        top.ledger.warn("end_date", f"the challenge ends ({end}) before it starts ({start}); the phases' own dates are kept")
+        top.report.warn("end_date", f"the challenge ends ({end}) before it starts ({start}); the phases' own dates are kept")
     for key in ("start_date", "end_date"):
         top.changed(key, "each phase has its own dates; a phase without one is bounded by this")
     title = top.text("title")
     if not title:
         raise ImportFaultError("title: is missing; add it and import again")
-    top.carried("title", "title" if len(title) <= 60 else "title, shortened to 60 characters")
+    top.carried("title", "title" if len(title) <= 60 else "title, truncated to 60 characters")
     top.carried("short_description", "description")
-    words = top.text("short_description") or sentence(pages.get("about.md"), 300)
-    return {"title": shortened(title, 60), "description": words[:2000], "season": (start or end or "1")[:4]}
+    words = top.text("short_description") or plain_text(pages.get("about.md"), 300)
+    return {"title": truncated(title, 60), "description": words[:2000], "season": (start or end or "1")[:4]}
 
 
 def _limits(top: ConfigSection) -> dict[str, Any]:
-    """What a sandbox may use, in our units and within our bounds."""
+    """The limits, in the units and bounds of challenge.yml."""
     limits: dict[str, Any] = {}
     memory, cores = top.text("job_memory"), top.text("job_cpu_cores")
     if memory:
@@ -183,7 +181,7 @@ def _limits(top: ConfigSection) -> dict[str, Any]:
             raise ImportFaultError(f"job_cpu_cores: {cores!r} is not like 2000m; correct it and import again")
         limits["cpus"] = float(number) / (1000 if cores.endswith("m") else 1)
         top.carried("job_cpu_cores", "limits: cpus")
-    seconds = top.whole("submission_time_limit")
+    seconds = top.integer("submission_time_limit")
     if seconds is not None:
         limits["cpu_seconds"] = min(21600, max(1, seconds))
         top.changed("submission_time_limit", "limits: cpu_seconds of each task, at most 21,600; the wall is ten times that")
@@ -191,90 +189,92 @@ def _limits(top: ConfigSection) -> dict[str, Any]:
 
 
 def _submissions(top: ConfigSection) -> dict[str, Any]:
-    size = top.whole("max_docker_image_size")
+    size = top.integer("max_docker_image_size")
     top.carried("max_docker_image_size", "submissions: image_mib")
     return {} if size is None else {"image_mib": min(1 << 20, max(1, size >> 20))}
 
 
-def _task(task: LeaderboardSettings, env: str | None) -> dict[str, Any]:
-    document: dict[str, Any] = {"id": task.task_id, "env": env or UNNAMED, "title": task.title}
-    document["metrics"] = metrics_of(task.board, task.split)
-    split = task.split
+def _task(phase_split: PhaseSplit, env: str | None) -> dict[str, Any]:
+    document: dict[str, Any] = {"id": phase_split.task_id, "env": env or ENV_PLACEHOLDER, "title": phase_split.title}
+    document["metrics"] = task_metrics(phase_split.leaderboard, phase_split.split)
+    split = phase_split.split
     split.dropped("show_leaderboard_by_latest_submission", "the newest version is the one that ranks")
     for key in ("show_execution_time", "show_scores_on_leaderboard", "is_multi_metric_leaderboard"):
         split.changed(key, "cost and every metric are always shown")
     if "showeceution_time" in split.values:
-        split.ledger.warn(split.at("showeceution_time"), "misspells show_execution_time, as EvalAI's own sample does")
+        split.report.warn(split.at("showeceution_time"), "misspells show_execution_time, as EvalAI's own sample does")
         split.changed("showeceution_time", "cost is always shown")
     return document
 
 
-def _phases(top: ConfigSection, tasks: list[LeaderboardSettings], read: Read) -> list[dict[str, Any]]:
-    found = []
+def _phases(top: ConfigSection, splits: list[PhaseSplit], read: ReadFile) -> list[dict[str, Any]]:
+    phases = []
     for phase in top.sections("challenge_phases"):
-        own = [task for task in tasks if task.phase.values is phase.values]
-        words = sentence(page_of(phase, "description", read), 2000)
+        phase_tasks = [each for each in splits if each.phase.values is phase.values]
+        description = plain_text(read_page(phase, "description", read), 2000)
         phase.carried("description", "phases: description, as plain words")
-        if not own:
-            phase.ledger.warn(phase.place, f"no phase split belongs to '{phase.text('name')}', so it is left out")
+        if not phase_tasks:
+            phase.report.warn(phase.place, f"no phase split belongs to '{phase.text('name')}', so it is left out")
             continue
-        bounded = _bounded(phase, top)
-        found.append(phase_document(bounded, own, words))
-    names = [phase["id"] for phase in found]
+        phases.append(phase_document(_with_dates(phase, top), phase_tasks, description))
+    names = [phase["id"] for phase in phases]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ImportFaultError(f"challenge_phases: two phases are '{twice}'; give one another codename")
-    overlapping(found, top.ledger)
-    return found
+    warn_overlapping_phases(phases, top.report)
+    return phases
 
 
-def _bounded(phase: ConfigSection, top: ConfigSection) -> ConfigSection:
-    """A phase without a date has the challenge's."""
+def _with_dates(phase: ConfigSection, top: ConfigSection) -> ConfigSection:
+    """The phase, with the challenge's dates where it has none."""
     dates = {key: top.values.get(key) for key in ("start_date", "end_date") if not phase.has(key) and top.has(key)}
-    start, end = phase.moment("start_date"), phase.moment("end_date")
+    start, end = phase.timestamp("start_date"), phase.timestamp("end_date")
     if start and end and start >= end:
         raise ImportFaultError(
             f"{phase.at('end_date')}: the phase ends ({end}) before it starts ({start}); correct one of them"
         )
-    return ConfigSection({**phase.values, **dates}, phase.place, phase.ledger)
+    return ConfigSection({**phase.values, **dates}, phase.place, phase.report)
 
 
 def _people(top: ConfigSection, pages: dict[str, str]) -> dict[str, Any]:
     people: dict[str, Any] = {}
-    if size := top.whole("max_team_members"):
+    if size := top.integer("max_team_members"):
         people["team_size"] = min(100, max(1, size))
         top.carried("max_team_members", "people: team_size")
-    if top.truth("anonymous_leaderboard", False) and (end := top.moment("end_date")):
+    if top.boolean("anonymous_leaderboard", False) and (end := top.timestamp("end_date")):
         people["anonymous_until"] = end
     top.changed("anonymous_leaderboard", "people: anonymous_until, the challenge's end")
     if "terms.md" in pages:
         people["terms"] = "terms.md"
-    if asked := fields(top.sections("challenge_phases")):
-        people["fields"] = asked
-    for key, ours in (("prizes", "prizes"), ("sponsors", "sponsors")):
-        if found := _winners(top, key):
-            people[ours] = found
-            top.carried(key, f"people: {ours}")
+    if custom := custom_fields(top.sections("challenge_phases")):
+        people["fields"] = custom
+    for key, documents in (("prizes", _prizes(top)), ("sponsors", _sponsors(top))):
+        if documents:
+            people[key] = documents
+            top.carried(key, f"people: {key}")
     return people
 
 
-def _winners(top: ConfigSection, key: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for each in top.sections(key):
-        if key == "prizes":
-            what = " ".join(filter(None, (each.text("amount"), each.text("description"))))
-            found.append({"place": (each.text("rank") or str(len(found) + 1))[:60], "what": (what or "a prize")[:300]})
-        else:
-            site = each.text("website") or each.text("url")
-            found.append(
-                {"name": (each.text("name") or "sponsor")[:60], **({"url": site} if site.startswith("https://") else {})}
-            )
-    return found
+def _prizes(top: ConfigSection) -> list[dict[str, str]]:
+    prizes = []
+    for number, prize in enumerate(top.sections("prizes"), 1):
+        text = " ".join(filter(None, (prize.text("amount"), prize.text("description"))))
+        prizes.append({"place": (prize.text("rank") or str(number))[:60], "what": (text or "a prize")[:300]})
+    return prizes
 
 
-def _pages(top: ConfigSection, read: Read) -> dict[str, str]:
+def _sponsors(top: ConfigSection) -> list[dict[str, str]]:
+    sponsors = []
+    for sponsor in top.sections("sponsors"):
+        url = sponsor.text("website") or sponsor.text("url")
+        name = (sponsor.text("name") or "sponsor")[:60]
+        sponsors.append({"name": name, "url": url} if url.startswith("https://") else {"name": name})
+    return sponsors
+
+
+def _pages(top: ConfigSection, read: ReadFile) -> dict[str, str]:
     pages = {}
-    for key, (name, title) in _PAGES.items():
-        text = page_of(top, key, read)
+    for key, (name, title) in _PAGE_FILES.items():
+        text = read_page(top, key, read)
         if text is not None:
             pages[name] = text if text.startswith("# ") else f"# {title}\n\n{text}"
             top.changed(key, f"site/pages/{name}, as Markdown")
@@ -293,11 +293,11 @@ def _pictures(top: ConfigSection) -> tuple[str, ...]:
     return (picture,) if picture.lower().endswith((".jpg", ".jpeg", ".png")) else ()
 
 
-def _rest(top: ConfigSection) -> None:
-    """Keys that nothing was said of yet: known ones have a reason, unknown ones are told."""
+def _report_other_keys(top: ConfigSection) -> None:
+    """Report the remaining keys: known ones with a reason, unknown ones as unknown."""
     for key in ("leaderboard", "challenge_phases", "dataset_splits", "challenge_phase_splits"):
         top.carried(key, "tasks and phases")
-    for key, why in _DROPPED.items():
+    for key, why in _DROPPED_TOP_KEYS.items():
         top.dropped(key, why)
     for split in top.sections("dataset_splits"):
         for key in ("id", "name", "codename"):
@@ -305,16 +305,8 @@ def _rest(top: ConfigSection) -> None:
     for phase in top.sections("challenge_phases"):
         for key in ("default_submission_meta_attributes", "submission_meta_attributes"):
             phase.changed(key, "people: fields, and the fields of submission.yml")
-    sections = [
-        top,
-        *top.sections("leaderboard"),
-        *top.sections("challenge_phases"),
-        *top.sections("challenge_phase_splits"),
-    ]
-    for section in [*sections, *top.sections("dataset_splits")]:
-        for place in list(section.unspoken()):
+    lists = ("leaderboard", "challenge_phases", "challenge_phase_splits", "dataset_splits")
+    for section in [top, *(section for key in lists for section in top.sections(key))]:
+        for place in list(section.unreported_keys()):
             if not place.endswith("].schema"):
-                top.ledger.dropped(place, "is no key that this import knows")
-
-
-__all__ = ["UNNAMED", "ImportFaultError", "ImportedChallenge", "convert", "name_of"]
+                top.report.dropped(place, "is no key that this import knows")

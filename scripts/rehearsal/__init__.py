@@ -1,1 +1,1 @@
-"""`pullrank rehearse`: a host's own agent goes the whole way of a submission, and each step is looked at."""
+"""`pullrank rehearse`: submits an agent on GitHub, checks every step up to the site, and withdraws it."""

@@ -1,4 +1,4 @@
-"""What a rehearsal stands on: the repository, who asks, the fork, and what an earlier call left unfinished."""
+"""What a rehearsal needs: the repository, the token's account, the fork, and an unfinished rehearsal if there is one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,34 +11,32 @@ from scripts.github.api.responses import GitHubAccount
 from scripts.github.doctor.checks import SettingState
 from scripts.github.doctor.repository_settings import access, actions, default_branch, identity, inactive
 from scripts.rehearsal.observations import printable
-from scripts.rehearsal.working_copy import BRANCH
+from scripts.rehearsal.working_copy import REHEARSAL_BRANCH
 
-# So many of the latest pull requests are looked through for an unfinished rehearsal.
-LOOKED_AT = 300
-NEEDED = ("preview", "report", "official")
+# How many of the newest pull requests are searched for an unfinished rehearsal.
+SEARCHED_PULLS = 300
+NEEDED_WORKFLOWS = ("preview", "report", "official")
 FINISHED = "<!-- pullrank:rehearsal finished -->"
-ReachFork = Callable[[str], GitHub]
+ConnectRepository = Callable[[str], GitHub]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RehearsalPlace:
+class PushTarget:
     """A repository that commits are pushed to."""
 
     name: str
     """owner/name."""
     id: int
-    """GitHub's number."""
     url: str
-    """Where it is cloned from."""
     branch: str
     """Its default branch."""
 
 
-def checked_repository(github: GitHub, named: str) -> dict[str, Any]:
-    """What GitHub says of the repository, once nothing keeps a rehearsal from beginning.
+def check_repository(github: GitHub, named: str) -> dict[str, Any]:
+    """GitHub's description of the repository, if a rehearsal can begin.
 
     Raises:
-        CommandError: something does: what, where it is set, and what to do.
+        CommandError: a setting is wrong; the message says which, where it is and what to do.
     """
     about = github.setting("")
     for check in (access, identity(named), default_branch, actions):
@@ -46,7 +44,7 @@ def checked_repository(github: GitHub, named: str) -> dict[str, Any]:
         if finding.state is not SettingState.GOOD:
             page = finding.page if finding.page.startswith("https://") else f"https://github.com/{named}/{finding.page}"
             raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.said} {page} {finding.click}")
-    if off := inactive(github, NEEDED):
+    if off := inactive(github, NEEDED_WORKFLOWS):
         page = f"https://github.com/{named}/actions"
         raise CommandError(
             SUBMISSION_AT_FAULT, f"Workflows: not active: {', '.join(off)}. {page} Enable workflow, or push its file"
@@ -54,22 +52,22 @@ def checked_repository(github: GitHub, named: str) -> dict[str, Any]:
     return dict(about)
 
 
-def place(about: dict[str, Any]) -> RehearsalPlace:
-    """Where a repository lies, from GitHub's answer."""
-    return RehearsalPlace(
+def parse_push_target(about: dict[str, Any]) -> PushTarget:
+    """A repository to push to, from GitHub's description of it."""
+    return PushTarget(
         name=str(about["full_name"]), id=int(about["id"]), url=str(about["clone_url"]),
         branch=str(about["default_branch"]),
     )  # fmt: skip
 
 
-def fork(reach: ReachFork, wanted: str, ours: RehearsalPlace) -> RehearsalPlace:
-    """The fork that the pull request is to come from. `wanted`: LOGIN or LOGIN/NAME.
+def find_fork(connect: ConnectRepository, wanted: str, ours: PushTarget) -> PushTarget:
+    """The fork that the pull request comes from. `wanted`: LOGIN or LOGIN/NAME.
 
     Raises:
-        CommandError: it is not there, is no fork of this repository, or the token may not write to it.
+        CommandError: it does not exist, is no fork of this repository, or the token may not write to it.
     """
     name = wanted if "/" in wanted else f"{wanted}/{ours.name.partition('/')[2]}"
-    about = reach(name).setting("")
+    about = connect(name).setting("")
     if not about:
         line = f"there is no fork {printable(name)}, or the token may not see it"
         raise CommandError(USAGE, f"{line}; fork the repository there, or leave --fork out")
@@ -80,48 +78,50 @@ def fork(reach: ReachFork, wanted: str, ours: RehearsalPlace) -> RehearsalPlace:
         raise CommandError(
             USAGE, f"the token may not write to the fork {printable(name)}; use one that may, or leave --fork out"
         )
-    return place(about)
+    return parse_push_target(about)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnfinishedRehearsal:
-    """What an earlier call left unfinished."""
+    """A rehearsal that an earlier call left unfinished."""
 
     pull: PullRequest
     """The pull request that enters the agent: open or merged."""
     agent: str
-    """The agent's folder."""
     withdrawal: PullRequest | None
     """The pull request that withdraws it, open or merged."""
 
 
-def unfinished(github: GitHub, account: GitHubAccount, pulls: list[PullRequest]) -> UnfinishedRehearsal | None:
-    """The latest rehearsal of this account, unless it came to its end or was closed. Nobody else's pull request counts."""
-    own = [(pull, match) for pull in pulls if pull.author_id == account.id and (match := BRANCH.fullmatch(pull.head_branch))]
-    entering = [(pull, match) for pull, match in own if not match[3]]
+def find_unfinished(github: GitHub, account: GitHubAccount, pulls: list[PullRequest]) -> UnfinishedRehearsal | None:
+    """The newest rehearsal of this account, unless it is finished or closed. Pull requests of others are ignored."""
+    ours = [
+        (pull, match)
+        for pull in pulls
+        if pull.author_id == account.id and (match := REHEARSAL_BRANCH.fullmatch(pull.head_branch))
+    ]
+    entering = [(pull, match) for pull, match in ours if not match[3]]
     if not entering:
         return None
     pull, match = max(entering, key=lambda pair: pair[0].number)
     if not pull.merged and pull.state == "closed":
         return None
-    if pull.merged and any(
-        one.author == account.login and one.body.startswith(FINISHED) for one in github.comments(pull.number)
-    ):
+    comments = github.comments(pull.number) if pull.merged else []
+    if any(comment.author == account.login and comment.body.startswith(FINISHED) for comment in comments):
         return None
-    back = [one for one, _ in own if one.head_branch == f"{match[0]}-withdraw" and (one.merged or one.state == "open")]
-    return UnfinishedRehearsal(pull=pull, agent=match[1], withdrawal=max(back, key=lambda one: one.number, default=None))
+    branch = f"{match[0]}-withdraw"
+    withdrawals = [each for each, _ in ours if each.head_branch == branch and (each.merged or each.state == "open")]
+    withdrawal = max(withdrawals, key=lambda each: each.number, default=None)
+    return UnfinishedRehearsal(pull=pull, agent=match[1], withdrawal=withdrawal)
 
 
-def account_of(github: GitHub) -> GitHubAccount:
-    """Whose token it is.
+def token_account(github: GitHub) -> GitHubAccount:
+    """The account of the token.
 
     Raises:
-        CommandError: nobody's.
+        CommandError: the token belongs to no person.
     """
     try:
         return github.account()
     except CommandError as error:
-        line = (
-            f"the token is no person's, so that nobody could open the pull request: {error}; use GH_TOKEN=$(gh auth token)"
-        )
+        line = f"the token belongs to no person, so it cannot open the pull request: {error}; use GH_TOKEN=$(gh auth token)"
         raise CommandError(USAGE if getattr(error, "status", 0) in (401, 403) else OUR_FAULT, line) from error

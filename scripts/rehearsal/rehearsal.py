@@ -1,6 +1,6 @@
-"""The rehearsal itself: enter, look at everything, merge, look again, withdraw. What was done is read from GitHub each time.
+"""The rehearsal: enter an agent, check the preview, merge, check results and site, withdraw. Its state is read from GitHub.
 
-So it may be stopped anywhere: the same command goes on from what is there.
+It may be stopped at any time: the same command continues from the state it finds.
 """
 
 import secrets
@@ -17,45 +17,43 @@ from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.api.responses import GitHubAccount
 from scripts.rehearsal import observations
-from scripts.rehearsal.observations import Fetch, printable
+from scripts.rehearsal.observations import FetchPage, printable
 from scripts.rehearsal.prerequisites import (
     FINISHED,
-    LOOKED_AT,
-    ReachFork,
-    RehearsalPlace,
+    SEARCHED_PULLS,
+    ConnectRepository,
+    PushTarget,
     UnfinishedRehearsal,
-    fork,
-    unfinished,
+    find_fork,
+    find_unfinished,
 )
-from scripts.rehearsal.steps import BEGIN, OFFICIAL, PREVIEW, SOON, StepRunner
+from scripts.rehearsal.steps import FOLLOW_UP_MINUTES, OFFICIAL_MINUTES, PREVIEW_MINUTES, START_MINUTES, StepRunner
 from scripts.rehearsal.working_copy import (
-    BRANCH,
+    BRANCH_PREFIX,
     MAIN,
     MODERATION,
-    PREFIX,
-    Signature,
+    REHEARSAL_BRANCH,
+    CommitAuthor,
     WorkingCopy,
     agent_files,
-    chosen_task,
-    marked,
-    pushed,
+    choose_task,
+    push_branch,
+    with_rehearsal_entry,
 )
 
 STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
-AGAIN = "Then run the same command again: it goes on from there; with --withdraw it gives up."
+RUN_AGAIN = "Then run the same command again to continue, or with --withdraw to give up."
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalRequest:
-    """What the host asked for."""
+    """The options of `pullrank rehearse`."""
 
     agent: str
-    """The name of the folder."""
     fork: str | None
-    """LOGIN or LOGIN/NAME of the fork that the pull request comes from."""
+    """LOGIN or LOGIN/NAME; None for a branch of the repository itself."""
     task: str | None
-    """The task to enter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,206 +61,191 @@ class EnteredAgent:
     """The agent of this rehearsal."""
 
     pull: PullRequest
-    """The pull request that brings it."""
     login: str
-    """Its owner, as the folder is spelled."""
+    """Spelled as in the folder's path."""
     agent: str
-    """Its folder."""
     digest: str
-    """Of exactly this version."""
     task: str
-    """What it is measured on."""
 
     @property
     def folder(self) -> str:
-        """From the repository's root."""
+        """The path from the repository's root."""
         return f"{ROOT}/{self.login}/{self.agent}"
 
     @property
     def name(self) -> tuple[str, str]:
-        """Login and folder."""
+        """The agent's name: login and folder."""
         return self.login, self.agent
 
 
 @dataclass(kw_only=True)
 class Rehearsal:
-    """One call of the command."""
+    """One call of `pullrank rehearse`."""
 
     github: GitHub
-    """The board's repository."""
-    reach: ReachFork
-    """GitHub, for another repository."""
+    connect: ConnectRepository
+    """Opens GitHub's API for another repository."""
     about: dict[str, Any]
-    """What GitHub says of the repository."""
-    home: RehearsalPlace
-    """The same, as a place to push to."""
+    """GitHub's description of the repository."""
+    home: PushTarget
     account: GitHubAccount
-    """Whose token it is."""
-    workplace: WorkingCopy
-    """Where commits are made."""
+    working_copy: WorkingCopy
     steps: StepRunner
-    """What was done in this call."""
-    asked: RehearsalRequest
-    """What the host wants."""
+    request: RehearsalRequest
     confirm: Callable[[str], bool]
-    """Asks the host."""
-    fetch: Fetch
-    """Reads a page of the site."""
+    fetch: FetchPage
     site: str = field(default="", init=False)
 
     def run(self) -> int:
-        """Everything that is left to do; returns the exit code.
+        """Do all remaining steps; returns the exit code.
 
         Raises:
-            CommandError: a step was not as expected, or GitHub refuses; one line with what to do.
+            CommandError: a step failed or GitHub refuses; the message is one line with what to do.
         """
         self.site = observations.site_address(self.github)
-        begun = self._begun()
-        entered = self._entered(begun)
+        unfinished = self._find_unfinished()
+        entered = self._entered(unfinished)
         if not entered.pull.merged:
-            self._before_merge(entered)
+            self._wait_preview(entered)
             if not self._may_merge(entered.pull):
                 return STOPPED
-        sha = self._merged(entered.pull, "merge")
-        withdrawal = begun.withdrawal if begun else None
-        self._after_merge(entered, sha, is_leaving=bool(withdrawal and withdrawal.merged))
-        self._withdrawn(entered, self._withdrawal(entered, withdrawal))
+        sha = self._ensure_merged(entered.pull, "merge")
+        withdrawal = unfinished.withdrawal if unfinished else None
+        self._wait_official(entered, sha, is_leaving=bool(withdrawal and withdrawal.merged))
+        self._wait_withdrawn(entered, self._open_withdrawal(entered, withdrawal))
         self._finish(entered)
         return OK
 
     def give_up(self) -> int:
-        """Close what is open and withdraw what stands, without waiting for any workflow; returns the exit code."""
-        begun = self._begun()
-        if begun is None:
-            self.steps.say("No rehearsal of yours is unfinished: there is nothing to withdraw.")
+        """Close the pull request or withdraw the agent, without waiting for workflows; returns the exit code."""
+        unfinished = self._find_unfinished()
+        if unfinished is None:
+            self.steps.say("You have no unfinished rehearsal: there is nothing to withdraw.")
             return OK
-        if not begun.pull.merged:
-            self.github.close_pull(begun.pull.number)
-            self.steps.note("give up", "the pull request is closed", f"{self._page(begun.pull)} is closed")
+        if not unfinished.pull.merged:
+            self.github.close_pull(unfinished.pull.number)
+            self.steps.note("give up", "the pull request is closed", f"{self._page(unfinished.pull)} is closed")
         else:
-            entered = self._read(begun.pull, begun.agent)
-            self._merged(self._withdrawal(entered, begun.withdrawal), "merge the withdrawal")
-        self._clean(begun.pull)
-        if begun.pull.merged:
-            self._report(begun.pull, "Given up: not every step was looked at.")
+            entered = self._read_agent(unfinished.pull, unfinished.agent)
+            self._ensure_merged(self._open_withdrawal(entered, unfinished.withdrawal), "merge the withdrawal")
+        self._delete_branches(unfinished.pull)
+        if unfinished.pull.merged:
+            self._post_report(unfinished.pull, "Given up: not every step was checked.")
         return OK
 
-    # What was there before
+    # State
 
-    def _begun(self) -> UnfinishedRehearsal | None:
-        return unfinished(self.github, self.account, self._pulls())
+    def _find_unfinished(self) -> UnfinishedRehearsal | None:
+        return find_unfinished(self.github, self.account, self._pulls())
 
     def _pulls(self) -> list[PullRequest]:
-        return self.github.newest_pulls(LOOKED_AT)
+        return self.github.newest_pulls(SEARCHED_PULLS)
 
     def _page(self, pull: PullRequest) -> str:
         return f"{self.about['html_url']}/pull/{pull.number}"
 
     @cached_property
-    def _signature(self) -> Signature:
-        return Signature(login=self.account.login, id=self.account.id)
+    def _signature(self) -> CommitAuthor:
+        return CommitAuthor(login=self.account.login, id=self.account.id)
 
     def _challenge(self, main: str) -> Challenge:
         try:
-            return parse_challenge(self.workplace.text(main, "challenge.yml") or b"")
+            return parse_challenge(self.working_copy.text(main, "challenge.yml") or b"")
         except LoadError as error:
-            raise CommandError(USAGE, f"challenge.yml on main is faulty: {error.lines[0]}; mend it first") from error
+            raise CommandError(USAGE, f"challenge.yml on main is faulty: {error.lines[0]}; correct it first") from error
 
     # Entering
 
-    def _entered(self, begun: UnfinishedRehearsal | None) -> EnteredAgent:
-        if begun is None:
-            return self._enter()
-        entered = self._read(begun.pull, begun.agent)
-        state = "merged" if begun.pull.merged else "open"
-        self.steps.note("pull request", "the unfinished rehearsal is gone on with", f"{self._page(begun.pull)}, {state}")
+    def _entered(self, unfinished: UnfinishedRehearsal | None) -> EnteredAgent:
+        if unfinished is None:
+            return self._open_entering()
+        entered = self._read_agent(unfinished.pull, unfinished.agent)
+        state = "merged" if unfinished.pull.merged else "open"
+        self.steps.note("pull request", "the unfinished rehearsal continues", f"{self._page(unfinished.pull)}, {state}")
         return entered
 
-    def _read(self, pull: PullRequest, agent: str) -> EnteredAgent:
-        """What a pull request of an earlier call brings."""
-        main = self.workplace.fetched_main()
-        self.workplace.repository.fetch(pull.head_sha)
+    def _read_agent(self, pull: PullRequest, agent: str) -> EnteredAgent:
+        """The agent of a pull request that an earlier call opened."""
+        main = self.working_copy.fetched_main()
+        self.working_copy.repository.fetch(pull.head_sha)
         challenge = self._challenge(main)
-        login = self.workplace.owner_folder(pull.head_sha, self.account.login)
-        folder = self.workplace.agent(pull.head_sha, f"{ROOT}/{login}/{agent}", challenge.submissions)
-        task = chosen_task(challenge, next(iter(folder.submission.tasks), None))
+        login = self.working_copy.owner_folder(pull.head_sha, self.account.login)
+        folder = self.working_copy.agent(pull.head_sha, f"{ROOT}/{login}/{agent}", challenge.submissions)
+        task = choose_task(challenge, next(iter(folder.submission.tasks), None))
         return EnteredAgent(pull=pull, login=login, agent=agent, digest=folder.digest, task=task.id)
 
-    def _enter(self) -> EnteredAgent:
-        main = self.workplace.fetched_main()
-        head = fork(self.reach, self.asked.fork, self.home) if self.asked.fork else self.home
-        login = self.workplace.owner_folder(main, self.account.login)
-        folder = f"{ROOT}/{login}/{self.asked.agent}"
-        if self.workplace.stands(main, folder):
-            line = f"{folder} is on main, and no rehearsal of yours brought it; choose another name with --agent"
+    def _open_entering(self) -> EnteredAgent:
+        main = self.working_copy.fetched_main()
+        head = find_fork(self.connect, self.request.fork, self.home) if self.request.fork else self.home
+        login = self.working_copy.owner_folder(main, self.account.login)
+        folder = f"{ROOT}/{login}/{self.request.agent}"
+        if self.working_copy.has_folder(main, folder):
+            line = f"{folder} is on main, and not from a rehearsal of yours; choose another name with --agent"
             raise CommandError(USAGE, line)
-        branch = self._left_branch(head, folder) or self._new_branch(main, head, folder)
-        pull = self._opened(head, branch, "Rehearsal: enter an agent", _ENTERING)
+        branch = self._interrupted_branch(head, folder) or self._new_branch(main, head, folder)
+        pull = self._open_pull(head, branch, "Rehearsal: enter an agent", _ENTERING)
         kind = f"from the fork {head.name}" if head != self.home else "from a branch: the fork's path stays unproven"
         self.steps.note("pull request", "it is open, with one agent and nothing else", f"{self._page(pull)} {kind}")
-        return self._read(pull, self.asked.agent)
+        return self._read_agent(pull, self.request.agent)
 
-    def _left_branch(self, head: RehearsalPlace, folder: str) -> str | None:
-        """A branch that an earlier call pushed before it was stopped."""
-        used = {pull.head_branch for pull in self._pulls()}
-        for name, sha in sorted(self.workplace.rehearsals(head.url).items()):
-            match = BRANCH.fullmatch(name)
-            if match and match[1] == self.asked.agent and not match[3] and name not in used:
-                self.workplace.repository.fetch(sha, source=head.url)
-                if self.workplace.stands(sha, folder):
+    def _interrupted_branch(self, head: PushTarget, folder: str) -> str | None:
+        """A branch that an earlier call pushed, but did not open a pull request for."""
+        with_pull = {pull.head_branch for pull in self._pulls()}
+        for name, sha in sorted(self.working_copy.rehearsals(head.url).items()):
+            match = REHEARSAL_BRANCH.fullmatch(name)
+            if match and match[1] == self.request.agent and not match[3] and name not in with_pull:
+                self.working_copy.repository.fetch(sha, source=head.url)
+                if self.working_copy.has_folder(sha, folder):
                     return name
         return None
 
-    def _new_branch(self, main: str, head: RehearsalPlace, folder: str) -> str:
+    def _new_branch(self, main: str, head: PushTarget, folder: str) -> str:
         base = main if head == self.home else self._fork_base(main, head, folder)
         challenge = self._challenge(main)
-        task = chosen_task(challenge, self.asked.task)
+        task = choose_task(challenge, self.request.task)
         token = secrets.token_hex(4)
         files = agent_files(challenge, task, folder, token)
-        commit = self.workplace.commit(base, files, "Rehearse: enter an agent", self._signature, self.steps.clock.day())
-        branch = f"{PREFIX}{self.asked.agent}-{token}"
-        pushed(self.workplace, commit, branch, head.url, head.name)
+        commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self._signature, self.steps.clock.day())
+        branch = f"{BRANCH_PREFIX}{self.request.agent}-{token}"
+        push_branch(self.working_copy, commit, branch, head.url, head.name)
         return branch
 
-    def _fork_base(self, main: str, head: RehearsalPlace, folder: str) -> str:
-        """The fork's own newest commit: so nothing is pushed there but the agent."""
-        base = self.workplace.tip(head.branch, head.url)
+    def _fork_base(self, main: str, head: PushTarget, folder: str) -> str:
+        """The fork's newest commit, so that only the agent is pushed to the fork."""
+        base = self.working_copy.tip(head.branch, head.url)
         if base is not None:
-            self.workplace.repository.fetch(base, source=head.url)
-            if self.workplace.contains(main, base) and not self.workplace.stands(base, folder):
+            self.working_copy.repository.fetch(base, source=head.url)
+            if self.working_copy.contains(main, base) and not self.working_copy.has_folder(base, folder):
                 return base
         line = f"the fork's branch {printable(head.branch)} is not an earlier state of main; press 'Sync fork' on its page"
-        raise CommandError(SUBMISSION_AT_FAULT, f"{line} https://github.com/{head.name}. {AGAIN}")
+        raise CommandError(SUBMISSION_AT_FAULT, f"{line} https://github.com/{head.name}. {RUN_AGAIN}")
 
-    def _opened(self, head: RehearsalPlace, branch: str, title: str, body: str) -> PullRequest:
+    def _open_pull(self, head: PushTarget, branch: str, title: str, body: str) -> PullRequest:
         name = branch if head == self.home else f"{head.name.partition('/')[0]}:{branch}"
         try:
             return self.github.open_pull(name, MAIN, title, body)
         except GitHubError as error:
-            own = (one for one in self._pulls() if one.author_id == self.account.id and one.head_branch == branch)
-            if error.status == 422 and (there := next(own, None)) is not None:  # The answer to an earlier try was lost.
-                return there
+            mine = (each for each in self._pulls() if each.author_id == self.account.id and each.head_branch == branch)
+            opened = next(mine, None) if error.status == 422 else None
+            if opened is not None:  # GitHub's answer to an earlier try was lost.
+                return opened
             line = f"the pull request cannot be opened: {error}; the branch {branch} of {head.name} is ready"
-            raise CommandError(SUBMISSION_AT_FAULT, f"{line}. {AGAIN}") from error
+            raise CommandError(SUBMISSION_AT_FAULT, f"{line}. {RUN_AGAIN}") from error
 
     # Before the merge
 
-    def _before_merge(self, entered: EnteredAgent) -> None:
-        pull, github = entered.pull, self.github
+    def _wait_preview(self, entered: EnteredAgent) -> None:
+        pull = entered.pull
         runs = f"{self.about['html_url']}/actions/workflows"
-        checks = f"Look at {self._page(pull)} and {runs}/preview.yml. {AGAIN}"
-        report = f"Look at {runs}/report.yml: it comments. {AGAIN}"
-        wait = self.steps.wait
-        wait(
-            "preview begins",
-            "GitHub starts the workflow preview",
-            partial(observations.preview_began, github, pull),
-            BEGIN,
-            checks,
-        )
-        wait("preview ends", "it succeeds", partial(observations.preview_ended, github, pull), PREVIEW, checks)
-        wait("comment", "one, with score and place", partial(observations.previewed, github, pull), SOON, report)
-        wait("status", "success on the commit", partial(observations.status_set, github, pull), SOON, report)
+        checks = f"Look at {self._page(pull)} and {runs}/preview.yml. {RUN_AGAIN}"
+        report = f"Look at {runs}/report.yml: it comments. {RUN_AGAIN}"
+        for name, expected, observe, minutes, advice in (
+            ("preview begins", "GitHub starts the workflow preview", observations.preview_began, START_MINUTES, checks),
+            ("preview ends", "it succeeds", observations.preview_ended, PREVIEW_MINUTES, checks),
+            ("comment", "one, with score and place", observations.preview_commented, FOLLOW_UP_MINUTES, report),
+            ("status", "success on the commit", observations.status_set, FOLLOW_UP_MINUTES, report),
+        ):
+            self.steps.wait(name, expected, partial(observe, self.github, pull), minutes, advice)
 
     def _may_merge(self, pull: PullRequest) -> bool:
         question = (
@@ -271,137 +254,141 @@ class Rehearsal:
         )
         if self.confirm(question):
             return True
-        self.steps.say(f"Not merged. {AGAIN}")
+        self.steps.say(f"Not merged. {RUN_AGAIN}")
         return False
 
-    def _merged(self, pull: PullRequest, step: str) -> str:
-        """Main's commit of a merge, merged now where it is not yet."""
-        now = self._looked_through(pull)
-        sha = now.merge_commit_sha if now.merged else self._merge(pull, step)
+    def _ensure_merged(self, pull: PullRequest, step: str) -> str:
+        """The merge commit on main; merges the pull request if it is open."""
+        current = self._until_mergeable(pull)
+        sha = current.merge_commit_sha if current.merged else self._merge(pull, step)
         if sha is None:
-            raise CommandError(SUBMISSION_AT_FAULT, f"{step}: GitHub does not say what merged {self._page(pull)}. {AGAIN}")
+            raise CommandError(
+                SUBMISSION_AT_FAULT, f"{step}: GitHub does not say what merged {self._page(pull)}. {RUN_AGAIN}"
+            )
         self.steps.note(step, "a commit on main", f"{self.about['html_url']}/commit/{sha}")
         return sha
 
-    def _looked_through(self, pull: PullRequest) -> PullRequest:
-        """The pull request once GitHub knows whether it can be merged, which takes it some seconds after a push."""
+    def _until_mergeable(self, pull: PullRequest) -> PullRequest:
+        """The pull request, after GitHub has computed whether it can be merged, which takes some seconds after a push."""
         for _ in range(MERGEABLE_TRIES):
-            now = self.github.pull(pull.number)
-            if now.merged or now.state == "closed" or now.mergeable is not None:
+            current = self.github.pull(pull.number)
+            if current.merged or current.state == "closed" or current.mergeable is not None:
                 break
             self.steps.clock.pause(MERGEABLE_PAUSE)
-        return now
+        return current
 
     def _merge(self, pull: PullRequest, step: str) -> str | None:
         method = "merge" if self.about.get("allow_merge_commit", True) else "squash"
         try:
             return self.github.merge_pull(pull.number, pull.head_sha, method)
         except GitHubError as error:
-            now = self.github.pull(pull.number)
-            if now.merged:  # The answer to an earlier try was lost.
-                return now.merge_commit_sha
+            current = self.github.pull(pull.number)
+            if current.merged:  # GitHub's answer to an earlier try was lost.
+                return current.merge_commit_sha
             line = f"{step}: GitHub refuses to merge {self._page(pull)}: {printable(str(error))}"
-            raise CommandError(SUBMISSION_AT_FAULT, f"{line}. Merge it there, or mend what it names. {AGAIN}") from error
+            raise CommandError(
+                SUBMISSION_AT_FAULT, f"{line}. Merge it there, or correct what it names. {RUN_AGAIN}"
+            ) from error
 
     # After the merge
 
-    def _officials(self, sha: str, what: str) -> None:
-        advice = f"Look at {self.about['html_url']}/actions/workflows/official.yml. {AGAIN}"
+    def _wait_official_run(self, sha: str, title: str) -> None:
+        advice = f"Look at {self.about['html_url']}/actions/workflows/official.yml. {RUN_AGAIN}"
         begins = partial(observations.official_began, self.github, sha)
-        self.steps.wait(f"{what} begins", "GitHub starts the workflow official", begins, BEGIN, advice)
+        self.steps.wait(f"{title} begins", "GitHub starts the workflow official", begins, START_MINUTES, advice)
         ends = partial(observations.official_ended, self.github, sha)
-        self.steps.wait(f"{what} ends", "it succeeds", ends, OFFICIAL, advice)
+        self.steps.wait(f"{title} ends", "it succeeds", ends, OFFICIAL_MINUTES, advice)
 
-    def _after_merge(self, entered: EnteredAgent, sha: str, *, is_leaving: bool) -> None:
-        self._officials(sha, "official run")
-        self._recorded(entered, "results branch")
+    def _wait_official(self, entered: EnteredAgent, sha: str, *, is_leaving: bool) -> None:
+        self._wait_official_run(sha, "official run")
+        self._wait_recorded(entered, "results branch")
         if not is_leaving:
-            self._shown(entered)
-        advice = f"Look at {self._page(entered.pull)} and the job announce of the official run. {AGAIN}"
-        last = partial(observations.announced, self.github, entered.pull.number, "Official:")
-        self.steps.wait("final comment", "one, with the official score", last, SOON, advice)
+            self._wait_shown(entered)
+        advice = f"Look at {self._page(entered.pull)} and the job announce of the official run. {RUN_AGAIN}"
+        announced = partial(observations.result_announced, self.github, entered.pull.number, "Official:")
+        self.steps.wait("final comment", "one, with the official score", announced, FOLLOW_UP_MINUTES, advice)
 
-    def _recorded(self, entered: EnteredAgent, step: str) -> None:
+    def _wait_recorded(self, entered: EnteredAgent, step: str) -> None:
         runs = f"{self.about['html_url']}/actions/runs"
-        look = partial(observations.recorded, self.workplace, entered.task, entered.name, entered.digest, runs)
-        advice = f"Look at the official run's job publish, and whether a phase or a quota holds the agent back. {AGAIN}"
-        self.steps.wait(step, "the record of exactly this version", look, SOON, advice)
+        observe = partial(observations.result_recorded, self.working_copy, entered.task, entered.name, entered.digest, runs)
+        advice = f"Look at the official run's job publish, and whether a phase or a quota holds the agent back. {RUN_AGAIN}"
+        self.steps.wait(step, "the record of exactly this version", observe, FOLLOW_UP_MINUTES, advice)
 
-    def _shown(self, entered: EnteredAgent) -> None:
-        def look() -> observations.Observation:
+    def _wait_shown(self, entered: EnteredAgent) -> None:
+        def observe() -> observations.Observation:
             token = secrets.token_hex(4)
-            return observations.shown(self.fetch, self.site, entered.name, entered.digest, entered.task, token)
+            return observations.shown_on_site(self.fetch, self.site, entered.name, entered.digest, entered.task, token)
 
-        advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {AGAIN}"
-        self.steps.wait("site", "the agent, ranked", look, SOON, advice)
+        advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {RUN_AGAIN}"
+        self.steps.wait("site", "the agent, ranked", observe, FOLLOW_UP_MINUTES, advice)
 
     # Withdrawing
 
-    def _withdrawal(self, entered: EnteredAgent, there: PullRequest | None) -> PullRequest:
-        """The pull request that removes the folder and marks what was recorded; from a branch, for only a host may mark."""
-        if there is None:
+    def _open_withdrawal(self, entered: EnteredAgent, pull: PullRequest | None) -> PullRequest:
+        """The pull request that removes the agent and marks its record; not from a fork: only hosts edit moderation.yml."""
+        if pull is None:
             branch = f"{entered.pull.head_branch}-withdraw"
-            main = self.workplace.fetched_main()
-            pushed(self.workplace, self._removal(main, entered), branch, None, self.home.name)
+            main = self.working_copy.fetched_main()
+            push_branch(self.working_copy, self._removal_commit(main, entered), branch, None, self.home.name)
             body = _WITHDRAWING.format(number=entered.pull.number)
-            there = self._opened(self.home, branch, f"Rehearsal: withdraw the agent of #{entered.pull.number}", body)
-        self.steps.note("withdrawal", "a pull request that removes the agent and marks its record", self._page(there))
-        return there
+            pull = self._open_pull(self.home, branch, f"Rehearsal: withdraw the agent of #{entered.pull.number}", body)
+        self.steps.note("withdrawal", "a pull request that removes the agent and marks its record", self._page(pull))
+        return pull
 
-    def _removal(self, main: str, entered: EnteredAgent) -> str:
-        leaves = self.workplace.repository.leaves(main, entered.folder)
+    def _removal_commit(self, main: str, entered: EnteredAgent) -> str:
+        leaves = self.working_copy.repository.leaves(main, entered.folder)
         changes: dict[str, bytes | None] = {leaf.path.decode(): None for leaf in leaves}
-        before = self.workplace.text(main, MODERATION) or b""
+        before = self.working_copy.text(main, MODERATION) or b""
         day = self.steps.clock.day()
-        changes[MODERATION] = marked(before, entered.login, entered.agent, entered.digest, day.date())
+        changes[MODERATION] = with_rehearsal_entry(before, entered.login, entered.agent, entered.digest, day.date())
         message = f"Rehearse: withdraw the agent of #{entered.pull.number}"
-        return self.workplace.commit(main, changes, message, self._signature, day)
+        return self.working_copy.commit(main, changes, message, self._signature, day)
 
-    def _withdrawn(self, entered: EnteredAgent, pull: PullRequest) -> None:
-        self._officials(self._merged(pull, "merge the withdrawal"), "last official run")
-        main = self.workplace.fetched_main()
-        if self.workplace.stands(main, entered.folder):
-            raise CommandError(SUBMISSION_AT_FAULT, f"{entered.folder} still stands on main; remove it. {AGAIN}")
-        game = next((one.game is not None for one in self._challenge(main).tasks if one.id == entered.task), False)
+    def _wait_withdrawn(self, entered: EnteredAgent, pull: PullRequest) -> None:
+        self._wait_official_run(self._ensure_merged(pull, "merge the withdrawal"), "last official run")
+        main = self.working_copy.fetched_main()
+        if self.working_copy.has_folder(main, entered.folder):
+            raise CommandError(SUBMISSION_AT_FAULT, f"{entered.folder} is still on main; remove it. {RUN_AGAIN}")
+        is_game = any(task.id == entered.task and task.game is not None for task in self._challenge(main).tasks)
 
-        def look() -> observations.Observation:
-            return observations.gone(self.fetch, self.site, entered.name, secrets.token_hex(4), is_game=game)
+        def observe() -> observations.Observation:
+            return observations.gone_from_site(self.fetch, self.site, entered.name, secrets.token_hex(4), is_game=is_game)
 
-        advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {AGAIN}"
-        self.steps.wait("site again", "no entry, and the record marked as a rehearsal", look, SOON, advice)
-        self._recorded(entered, "results branch again")
-        last = partial(observations.announced, self.github, pull.number, "Withdrawn")
-        advice = f"Look at {self._page(pull)} and the job announce of the official run. {AGAIN}"
-        self.steps.wait("last comment", "one that says that it is withdrawn", last, SOON, advice)
+        advice = f"Look at {self.about['html_url']}/deployments and open {self.site}. {RUN_AGAIN}"
+        self.steps.wait("site again", "no entry, and the record marked as a rehearsal", observe, FOLLOW_UP_MINUTES, advice)
+        self._wait_recorded(entered, "results branch again")
+        announced = partial(observations.result_announced, self.github, pull.number, "Withdrawn")
+        advice = f"Look at {self._page(pull)} and the job announce of the official run. {RUN_AGAIN}"
+        self.steps.wait("last comment", "one that says that it is withdrawn", announced, FOLLOW_UP_MINUTES, advice)
 
     # The end
 
     def _finish(self, entered: EnteredAgent) -> None:
-        self._clean(entered.pull)
+        self._delete_branches(entered.pull)
         from_fork = entered.pull.head_repository_id != self.home.id
         unproven = "" if from_fork else " The fork's path stays unproven: it came from a branch; --fork LOGIN rehearses it."
-        words = f"Every step was as expected. No entry is left; the record stays, marked as a rehearsal.{unproven}"
-        self._report(entered.pull, words)
-        self.steps.say(words)
+        text = f"Every step was as expected. No entry is left; the record stays, marked as a rehearsal.{unproven}"
+        self._post_report(entered.pull, text)
+        self.steps.say(text)
 
-    def _clean(self, pull: PullRequest) -> None:
-        """Delete both branches; what somebody deleted before is no fault."""
-        done = [f"{pull.head_branch}-withdraw"] if self.workplace.delete(f"{pull.head_branch}-withdraw") else []
+    def _delete_branches(self, pull: PullRequest) -> None:
+        """Delete both branches, if they still exist."""
+        deleted = [f"{pull.head_branch}-withdraw"] if self.working_copy.delete(f"{pull.head_branch}-withdraw") else []
         if pull.head_repository:
             url = self.home.url
             if pull.head_repository_id != self.home.id:
-                url = str((self.reach(pull.head_repository).setting("") or {}).get("clone_url", ""))
-            if url and self.workplace.delete(pull.head_branch, url):
-                done.append(pull.head_branch)
-        self.steps.note("branches", "the rehearsal's are gone", f"deleted {', '.join(done)}" if done else "none is left")
+                url = str((self.connect(pull.head_repository).setting("") or {}).get("clone_url", ""))
+            if url and self.working_copy.delete(pull.head_branch, url):
+                deleted.append(pull.head_branch)
+        self.steps.note("branches", "none is left", f"deleted {', '.join(deleted)}" if deleted else "there were none")
 
-    def _report(self, pull: PullRequest, words: str) -> None:
-        """The last word on the pull request, by which a later call knows that this rehearsal is over."""
-        self.github.create_comment(pull.number, f"{FINISHED}\n### Rehearsal\n\n{words}\n\n{self.steps.table()}\n")
+    def _post_report(self, pull: PullRequest, text: str) -> None:
+        """Comment the steps on the pull request; a later call sees by this comment that the rehearsal is finished."""
+        self.github.create_comment(pull.number, f"{FINISHED}\n### Rehearsal\n\n{text}\n\n{self.steps.table()}\n")
 
 
 _ENTERING = (
-    "Opened by `pullrank rehearse`, which waits for the preview, the comment and the status, merges this, looks at the "
+    "Opened by `pullrank rehearse`, which waits for the preview, the comment and the status, merges this, checks the "
     "official run, the results and the site, and withdraws the agent again.\n"
 )
 _WITHDRAWING = (

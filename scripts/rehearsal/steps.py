@@ -1,4 +1,4 @@
-"""One step after the other: each waits until it sees what it expects, for a bounded time, and says so in one line."""
+"""The steps of a rehearsal: each waits until an observation is as expected, and prints one line."""
 
 import time
 from collections.abc import Callable
@@ -9,41 +9,36 @@ from leaderboard.text.escape_markdown import cell
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.rehearsal.observations import Observation, ObservedState
 
-PAUSE = 10.0
-BEGIN, PREVIEW, SOON, OFFICIAL = 10.0, 75.0, 15.0, 180.0
-"""Minutes: until GitHub begins a run, for a preview, for what follows from a run at once, for an official run."""
+POLL_SECONDS = 10.0
+START_MINUTES, PREVIEW_MINUTES, FOLLOW_UP_MINUTES, OFFICIAL_MINUTES = 10.0, 75.0, 15.0, 180.0
+"""How long to wait: for a run to start, a preview, what follows a run at once (a comment, a deployment), an official run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepClock:
-    """What time it is, and how to let it pass."""
+    """The current time, and waiting; replaced in tests."""
 
     now: Callable[[], float] = time.monotonic
-    """Seconds from any beginning."""
+    """Seconds since an arbitrary start."""
     pause: Callable[[float], None] = time.sleep
-    """Wait so many seconds."""
+    """Waits, in seconds."""
     day: Callable[[], datetime] = lambda: datetime.now(UTC)
-    """The moment, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepLine:
-    """A step that was done."""
+    """A finished step."""
 
     at: str
-    """When it was seen, in UTC."""
     name: str
-    """Which step."""
     expected: str
-    """What should be."""
     seen: str
-    """What was."""
     seconds: float
-    """How long it was waited for."""
+    """Time waited."""
 
     @property
     def text(self) -> str:
-        """As the command prints it."""
+        """The line that the command prints."""
         return f"{self.at}  {self.name} ({self.seconds:.0f} s): expected {self.expected}; seen: {self.seen}"
 
 
@@ -52,45 +47,42 @@ class StepRunner:
     """The steps of one call of the command."""
 
     clock: StepClock
-    """Time."""
     say: Callable[[str], None]
-    """Prints a line."""
     minutes: float | None = None
-    """The longest wait of every step, instead of each step's own."""
+    """Time limit of each step, instead of the defaults."""
     lines: list[StepLine] = field(default_factory=list)
-    """What was done so far."""
 
-    def wait(self, name: str, expected: str, look: Callable[[], Observation], minutes: float, advice: str) -> str:
-        """Look until it is there; returns what was seen.
+    def wait(self, name: str, expected: str, observe: Callable[[], Observation], minutes: float, advice: str) -> str:
+        """Observe every 10 seconds until the state is SEEN; returns the observation's text.
 
         Raises:
-            CommandError: something else is there, or it did not come within `minutes`; one line with what to do.
+            CommandError: the state is WRONG, or not SEEN within `minutes`; the message is one line and ends with `advice`.
         """
         limit = self.minutes if self.minutes is not None else minutes
-        begun = self.clock.now()
+        started = self.clock.now()
         while True:
-            seen = look()
-            waited = self.clock.now() - begun
-            if seen.state is ObservedState.SEEN:
-                self.note(name, expected, seen.words, waited)
-                return seen.words
-            if seen.state is ObservedState.WRONG:
-                raise CommandError(SUBMISSION_AT_FAULT, f"{name}: expected {expected}; seen: {seen.words}. {advice}")
+            observation = observe()
+            waited = self.clock.now() - started
+            if observation.state is ObservedState.SEEN:
+                self.note(name, expected, observation.text, waited)
+                return observation.text
+            if observation.state is ObservedState.WRONG:
+                raise CommandError(SUBMISSION_AT_FAULT, f"{name}: expected {expected}; seen: {observation.text}. {advice}")
             if waited >= limit * 60:
-                line = f"{name}: expected {expected}, within {limit:g} minutes; last seen: {seen.words}. {advice}"
+                line = f"{name}: expected {expected}, within {limit:g} minutes; last seen: {observation.text}. {advice}"
                 raise CommandError(SUBMISSION_AT_FAULT, line)
-            self.clock.pause(PAUSE)
+            self.clock.pause(POLL_SECONDS)
 
     def note(self, name: str, expected: str, seen: str, seconds: float = 0.0) -> None:
-        """A step that needs no waiting is done."""
+        """Print and remember a finished step."""
         at = self.clock.day().strftime("%H:%M:%S")
         self.lines.append(StepLine(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
         self.say(self.lines[-1].text)
 
     def table(self) -> str:
-        """The lines as a table for a comment on GitHub."""
+        """The steps as a Markdown table."""
         rows = [
-            f"| {one.at} | {one.name} | {cell(one.expected)} | {cell(one.seen)} | {one.seconds:.0f} s |"
-            for one in self.lines
+            f"| {line.at} | {line.name} | {cell(line.expected)} | {cell(line.seen)} | {line.seconds:.0f} s |"
+            for line in self.lines
         ]
         return "\n".join(["| UTC | Step | Expected | Seen | Waited |", "|---|---|---|---|---|", *rows])

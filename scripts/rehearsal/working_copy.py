@@ -1,4 +1,4 @@
-"""Where a rehearsal's commits are made: a repository of its own that is gone afterwards; the host's clone is not touched."""
+"""A temporary repository for a rehearsal's commits, and the files it commits; the user's clone is not touched."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,16 +24,16 @@ from scripts.git.data_branches import RESULTS, parse_record
 from scripts.git.git_repository import SHA, Credentials, GitError, GitRepository, checked
 from scripts.git.path_guard import owners_on
 from scripts.git.tree_diff import ROOT
-from scripts.runs.new_agent import NewAgent, quoted, template_for
+from scripts.runs.new_agent import NewAgent, template_for, yaml_quoted
 
 MODERATION = "moderation.yml"
-NAME = "Rehearsal"
+AGENT_NAME = "Rehearsal"
 _DESCRIPTION = "A rehearsal of the host's, to see that the board works. It is withdrawn again at once."
-_LIST = re.compile(r"^rehearsals:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", re.MULTILINE)
+_REHEARSALS_KEY = re.compile(r"^rehearsals:[ \t]*(\[[ \t]*\])?[ \t]*(#.*)?$", re.MULTILINE)
 
 
-def chosen_task(challenge: Challenge, wanted: str | None) -> Task:
-    """The task that the rehearsal enters: the wanted one, else the first one played alone, else the first.
+def choose_task(challenge: Challenge, wanted: str | None) -> Task:
+    """The task that the rehearsal enters: the wanted one, or the first that is played alone, or the first.
 
     Raises:
         CommandError: there is no such task.
@@ -49,36 +49,36 @@ def chosen_task(challenge: Challenge, wanted: str | None) -> Task:
 
 
 def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
-    """The example that `pullrank new` writes for a task, changed by one comment; by path from the repository's root.
+    """The files that `pullrank new` writes for a task, plus one comment; by path from the repository's root.
 
     Args:
-        challenge: what the board asks of a submission.
-        task: the one to enter.
+        challenge: says what the manifest must answer.
+        task: the task to enter.
         folder: `submissions/<login>/<agent>`.
-        token: what makes this version another one than those before.
+        token: a text that makes this version unique.
     """
     template = template_for(SubmissionKind.POLICY if task.script is None else SubmissionKind.SCRIPT, None)
     assert template is not None, "every kind has a template"
-    with TemporaryDirectory(prefix="pullrank-rehearsal-") as place:
-        root = Path(place)
-        start = NewAgent(
-            template=template, folder=root / folder, name=NAME, tasks=(task,), all_tasks=False, root=root,
+    with TemporaryDirectory(prefix="pullrank-rehearsal-") as temporary:
+        root = Path(temporary)
+        new_agent = NewAgent(
+            template=template, folder=root / folder, name=AGENT_NAME, tasks=(task,), all_tasks=False, root=root,
             people=challenge.people,
         )  # fmt: skip
-        start.write()
+        new_agent.write()
         texts = {path.name: path.read_text(encoding="utf-8") for path in (root / folder).iterdir()}
     source = next(name for name in sorted(texts) if name.endswith(".py"))
     texts[source] += f"\n# Rehearsal {token}: but for this comment it is the example that 'pullrank new' writes.\n"
-    texts[MANIFEST_NAME] += f"description: {quoted(_DESCRIPTION)}\n{_answers(challenge.people)}"
+    texts[MANIFEST_NAME] += f"description: {yaml_quoted(_DESCRIPTION)}\n{_answers(challenge.people)}"
     return {f"{folder}/{name}": text.encode() for name, text in texts.items()}
 
 
 def _answers(people: People) -> str:
-    """What the board asks of everybody, answered for a rehearsal."""
+    """Manifest lines that answer what the challenge asks of authors."""
     lines = ["terms: true"] if people.terms is not None else []
     required = [field for field in people.fields if field.required]
     lines += ["meta:"] if required else []
-    lines += [f"  {quoted(field.name)}: {_answer(field)}" for field in required]
+    lines += [f"  {yaml_quoted(field.name)}: {_answer(field)}" for field in required]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -87,40 +87,40 @@ def _answer(field: CustomField) -> str:
         case "boolean":
             return "true"
         case "choice":
-            return quoted(field.options[0])
+            return yaml_quoted(field.options[0])
         case "text":
-            return quoted(NAME)
+            return yaml_quoted(AGENT_NAME)
 
 
-def marked(content: bytes, login: str, agent: str, digest: str, day: date) -> bytes:
-    """moderation.yml with one more version that was a rehearsal; everything else in it stays as it is written.
+def with_rehearsal_entry(content: bytes, login: str, agent: str, digest: str, day: date) -> bytes:
+    """moderation.yml with one more entry under `rehearsals`; the rest of the text is unchanged.
 
     Raises:
-        CommandError: the file is faulty, or written in a way that a line cannot be added to.
+        CommandError: the file is faulty, or its list is written in a way that no entry can be added to.
     """
-    mark = RehearsalEntry(login=login, agent=agent, digest=digest, since=day.isoformat())
+    entry = RehearsalEntry(login=login, agent=agent, digest=digest, since=day.isoformat())
     try:
         if content.strip() and digest in parse_moderation(content).rehearsed(login, agent):
             return content
-        made = _with_item(content.decode("utf-8"), mark).encode()
-        if digest in parse_moderation(made).rehearsed(login, agent):
-            return made
+        changed = _with_item(content.decode("utf-8"), entry).encode()
+        if digest in parse_moderation(changed).rehearsed(login, agent):
+            return changed
     except LoadError as error:
         raise CommandError(USAGE, f"{MODERATION} on main cannot be used: {error.lines[0]}; mend it first") from error
     raise CommandError(USAGE, f"{MODERATION} on main: its list 'rehearsals' is written in a way that cannot be added to")
 
 
-def _with_item(text: str, mark: RehearsalEntry) -> str:
-    place = _LIST.search(text)
+def _with_item(text: str, entry: RehearsalEntry) -> str:
+    place = _REHEARSALS_KEY.search(text)
     indent = "  "
     if place is not None:
         following = re.match(r"(?:\s*#[^\n]*\n|\s*\n)*([ \t]*)- ", text[place.end() :])
         indent = following[1] if following else indent
     fields = (
-        f"login: {quoted(mark.login)}",
-        f"agent: {quoted(mark.agent)}",
-        f'digest: "{mark.digest}"',
-        f'since: "{mark.since}"',
+        f"login: {yaml_quoted(entry.login)}",
+        f"agent: {yaml_quoted(entry.agent)}",
+        f'digest: "{entry.digest}"',
+        f'since: "{entry.since}"',
     )
     item = f"{indent}- " + f"\n{indent}  ".join(fields)
     if place is None:
@@ -129,41 +129,42 @@ def _with_item(text: str, mark: RehearsalEntry) -> str:
 
 
 MAIN = "main"
-PREFIX = "pullrank-rehearsal-"
-BRANCH = re.compile(rf"{PREFIX}({AGENT.pattern})-([0-9a-f]{{8}})(-withdraw)?")
+BRANCH_PREFIX = "pullrank-rehearsal-"
+REHEARSAL_BRANCH = re.compile(rf"{BRANCH_PREFIX}({AGENT.pattern})-([0-9a-f]{{8}})(-withdraw)?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signature:
-    """Who commits."""
+class CommitAuthor:
+    """The author of a commit."""
 
     login: str
-    """On GitHub."""
     id: int
-    """GitHub's number, which its address without an inbox begins with."""
+    """GitHub's account number, part of the no-reply address."""
 
     @property
     def line(self) -> str:
-        """As git writes it."""
+        """Name and e-mail address in git's format."""
         return f"{self.login} <{self.id}+{self.login}@users.noreply.github.com>"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkingCopy:
-    """A bare repository, with the board's as its origin."""
+    """A bare repository whose origin is the leaderboard's repository."""
 
     repository: GitRepository
-    """Holds main's whole history."""
     url: str
-    """Where the board's repository is cloned from."""
 
     def tip(self, branch: str, url: str | None = None) -> str | None:
-        """The newest commit of a branch there, of the board's repository where no other is named."""
+        """The newest commit of a remote branch; None if there is none. `url` defaults to the leaderboard's repository."""
         return self._refs(f"refs/heads/{branch}", url).get(branch)
 
     def rehearsals(self, url: str) -> dict[str, str]:
-        """The branches there that rehearsals made, each with its newest commit."""
-        return {name: sha for name, sha in self._refs(f"refs/heads/{PREFIX}*", url).items() if BRANCH.fullmatch(name)}
+        """The remote branches of rehearsals, each with its newest commit."""
+        return {
+            name: sha
+            for name, sha in self._refs(f"refs/heads/{BRANCH_PREFIX}*", url).items()
+            if REHEARSAL_BRANCH.fullmatch(name)
+        }
 
     def _refs(self, pattern: str, url: str | None) -> dict[str, str]:
         lines = self.repository.run("ls-remote", "--refs", "--", url or self.url, pattern).decode("utf-8", "replace")
@@ -171,10 +172,10 @@ class WorkingCopy:
         return {name.removeprefix("refs/heads/"): sha for sha, name in pairs if SHA.fullmatch(sha)}
 
     def fetched_main(self) -> str:
-        """The newest commit of main, fetched with its history.
+        """Fetch main with its history; returns its newest commit.
 
         Raises:
-            CommandError: there is no branch of that name.
+            CommandError: there is no branch main.
         """
         sha = self.tip(MAIN)
         if sha is None:
@@ -183,38 +184,38 @@ class WorkingCopy:
         return sha
 
     def text(self, commit: str, path: str) -> bytes | None:
-        """A file of a commit, if it is there."""
+        """A file of a commit; None if it is not there."""
         line = self.repository.run("ls-tree", "-z", "--full-tree", checked(commit), "--", path)
-        words = line.partition(b"\t")[0].decode().split()
-        return self.repository.read([words[2]])[0] if len(words) == 3 and words[1] == "blob" else None
+        columns = line.partition(b"\t")[0].decode().split()
+        return self.repository.read([columns[2]])[0] if len(columns) == 3 and columns[1] == "blob" else None
 
     def owner_folder(self, commit: str, login: str) -> str:
-        """How a login's folder is spelled on a commit, or would be."""
+        """The spelling of a login's folder in a commit; the login if it has none."""
         return owners_on(self.repository.leaves(commit, ROOT)).get(login.casefold(), login)
 
-    def stands(self, commit: str, folder: str) -> bool:
-        """Whether a folder is there."""
+    def has_folder(self, commit: str, folder: str) -> bool:
+        """Whether a commit has a folder."""
         return bool(self.repository.leaves(commit, folder))
 
     def agent(self, commit: str, folder: str, limits: SubmissionLimits) -> SubmissionFolder:
-        """An agent's folder, read as the referee reads it.
+        """An agent's folder in a commit, checked as the evaluator does.
 
         Raises:
-            CommandError: it is not there, or no agent.
+            CommandError: it is not there, or not a valid submission.
         """
         try:
             return assemble(self.repository.blobs(commit, folder), limits)
         except LoadError as error:
             raise CommandError(
-                SUBMISSION_AT_FAULT, f"{folder} of {commit[:12]} is no agent any more: {error.lines[0]}"
+                SUBMISSION_AT_FAULT, f"{folder} of {commit[:12]} is not a valid submission: {error.lines[0]}"
             ) from error
 
     def contains(self, commit: str, ancestor: str) -> bool:
-        """Whether a commit's history holds another one."""
+        """Whether `ancestor` is in the history of `commit`."""
         return ancestor in self.repository.merge_bases(ancestor, commit)
 
-    def commit(self, base: str, changes: Mapping[str, bytes | None], message: str, who: Signature, now: datetime) -> str:
-        """A commit on top of another: files with their bytes, None to remove one."""
+    def commit(self, base: str, changes: Mapping[str, bytes | None], message: str, who: CommitAuthor, now: datetime) -> str:
+        """Create a commit on `base`, with files' new contents by path; None removes a file. Returns its hash."""
         text = message.encode()
         parts = [
             b"reset refs/pullrank/rehearsal\n\ncommit refs/pullrank/rehearsal\nmark :1\n",
@@ -230,7 +231,7 @@ class WorkingCopy:
         return self.repository.run("fast-import", "--quiet", "--force", "--done", given=parts).decode().strip()
 
     def push(self, commit: str, branch: str, url: str | None = None) -> None:
-        """Put a commit on a branch of a rehearsal.
+        """Push a commit to a rehearsal's branch.
 
         Raises:
             GitError: the remote refuses.
@@ -238,7 +239,7 @@ class WorkingCopy:
         self._push(f"+{checked(commit)}:refs/heads/{branch}", branch, url)
 
     def delete(self, branch: str, url: str | None = None) -> bool:
-        """Delete a rehearsal's branch; whether it was there.
+        """Delete a rehearsal's branch; returns whether there was one.
 
         Raises:
             GitError: the remote refuses.
@@ -249,60 +250,62 @@ class WorkingCopy:
         return True
 
     def _push(self, refspec: str, branch: str, url: str | None) -> None:
-        assert BRANCH.fullmatch(branch), "a rehearsal writes to branches of its own only"
+        assert REHEARSAL_BRANCH.fullmatch(branch), "a rehearsal may write to its own branches only"
         self.repository.run("push", "--quiet", "--no-verify", "--", url or self.url, refspec)
 
     def records(self, task: str, login: str, agent: str) -> tuple[str, list[Result | Duel]]:
-        """The newest commit of the results branch, empty without one, and what it holds of an agent on a task."""
+        """The newest commit of the results branch (empty without one), and its records of an agent on a task."""
         tip = self.tip(RESULTS)
         if tip is None:
             return "", []
         self.repository.fetch(tip, options=("--depth=1",))
         leaves = self.repository.leaves(tip, safe_path_segment(task))
-        wanted = [one.oid for one in leaves if one.mode == "100644" and _is_of(one.path.decode("utf-8", "replace"), agent)]
+        wanted = [
+            leaf.oid for leaf in leaves if leaf.mode == "100644" and _may_be_of(leaf.path.decode("utf-8", "replace"), agent)
+        ]
         records = []
         for content in self.repository.read(wanted):
             try:
                 record = parse_record(content)
             except ValueError:
-                continue  # Damaged files are named by whoever publishes.
+                continue  # The job that publishes reports damaged files.
             sides = record.players if isinstance(record, Duel) else (record,)
-            if any((one.login.casefold(), one.agent) == (login.casefold(), agent) for one in sides):
+            if any((side.login.casefold(), side.agent) == (login.casefold(), agent) for side in sides):
                 records.append(record)
         return tip, records
 
 
-def _is_of(path: str, agent: str) -> bool:
-    """Whether a record's path can be of an agent: cheap, since the record itself says whose it is."""
+def _may_be_of(path: str, agent: str) -> bool:
+    """Whether a path may be of an agent's record: a quick filter, the record itself is checked later."""
     return path.endswith(RESULT) and (f"/{agent}/" in path or f"+{agent}" in path)
 
 
 @contextmanager
 def open_working_copy(url: str, token: str) -> Iterator[WorkingCopy]:
-    """A repository for a rehearsal, gone afterwards whatever happens. The token goes to the server of `url` only.
+    """A temporary repository, removed at the end. The token is sent to the server of `url` only.
 
     Raises:
-        CommandError: the address is none that git may be given.
+        CommandError: `url` has a scheme that is not allowed.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("https", "http", "file"):
         raise CommandError(OUR_FAULT, f"GitHub names {parts.scheme or 'no'} address to clone from; https is needed")
     credentials = Credentials(server_url=f"{parts.scheme}://{parts.netloc}", token=token) if parts.netloc else None
-    with TemporaryDirectory(prefix="pullrank-rehearsal-") as place:
-        repository = GitRepository(Path(place), credentials)
+    with TemporaryDirectory(prefix="pullrank-rehearsal-") as temporary:
+        repository = GitRepository(Path(temporary), credentials)
         repository.run("init", "--quiet", "--bare", ".")
         repository.run("config", "remote.origin.url", url)
         yield WorkingCopy(repository=repository, url=url)
 
 
-def pushed(workplace: WorkingCopy, commit: str, branch: str, url: str | None, where: str) -> None:
-    """Push, and say in one line what a refusal means.
+def push_branch(working_copy: WorkingCopy, commit: str, branch: str, url: str | None, repository: str) -> None:
+    """Push, with a one-line error if the remote refuses.
 
     Raises:
         CommandError: the remote refuses.
     """
     try:
-        workplace.push(commit, branch, url)
+        working_copy.push(commit, branch, url)
     except GitError as error:
-        line = f"the branch {branch} cannot be pushed to {where}: {error}; use a token that may write there"
+        line = f"the branch {branch} cannot be pushed to {repository}: {error}; use a token that may write there"
         raise CommandError(SUBMISSION_AT_FAULT, line) from error

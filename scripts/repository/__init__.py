@@ -1,1 +1,1 @@
-"""A checkout of a leaderboard's repository: its files, its standings, its season file."""
+"""A checkout of a leaderboard's repository: challenge, submissions, recorded results and season file."""

@@ -1,4 +1,4 @@
-"""One board on disk: its challenge, its entries, its store."""
+"""A checkout of a leaderboard's repository: its challenge, submissions and recorded results."""
 
 import os
 import sys
@@ -17,8 +17,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL as LOCAL
-from leaderboard.core.eligibility import Name
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError
@@ -27,31 +26,28 @@ from scripts.repository.season_file import Seasons, opened, read_seasons
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionEntry:
-    """An agent's folder, read."""
+    """An agent's folder after reading."""
 
     login: str
-    """Its owner, or `local`."""
+    """The owner's GitHub login, or `local`."""
     agent: str
-    """Its folder's name."""
     path: Path
-    """Where it lies."""
     folder: SubmissionFolder
-    """What is in it."""
     baseline: bool = False
     """Whether the challenge names it for comparison."""
 
     @property
-    def name(self) -> tuple[str, str]:
-        """By which it is found: login without capitals, and folder."""
-        return self.login.casefold(), self.agent
+    def name(self) -> AgentName:
+        """The key of an agent: login in lower case, and folder."""
+        return AgentName.folded(self.login, self.agent)
 
     @property
     def shown(self) -> str:
-        """The folder as messages name it: from where one is."""
+        """The folder's path relative to the current directory, for messages."""
         return os.path.relpath(self.path, Path.cwd())
 
     def entry(self) -> Entry:
-        """What ranks."""
+        """The agent as the leaderboard ranks it."""
         return Entry(
             login=self.login, agent=self.agent, submission=self.folder.submission, digest=self.folder.digest,
             baseline=self.baseline,
@@ -60,16 +56,16 @@ class SubmissionEntry:
 
 @dataclass(frozen=True)
 class Checkout:
-    """A clone of a board's repository."""
+    """A clone of a leaderboard's repository."""
 
     root: Path
     other_challenge: Path | None = None
     is_lean: bool = False
-    """Whether results are kept without their seeds, for who reads all of them to show them."""
+    """Whether to keep results without seeds and folders without files, which saves memory when all are read to be shown."""
 
     @cached_property
     def challenge(self) -> Challenge:
-        """challenge.yml, or the other one asked for; a fault in it is the host's, told line by line."""
+        """challenge.yml, or `other_challenge`."""
         try:
             return read_challenge(self.other_challenge or self.root / "challenge.yml")
         except LoadError as error:
@@ -77,7 +73,7 @@ class Checkout:
 
     @cached_property
     def moderation(self) -> Moderation:
-        """moderation.yml, if there is one."""
+        """moderation.yml; empty without one."""
         path = self.root / "moderation.yml"
         try:
             return parse_moderation(path.read_bytes()) if path.exists() else Moderation()
@@ -88,40 +84,40 @@ class Checkout:
 
     @cached_property
     def store(self) -> ResultStore:
-        """Results and traces."""
+        """The recorded results, duels and traces."""
         return self.store_at(self.root / "results")
 
     @cached_property
     def recorded(self) -> tuple[list[Result], list[DamagedFile]]:
-        """What the store held when this was first asked."""
+        """The recorded results, and the files that cannot be read; read once."""
         if not self.is_lean:
-            found, damaged = self.store.read()
-            return opened(found, self.seasons), damaged
+            results, damaged = self.store.read()
+            return opened(results, self.seasons), damaged
         lean = CompactResults()
         with self.store.reading(lean) as read:
             self.read_all()
-            found, damaged = read()
-        return [lean(result) for result in opened(found, self.seasons)], damaged
+            results, damaged = read()
+        return [lean(result) for result in opened(results, self.seasons)], damaged
 
     @cached_property
     def seasons(self) -> Seasons:
-        """Which seasons were revealed or closed."""
+        """The seasons that were revealed or closed."""
         return read_seasons(self.store.results)
 
     @cached_property
     def recorded_duels(self) -> tuple[list[Duel], list[DamagedFile]]:
-        """The duels that the store held when this was first asked."""
+        """The recorded duels, and the files that cannot be read; read once."""
         return self.store.read_duels()
 
     def store_at(self, results: Path) -> ResultStore:
-        """Results in another place, their traces beside them."""
+        """A store in another folder, with the traces beside it."""
         return ResultStore(results=results, traces=results.parent / "traces")
 
     def find(self, path: Path) -> SubmissionEntry:
         """The agent in a folder.
 
         Raises:
-            LoadError: it is not a submission; every line begins with the folder.
+            LoadError: it is not a submission; each line begins with the folder.
         """
         path = path if path.is_absolute() else Path.cwd() / path
         login = path.parent.name if path.parent.parent.name == "submissions" else LOCAL
@@ -133,88 +129,88 @@ class Checkout:
             folder = read_folder(path, self.challenge.submissions)
         except LoadError as error:
             shown = os.path.relpath(path, Path.cwd())
-            raise LoadError(*(_under(shown, line.replace(str(path), shown)) for line in error.lines)) from error
+            raise LoadError(*(_with_folder(shown, line.replace(str(path), shown)) for line in error.lines)) from error
         baseline = self.challenge.is_baseline(login, path.name, example=login == LOCAL)
         return SubmissionEntry(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
 
     @cached_property
     def folders(self) -> list[Path]:
-        """Every folder that should hold an agent: submissions first, then the examples."""
+        """The folders of all agents: submissions first, then example agents."""
         submitted = sorted(p for p in self.root.glob("submissions/*/*") if p.is_dir() and not p.name.startswith("."))
         examples = sorted(p for p in self.root.glob("example_agents/*") if (p / "submission.yml").exists())
         return [*submitted, *examples]
 
     def read_all(self) -> tuple[list[SubmissionEntry], list[str]]:
-        """Every agent, and a line for every fault that kept one out; read once."""
+        """All valid agents, and a line for each fault of the others; read once."""
         return self._all[:2]
 
     @cached_property
-    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[Name]]:
-        found: list[SubmissionEntry] = []
+    def _all(self) -> tuple[list[SubmissionEntry], list[str], frozenset[AgentName]]:
+        entries: list[SubmissionEntry] = []
         faults: list[str] = []
         for path in self.folders:
             try:
-                found.append(self._kept(self.find(path)))
+                entries.append(self._without_files(self.find(path)))
             except LoadError as error:
                 faults.extend(error.lines)
-        twins = without_twins([one.entry() for one in found])[1]
-        shown = {one.name: one.shown for one in found}
-        faults += [f"{shown[one.name]}: is left out: it {twin_fault(shown[other.name])}" for one, other in twins]
-        names = frozenset(one.name for one, _ in twins)
-        return [one for one in found if one.name not in names], faults, names
+        twins = without_twins([each.entry() for each in entries])[1]
+        shown = {each.name: each.shown for each in entries}
+        faults += [f"{shown[twin.name]}: is left out: it {twin_fault(shown[other.name])}" for twin, other in twins]
+        twin_names = frozenset(twin.name for twin, _ in twins)
+        return [each for each in entries if each.name not in twin_names], faults, twin_names
 
-    def _kept(self, found: SubmissionEntry) -> SubmissionEntry:
-        """Of an agent that is only shown, its files are not: ten thousand with weights would fill the memory."""
-        return replace(found, folder=replace(found.folder, blobs=())) if self.is_lean else found
+    def _without_files(self, entry: SubmissionEntry) -> SubmissionEntry:
+        """In a lean checkout, the agent without its files: ten thousand agents with weights would fill the memory."""
+        return replace(entry, folder=replace(entry.folder, blobs=())) if self.is_lean else entry
 
     @cached_property
     def results(self) -> list[Result]:
-        """What is recorded, without the agents whose folder is here but cannot be read: they were not withdrawn."""
+        """The recorded results, without those of agents whose folder is faulty: these agents were not withdrawn."""
         read = {agent.name for agent in self._all[0]}
         broken = {(path.parent.name.casefold(), path.name) for path in self.folders} - read - self._all[2]
-        whole = self.recorded[0]
-        return [one for one in whole if (one.login.casefold(), one.agent) not in broken] if broken else whole
+        recorded = self.recorded[0]
+        return [each for each in recorded if (each.login.casefold(), each.agent) not in broken] if broken else recorded
 
     def tasks(self, ids: list[str] | None) -> list[Task]:
-        """The tasks of those ids, or all of them."""
+        """The tasks with these ids, or all tasks."""
         if not ids:
             return list(self.challenge.tasks)
-        known = {task.id: task for task in self.challenge.tasks}
-        if unknown := next((i for i in ids if i not in known), None):
-            raise CommandError(USAGE, f"there is no task {unknown!r}; the tasks are {', '.join(known)}")
-        return [known[i] for i in ids]
+        by_id = {task.id: task for task in self.challenge.tasks}
+        if unknown := next((i for i in ids if i not in by_id), None):
+            raise CommandError(USAGE, f"there is no task {unknown!r}; the tasks are {', '.join(by_id)}")
+        return [by_id[i] for i in ids]
 
     def games(self, ids: list[str] | None) -> list[Task]:
-        """The games of those ids, or all of them."""
-        known = {task.id: task for task in self.challenge.games}
-        if not known:
-            raise CommandError(USAGE, "this board has no game; challenge.yml names one with 'game' instead of 'env'")
-        if wrong := next((i for i in ids or [] if i not in known), None):
+        """The games with these ids, or all games."""
+        by_id = {task.id: task for task in self.challenge.games}
+        if not by_id:
+            raise CommandError(USAGE, "this challenge has no game; challenge.yml names one with 'game' instead of 'env'")
+        if wrong := next((i for i in ids or [] if i not in by_id), None):
             solo = self.challenge.task(wrong) is not None
             fault = f"{wrong} is played alone, with 'pullrank evaluate'" if solo else f"there is no game {wrong!r}"
-            raise CommandError(USAGE, f"{fault}; the games are {', '.join(known)}")
-        return [known[i] for i in ids] if ids else list(known.values())
+            raise CommandError(USAGE, f"{fault}; the games are {', '.join(by_id)}")
+        return [by_id[i] for i in ids] if ids else list(by_id.values())
 
 
-def _under(folder: str, line: str) -> str:
+def _with_folder(folder: str, line: str) -> str:
     return line if line.startswith(folder) else f"{folder}/{line}"
 
 
 def open_checkout(start: Path, challenge: Path | None = None, *, is_lean: bool = False) -> Checkout:
-    """The board whose clone holds the folder.
+    """The checkout that holds the folder `start`.
 
     Raises:
-        CommandError: there is none.
+        CommandError: no challenge.yml in `start` or above.
     """
-    for place in (start, *start.parents):
-        if (place / "challenge.yml").is_file():
-            # A host's own modules, environments and metrics, may lie beside challenge.yml; ours are found before them.
-            if str(place) not in sys.path:
-                sys.path.append(str(place))
-            return Checkout(place, challenge, is_lean)
-    raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a board's clone")
+    for root in (start, *start.parents):
+        if (root / "challenge.yml").is_file():
+            # A host's own environments and metrics may lie beside challenge.yml; last on the path, they cannot shadow ours.
+            if str(root) not in sys.path:
+                sys.path.append(str(root))
+            return Checkout(root, challenge, is_lean)
+    raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a leaderboard's clone")
 
 
 def base_image(environment: Mapping[str, str]) -> str:
-    """The evaluator's base image: BASE_IMAGE, or the one that the Dockerfile names."""
+    """The evaluator's base image: the variable BASE_IMAGE, or the one in the Dockerfile."""
     return environment.get("BASE_IMAGE") or default_base()

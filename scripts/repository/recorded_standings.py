@@ -1,4 +1,4 @@
-"""The standings of what is recorded in a checkout."""
+"""The standings of a checkout's recorded results."""
 
 from datetime import UTC, datetime
 
@@ -10,26 +10,25 @@ from scripts.repository.checkout import Checkout
 
 
 def recorded_standings(
-    board: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
+    checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
 ) -> Standings:
-    """The standings of what stands in the store; damaged files and unreadable folders are named, not counted.
+    """The standings of the recorded results and duels; damaged files and faulty folders are reported and left out.
 
-    What an official board hides until a date is hidden at the moment `now`; a local one is its owner's own business.
+    Official standings leave out what is hidden at the time `now`; local standings show everything.
     """
-    found, faults = board.read_all()
-    duels, damaged_duels = board.recorded_duels if board.challenge.games or not board.is_lean else ([], [])
+    entries, faults = checkout.read_all()
+    duels, damaged_duels = checkout.recorded_duels if checkout.challenge.games or not checkout.is_lean else ([], [])
     for line in faults:
         say(line)
-    for kind, damaged in (("result", board.recorded[1]), ("duel", damaged_duels)):
+    for kind, damaged in (("result", checkout.recorded[1]), ("duel", damaged_duels)):
         for file in damaged:
             say(f"{file.path}: is not a {kind} ({file.reason}); it is left out")
-    chosen = board.tasks(tasks)
-    challenge = board.challenge.model_copy(update={"tasks": tuple(chosen)})
-    whole = VisibleBoard(
-        challenge=challenge, entries=tuple(f.entry() for f in found), moderation=board.moderation,
-        results=tuple(board.results), duels=tuple(duels),
+    challenge = checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))})
+    board = VisibleBoard(
+        challenge=challenge, entries=tuple(entry.entry() for entry in entries), moderation=checkout.moderation,
+        results=tuple(checkout.results), duels=tuple(duels),
     )  # fmt: skip
-    shown = as_shown(whole, now or datetime.now(UTC)) if official else with_flags(whole)
+    shown = as_shown(board, now or datetime.now(UTC)) if official else with_flags(board)
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels
     )

@@ -1,16 +1,17 @@
-"""Evaluates what is wanted and records it: the verbs `evaluate` and `demo` share this; duels are in `dueling`."""
+"""Evaluations on this machine: the sandbox, the evaluator, and results that are read if recorded and made if not.
+
+`plan` needs the sandbox only, so what evaluates is imported in the functions that use it.
+"""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from evaluator.host.digests.runtime_digest import runtime_digest
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
-from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
-from evaluator.host.solo.verify_result import parse_result
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
@@ -18,97 +19,117 @@ from leaderboard.core.store import RESULT, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, base_image
 
+if TYPE_CHECKING:
+    from evaluator.host.sandboxes.select import SelectedSandbox
+    from evaluator.host.solo.evaluate_agent import EvaluationRequest
 
-def choose_sandbox(sandbox: str) -> SelectedSandbox:
-    """Choose the sandbox, building its image if need be, and say what a person should know of it.
+
+def choose_sandbox(sandbox: str) -> "SelectedSandbox":
+    """Select the sandbox and build its image if needed; notes for the user are printed.
 
     Raises:
-        CommandError: there is no such sandbox, or it is not to be had here.
+        CommandError: the sandbox is unknown, or not available here.
     """
     if sandbox not in ("auto", "docker", "gvisor", "process"):
         raise CommandError(USAGE, f"--sandbox {sandbox!r} is unknown; it is auto, docker, gvisor or process")
+    from evaluator.host.sandboxes.select import select_sandbox
+
     with people().status("Preparing the sandbox …") as status:
         try:
-            chosen = select_sandbox(
+            selected = select_sandbox(
                 sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}")
             )
         except EngineError as error:
             raise CommandError(OUR_FAULT, str(error)) from error
-    if chosen.notice:
-        say(f"Note: {chosen.notice}")
-    return chosen
+    if selected.notice:
+        say(f"Note: {selected.notice}")
+    return selected
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluator:
-    """What evaluates: a sandbox and what its runtime is called."""
+    """A checkout with the sandbox that its agents are evaluated in."""
 
-    board: Checkout
-    """The board."""
-    chosen: SelectedSandbox
-    """The sandbox."""
+    checkout: Checkout
+    sandbox: "SelectedSandbox"
     runtime_digest: str
-    """Part of every key."""
 
-    def order(self, found: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> EvaluationRequest:
-        """An agent on a task; without a beacon with the preview's public seeds."""
+    def order(self, entry: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
+        """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
+        from evaluator.host.envs.gym_task import load_gym_task
+        from evaluator.host.solo.evaluate_agent import EvaluationRequest
+
         try:
             world = load_gym_task(task)
         except EnvironmentFault as error:
             raise CommandError(OUR_FAULT, str(error)) from error
         return EvaluationRequest(
-            login=found.login, login_id=None, agent=found.agent, folder=found.folder, world=world,
-            limits=self.board.challenge.limits, season=self.board.challenge.season, beacon=beacon,
+            login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder, world=world,
+            limits=self.checkout.challenge.limits, season=self.checkout.challenge.season, beacon=beacon,
             beacon_verified=False, tier=Tier.LOCAL, runtime_digest=self.runtime_digest,
         )  # fmt: skip
 
-    def run(self, order: EvaluationRequest, *, quiet: bool) -> tuple[Result, bytes | None]:
-        """Evaluate, with a bar."""
-        title = f"{order.agent} on {order.world.task.id}"
-        with bar(title, order.extent, quiet=quiet) as done:
-            outcome = evaluate_agent(order, self.chosen.kind, self.chosen.opener, lambda: datetime.now(UTC), done)
+    def run(self, request: "EvaluationRequest", *, quiet: bool) -> tuple[Result, bytes | None]:
+        """Evaluate, with a progress bar; returns the result and its trace."""
+        from evaluator.host.solo.evaluate_agent import evaluate_agent
+
+        title = f"{request.agent} on {request.world.task.id}"
+        with bar(title, request.extent, quiet=quiet) as progress:
+            outcome = evaluate_agent(request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), progress)
         return outcome.result, outcome.trace
 
 
-def open_evaluator(board: Checkout, sandbox: str) -> Evaluator:
-    """The bench with the sandbox that is asked for."""
-    chosen = choose_sandbox(sandbox)
-    return Evaluator(board=board, chosen=chosen, runtime_digest=runtime_digest(chosen.base))
+def open_evaluator(checkout: Checkout, sandbox: str) -> Evaluator:
+    """An evaluator with the named sandbox: auto, docker, gvisor or process."""
+    selected = choose_sandbox(sandbox)
+    return Evaluator(checkout=checkout, sandbox=selected, runtime_digest=runtime_digest(selected.base))
 
 
-def evaluate_or_recall(
-    bench: Evaluator,
-    found: SubmissionEntry,
+def evaluate_missing(
+    evaluator: Evaluator,
+    entry: SubmissionEntry,
     tasks: list[Task],
     store: ResultStore,
-    tell: Callable[[Result, bool], None],
+    report: Callable[[Result, bool], None],
     *,
     quiet: bool,
     again: bool = False,
 ) -> list[Result]:
-    """The result of each task: recorded ones are read, missing ones are played and recorded."""
+    """The result of each task: recorded ones are read, missing ones are evaluated and recorded.
+
+    Args:
+        evaluator: the checkout and its sandbox.
+        entry: the agent.
+        tasks: tasks that are played alone.
+        store: where results are read and recorded.
+        report: called with each result, and whether it is new.
+        quiet: show no progress bar.
+        again: evaluate even what is recorded.
+    """
     results = []
     for task in tasks:
-        order = bench.order(found, task)
-        result = None if again else recall(store, order)
-        fresh = result is None
+        request = evaluator.order(entry, task)
+        result = None if again else recorded_result(store, request)
+        is_new = result is None
         if result is None:
-            result, trace = bench.run(order, quiet=quiet)
+            result, trace = evaluator.run(request, quiet=quiet)
             store.write(result, trace)
-        tell(result, fresh)
+        report(result, is_new)
         results.append(result)
     return results
 
 
-def recall(store: ResultStore, order: EvaluationRequest) -> Result | None:
-    """The recorded result of an order, unless it was a failure of ours."""
-    key = order.wanted().key()
-    path = store.results / (result_path(order.world.task.id, order.login, order.agent, key) + RESULT)
+def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
+    """The recorded result of a request; None without one, or where it is an internal error."""
+    from evaluator.host.solo.verify_result import parse_result
+
+    key = request.wanted().key()
+    path = store.results / (result_path(request.world.task.id, request.login, request.agent, key) + RESULT)
     if not path.exists():
         return None
     try:
         result = parse_result(path.read_bytes())
     except (ValueError, OSError):
-        say(f"{path}: is damaged, so it is played again")
+        say(f"{path} is damaged; it is evaluated again")
         return None
     return result if result.key == key and result.verdict is not Verdict.INTERNAL_ERROR else None

@@ -1,8 +1,8 @@
-"""What a new agent begins as: for each kind and adapter a folder under scripts/templates, filled in and copied."""
+"""The example agents that `pullrank new` writes: a template folder for each kind and adapter, filled in and copied."""
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,38 +11,35 @@ from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
-# What stands in the templates where the new agent's own words go.
-_SCHEMA, _NAME, _TASKS = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"
-_IMAGE = "your-login/your-agent"
-_ARENA = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3", "evaluator.environments.quarto")
-_CONNECT_FOUR = "pettingzoo.classic.connect_four_v3"
-_ACTION = "ACTION = 0\n"
-# Adapters whose example does one and the same in every state.
-_CONSTANT = ("function", "evalai-grpc")
-_ALONE = "tasks that are played alone and measure no scripts"
-# The models that lie with the templates, and what makes others.
-_MODELS = {"sb3": ("model.zip", "train.py"), "onnx": ("model.onnx", "export.py")}
-_ENVIRONMENT = 'ENVIRONMENT = "CartPole-v1"\n'
+# Texts in the templates that are replaced by the new agent's values.
+_SCHEMA_PATH, _NAME_LINE, _TASKS_LINE = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"
+_IMAGE_NAME = "your-login/your-agent"
+_RL_ARENA_GAMES = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3", "evaluator.environments.quarto")
+_CONNECT_FOUR_ENV = "pettingzoo.classic.connect_four_v3"
+_ACTION_LINE = "ACTION = 0\n"
+# Adapters whose example agent always takes the same action.
+_CONSTANT_ADAPTERS = ("function", "evalai-grpc")
+_SOLO_TASKS = "tasks that are played alone and measure no scripts"
+# By adapter: the CartPole model in the template, and the script that makes models for other environments.
+_MODEL_FILES = {"sb3": ("model.zip", "train.py"), "onnx": ("model.onnx", "export.py")}
+_ENVIRONMENT_LINE = 'ENVIRONMENT = "CartPole-v1"\n'
 
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
-    """One way to begin."""
+    """An example agent of a kind and adapter."""
 
     kind: SubmissionKind
-    """How the agent is brought."""
     adapter: str | None = None
-    """What runs it, where it was written for another system."""
     fits: Callable[[Task], bool]
-    """Which tasks it can be measured on."""
     where: str
-    """Those tasks, in words."""
+    """The tasks that `fits` accepts, in words."""
 
-    def chosen(self, tasks: list[Task]) -> list[Task]:
-        """Of the tasks that fit, those on which what lies with the template can be measured at once."""
-        if self.adapter in _MODELS:
-            return [task for task in tasks if _of_cartpole(task)] or tasks[:1]
-        if self.adapter in _CONSTANT:
+    def default_tasks(self, tasks: list[Task]) -> list[Task]:
+        """Of the fitting tasks, those that the unchanged template can play."""
+        if self.adapter in _MODEL_FILES:
+            return [task for task in tasks if _is_cartpole(task)] or tasks[:1]
+        if self.adapter in _CONSTANT_ADAPTERS:
             first = zero_action(tasks[0])
             return [task for task in tasks if zero_action(task) == first]
         return tasks
@@ -52,18 +49,18 @@ def _solo(task: Task) -> bool:
     return task.game is None and task.script is None
 
 
-def _of_cartpole(task: Task) -> bool:
-    """The models that lie with the templates are of this environment: it is small."""
+def _is_cartpole(task: Task) -> bool:
+    """Whether the model files in the templates fit: they were trained on CartPole."""
     return task.env_id == "CartPole-v1"
 
 
 def zero_action(task: Task) -> str:
-    """The action of all zeros, as Python has it.
+    """The action of all zeros as Python source.
 
     Raises:
-        WorldError: the environment cannot be made here.
+        EnvironmentFault: the environment cannot be opened here.
     """
-    # Environments are opened for two adapters only, and take longer to import than all else.
+    # Imported late: only two adapters open environments, and gymnasium is slow to import.
     import numpy as np
     from gymnasium.spaces import Discrete
 
@@ -80,61 +77,56 @@ TEMPLATES_OF_KINDS = (
     Template(kind=SubmissionKind.IMAGE, fits=lambda task: task.script is None,
     where="tasks and games that measure no scripts"),
     Template(
-        kind=SubmissionKind.POLICY, adapter="rl-arena", fits=lambda task: task.game in _ARENA,
+        kind=SubmissionKind.POLICY, adapter="rl-arena", fits=lambda task: task.game in _RL_ARENA_GAMES,
         where="tic-tac-toe, Connect Four and Quarto",
     ),
     Template(
-        kind=SubmissionKind.POLICY, adapter="kaggle-connectx", fits=lambda task: task.game == _CONNECT_FOUR,
+        kind=SubmissionKind.POLICY, adapter="kaggle-connectx", fits=lambda task: task.game == _CONNECT_FOUR_ENV,
         where="Connect Four",
     ),
-    Template(kind=SubmissionKind.POLICY, adapter="predict", fits=_solo, where=_ALONE),
-    Template(kind=SubmissionKind.POLICY, adapter="function", fits=_solo, where=_ALONE),
-    Template(kind=SubmissionKind.POLICY, adapter="gym-policy", fits=_solo, where=_ALONE),
-    Template(kind=SubmissionKind.POLICY, adapter="evalai-grpc", fits=_solo, where=_ALONE),
-    Template(kind=SubmissionKind.POLICY, adapter="sb3", fits=_solo, where=_ALONE),
-    Template(kind=SubmissionKind.POLICY, adapter="onnx", fits=_solo, where=_ALONE),
+    Template(kind=SubmissionKind.POLICY, adapter="predict", fits=_solo, where=_SOLO_TASKS),
+    Template(kind=SubmissionKind.POLICY, adapter="function", fits=_solo, where=_SOLO_TASKS),
+    Template(kind=SubmissionKind.POLICY, adapter="gym-policy", fits=_solo, where=_SOLO_TASKS),
+    Template(kind=SubmissionKind.POLICY, adapter="evalai-grpc", fits=_solo, where=_SOLO_TASKS),
+    Template(kind=SubmissionKind.POLICY, adapter="sb3", fits=_solo, where=_SOLO_TASKS),
+    Template(kind=SubmissionKind.POLICY, adapter="onnx", fits=_solo, where=_SOLO_TASKS),
 )  # fmt: skip
 
 
 def template_for(kind: SubmissionKind, adapter: str | None) -> Template | None:
-    """The template of a kind and adapter, if there is one."""
-    return next((one for one in TEMPLATES_OF_KINDS if (one.kind, one.adapter) == (kind, adapter)), None)
+    """The template of a kind and adapter; None if there is none."""
+    return next((template for template in TEMPLATES_OF_KINDS if (template.kind, template.adapter) == (kind, adapter)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewAgent:
-    """What is written, and where."""
+    """The folder of a new agent."""
 
     template: Template
-    """Of which kind and adapter."""
     folder: Path
-    """The new folder."""
     name: str
-    """The name the board shows."""
     tasks: tuple[Task, ...]
-    """What it is measured on; at least one."""
+    """At least one."""
     all_tasks: bool
-    """Whether these are all that agents of its kind are measured on."""
+    """Whether these are all tasks for agents of this kind."""
     root: Path
-    """The board's clone."""
     people: People
-    """What the board asks of the people behind an agent."""
 
     @property
-    def to_do(self) -> str:
-        """What comes next."""
+    def next_step(self) -> str:
+        """What the user should do next."""
         if self.template.kind is SubmissionKind.IMAGE:
             return f"build and push the image as {self.folder}/README.md says"
         play = f"pullrank evaluate {self.folder}"
-        if self._asked():
+        if self._questions():
             play = f"answer what is asked at the end of {self.folder}/submission.yml; then {play}"
-        left_out, maker = self._left_out()
-        return f"run {self.folder}/{maker}, which makes {left_out}; then {play}" if left_out else play
+        missing_model, maker = self._missing_model()
+        return f"run {self.folder}/{maker}, which makes {missing_model}; then {play}" if missing_model else play
 
-    def _left_out(self) -> tuple[str, str]:
-        """The model that is not written, since it is another environment's, and what makes one; empty if it is."""
-        fits = all(_of_cartpole(task) for task in self.tasks)
-        return ("", "") if fits else _MODELS.get(self.template.adapter or "", ("", ""))
+    def _missing_model(self) -> tuple[str, str]:
+        """The model file that is not copied, being for another environment, and the script that makes one; else empty."""
+        fits = all(_is_cartpole(task) for task in self.tasks)
+        return ("", "") if fits else _MODEL_FILES.get(self.template.adapter or "", ("", ""))
 
     def write(self) -> list[str]:
         """Write the folder; returns the names of its files."""
@@ -145,41 +137,46 @@ class NewAgent:
             if path.suffix in (".zip", ".onnx"):
                 target.write_bytes(path.read_bytes())
             else:
-                asked = self._asked() if path.name == MANIFEST_NAME else ""
-                target.write_text(self._filled(path.read_text(encoding="utf-8")) + asked, encoding="utf-8")
+                questions = self._questions() if path.name == MANIFEST_NAME else ""
+                target.write_text(self._fill_in(path.read_text(encoding="utf-8")) + questions, encoding="utf-8")
             written.append(path.name)
         return written
 
-    def _asked(self) -> str:
-        """What only a person can answer, as the end of submission.yml: written out, but for the answers."""
+    def _questions(self) -> str:
+        """Comment lines for the end of submission.yml: what the challenge asks of authors."""
         lines = []
         if self.people.terms is not None:
             lines.append(f"# terms: true  # this board has terms: read {self.people.terms}, and accept them with this line")
-        if required := [field for field in self.people.fields if field.required]:
+        if required := [custom for custom in self.people.fields if custom.required]:
             lines.append("# meta:  # this board asks")
-            lines += [f"#   {quoted(field.name)}: {_answer(field)}" for field in required]
+            lines += [f"#   {yaml_quoted(custom.name)}: {_answer(custom)}" for custom in required]
         return "".join(f"{line}\n" for line in lines)
 
-    def _files(self) -> Iterator[Path]:
-        found = sorted(path for path in (TEMPLATES / self._place()).iterdir() if path.is_file())
-        wanted = [path for path in found if path.name != self._left_out()[0]]
-        yield from sorted(wanted, key=lambda path: path.name != MANIFEST_NAME)
+    def _files(self) -> list[Path]:
+        files = [path for path in (TEMPLATES / self._template_name()).iterdir() if path.is_file()]
+        files = [path for path in files if path.name != self._missing_model()[0]]
+        return sorted(files, key=lambda path: (path.name != MANIFEST_NAME, path))
 
-    def _place(self) -> str:
+    def _template_name(self) -> str:
         if self.template.adapter or self.template.kind is not SubmissionKind.POLICY:
             return self.template.adapter or str(self.template.kind)
         games = [task.game is not None for task in self.tasks]
         return "policy-game" if all(games) else "policy-any" if any(games) else "policy"
 
-    def _filled(self, text: str) -> str:
+    def _fill_in(self, text: str) -> str:
         schema = os.path.relpath(self.root / "site/pages/schemas/submission.json", self.folder.resolve())
-        ids = "all" if self.all_tasks else "[" + ", ".join(quoted(task.id) for task in self.tasks) + "]"
-        words = {_SCHEMA: schema, _NAME: f"name: {quoted(self.name)}\n", _TASKS: f"tasks: {ids}\n", _IMAGE: self._image()}
-        if self.template.adapter in _MODELS:
-            words[_ENVIRONMENT] = f"ENVIRONMENT = {json.dumps(self.tasks[0].env_id)}\n"
-        if self.template.adapter in _CONSTANT:
-            words[_ACTION] = f"ACTION = {zero_action(self.tasks[0])}\n"
-        for old, new in words.items():
+        ids = "all" if self.all_tasks else "[" + ", ".join(yaml_quoted(task.id) for task in self.tasks) + "]"
+        replacements = {
+            _SCHEMA_PATH: schema,
+            _NAME_LINE: f"name: {yaml_quoted(self.name)}\n",
+            _TASKS_LINE: f"tasks: {ids}\n",
+            _IMAGE_NAME: self._image(),
+        }
+        if self.template.adapter in _MODEL_FILES:
+            replacements[_ENVIRONMENT_LINE] = f"ENVIRONMENT = {json.dumps(self.tasks[0].env_id)}\n"
+        if self.template.adapter in _CONSTANT_ADAPTERS:
+            replacements[_ACTION_LINE] = f"ACTION = {zero_action(self.tasks[0])}\n"
+        for old, new in replacements.items():
             text = text.replace(old, new)
         return text
 
@@ -190,16 +187,16 @@ class NewAgent:
 
 
 def _answer(field: CustomField) -> str:
-    """What may stand there."""
+    """An example of a valid value."""
     match field.kind:
         case "boolean":
             return "true  # or false"
         case "choice":
-            return f"{quoted(field.options[0])}  # one of {', '.join(field.options)}"
+            return f"{yaml_quoted(field.options[0])}  # one of {', '.join(field.options)}"
         case "text":
             return '"…"'
 
 
-def quoted(text: str) -> str:
-    """A text as YAML has it, whatever is in it."""
+def yaml_quoted(text: str) -> str:
+    """A text as a double-quoted YAML string; for text without control characters."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

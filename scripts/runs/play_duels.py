@@ -1,8 +1,9 @@
-"""Tournaments: what is wanted and not recorded, held until nothing is."""
+"""Duels on this machine: one duel, an agent against the baselines, and a tournament of all agents."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
@@ -26,15 +27,18 @@ from scripts.runs.evaluate_missing import Evaluator
 
 @dataclass(frozen=True, kw_only=True)
 class DuelRunner:
-    """Where duels are held: a bench, and the games that were opened on it."""
+    """Plays duels in an evaluator's sandbox; each game is opened once."""
 
-    bench: Evaluator
-    """The sandbox."""
+    evaluator: Evaluator
     opened: dict[str, PettingZooGame] = field(default_factory=dict)
-    """Games by the digest of their settings."""
+    """Games by task id and digest of their settings."""
 
     def game(self, task: Task) -> PettingZooGame:
-        """The game of a task, opened once."""
+        """The game of a task.
+
+        Raises:
+            CommandError: it cannot be opened here.
+        """
         name = f"{task.id} {task.digest()}"
         if name not in self.opened:
             try:
@@ -43,107 +47,109 @@ class DuelRunner:
                 raise CommandError(OUR_FAULT, str(error)) from error
         return self.opened[name]
 
-    def order(self, one: SubmissionEntry, other: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
-        """Two agents in a game; without a beacon with the preview's public seeds."""
-        challenge = self.bench.board.challenge
+    def request(self, one: SubmissionEntry, other: SubmissionEntry, task: Task, beacon: str = PREVIEW_BEACON) -> DuelRequest:
+        """The request for a duel of two agents; the default beacon gives the preview's public seeds."""
+        challenge = self.evaluator.checkout.challenge
         return DuelRequest(
             contenders=order_sides(_contender(one), _contender(other)), game=self.game(task), limits=challenge.limits,
             season=challenge.season, beacon=beacon, beacon_verified=False, tier=Tier.LOCAL,
-            runtime_digest=self.bench.runtime_digest,
+            runtime_digest=self.evaluator.runtime_digest,
         )  # fmt: skip
 
-    def hold(self, order: DuelRequest, done: Callable[[int], None]) -> Duel:
-        """Hold a duel; `done` hears of each match that ended."""
-        return evaluate_duel(order, self.bench.chosen.kind, self.bench.chosen.opener, lambda: datetime.now(UTC), done)
+    def play(self, request: DuelRequest, progress: Callable[[int], None]) -> Duel:
+        """Play a duel; `progress` is called with the number of finished matches."""
+        sandbox = self.evaluator.sandbox
+        return evaluate_duel(request, sandbox.kind, sandbox.opener, lambda: datetime.now(UTC), progress)
 
 
-def _contender(found: SubmissionEntry) -> DuelPlayer:
-    return DuelPlayer(login=found.login, login_id=None, agent=found.agent, folder=found.folder)
+def _contender(entry: SubmissionEntry) -> DuelPlayer:
+    return DuelPlayer(login=entry.login, login_id=None, agent=entry.agent, folder=entry.folder)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelRunOptions:
-    """How duels are held."""
+    """How duels are played and recorded."""
 
     store: ResultStore | None
-    """Where they are recorded; nowhere if None."""
+    """Where duels are read and recorded; None for neither."""
     quiet: bool
-    """Without a bar."""
     again: bool = False
-    """Even what is recorded."""
+    """Play even what is recorded."""
 
 
-def play_or_recall(hall: DuelRunner, order: DuelRequest, terms: DuelRunOptions) -> tuple[Duel, bool]:
-    """A duel, and whether it was held just now: a recorded one is read."""
-    recorded = None if terms.again or terms.store is None else recall(terms.store, order)
-    if recorded is not None:
-        return recorded, False
-    with bar(title(order), order.game.task.matches, quiet=terms.quiet) as done:
-        duel = hall.hold(order, done)
-    if terms.store is not None:
-        terms.store.write_duel(duel)
+def play_missing_duel(runner: DuelRunner, request: DuelRequest, options: DuelRunOptions) -> tuple[Duel, bool]:
+    """A duel, and whether it is new: a recorded one is read, a missing one is played and recorded."""
+    duel = None if options.again or options.store is None else recorded_duel(options.store, request)
+    if duel is not None:
+        return duel, False
+    with bar(duel_title(request), request.game.task.matches, quiet=options.quiet) as progress:
+        duel = runner.play(request, progress)
+    if options.store is not None:
+        options.store.write_duel(duel)
     return duel, True
 
 
-def title(order: DuelRequest) -> str:
-    """What a bar says of a duel."""
-    one, other = order.contenders
+def duel_title(request: DuelRequest) -> str:
+    """The title of a duel's progress bar."""
+    one, other = request.contenders
     sides = f"{one.agent} with itself" if one == other else f"{one.agent} – {other.agent}"
-    return f"{order.game.task.id}: {sides}"
+    return f"{request.game.task.id}: {sides}"
 
 
-def recall(store: ResultStore, order: DuelRequest) -> Duel | None:
-    """The recorded duel of an order, unless it was a failure of ours."""
-    key = order.wanted().key()
-    one, other = (f"{contender.login}+{contender.agent}" for contender in order.contenders)
-    path = store.results / (duel_path(order.game.task.id, one, other, key) + RESULT)
+def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:
+    """The recorded duel of a request; None without one, or where it failed on our side."""
+    key = request.wanted().key()
+    one, other = (f"{contender.login}+{contender.agent}" for contender in request.contenders)
+    path = store.results / (duel_path(request.game.task.id, one, other, key) + RESULT)
     if not path.exists():
         return None
     try:
         duel = parse_duel(path.read_bytes())
     except (ValueError, OSError):
-        say(f"{path}: is damaged, so it is played again")
+        say(f"{path} is damaged; it is played again")
         return None
     return duel if duel.key == key and duel.verdict is Verdict.OK else None
 
 
-def find_player(board: Checkout, folder: Path, task: Task) -> SubmissionEntry:
-    """The agent in a folder, which enters the game.
+def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry:
+    """The agent in a folder.
 
     Raises:
-        CommandError: it is none, or does not.
+        CommandError: the folder holds no agent, or one that does not enter the game.
     """
     try:
-        found = board.find(folder)
-        tasks = entered(found, board.tasks(None))
+        entry = checkout.find(folder)
+        tasks = entered(entry, checkout.tasks(None))
     except LoadError as error:
         raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
-    if task.id not in {one.id for one in tasks}:
-        line = f"{found.shown}: does not enter {task.id}; name it under 'tasks' in its submission.yml"
+    if task.id not in {each.id for each in tasks}:
+        line = f"{entry.shown}: does not enter {task.id}; name it under 'tasks' in its submission.yml"
         raise CommandError(SUBMISSION_AT_FAULT, line)
-    return found
+    return entry
 
 
-def meet_baselines(hall: DuelRunner, found: SubmissionEntry, task: Task, terms: DuelRunOptions) -> list[tuple[Duel, bool]]:
-    """An agent's validation and, if it passes, its duels with the baselines; whether each was held just now."""
-    validation = play_or_recall(hall, hall.order(found, found, task), terms)
+def play_baselines(
+    runner: DuelRunner, entry: SubmissionEntry, task: Task, options: DuelRunOptions
+) -> list[tuple[Duel, bool]]:
+    """An agent's validation and, if it passes, its duels with the baselines; each with whether it is new."""
+    validation = play_missing_duel(runner, runner.request(entry, entry, task), options)
     if refusal(validation[0]) is not None:
         return [validation]
-    others = [other for other in hall.bench.board.read_all()[0] if other.baseline and other.name != found.name]
-    met = [
-        play_or_recall(hall, hall.order(found, other, task), terms)
+    others = [other for other in runner.evaluator.checkout.read_all()[0] if other.baseline and other.name != entry.name]
+    duels = [
+        play_missing_duel(runner, runner.request(entry, other, task), options)
         for other in others
         if other.folder.submission.plays(task)
     ]
-    return [validation, *met]
+    return [validation, *duels]
 
 
-def code_of(duels: Sequence[Duel], of: SubmissionEntry | None = None) -> int:
-    """The exit code that duels mean: a refused validation and a player that could not go on are the submission's fault.
+def exit_code(duels: Sequence[Duel], of: SubmissionEntry | None = None) -> int:
+    """The exit code for duels: a refused validation and a player that failed are the submission's fault.
 
     Args:
-        duels: what was held.
-        of: whose faults count; anybody's when left out.
+        duels: the duels that were played.
+        of: the agent whose failures count; None for both players'.
     """
     if any(duel.verdict is not Verdict.OK for duel in duels):
         return OUR_FAULT
@@ -155,84 +161,94 @@ def code_of(duels: Sequence[Duel], of: SubmissionEntry | None = None) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class TournamentSummary:
-    """What a tournament came to."""
+    """The duels of a tournament."""
 
     recorded: int
-    """Duels of these games that were there before."""
-    held: tuple[Duel, ...]
-    """Those held just now, in order; with the failures of ours."""
+    """How many duels of these games were recorded before."""
+    played: tuple[Duel, ...]
+    """Duels of this run in the order they were played, including those that failed on our side."""
 
 
-def players(board: Checkout, tell: Callable[[str], None]) -> list[SubmissionEntry]:
-    """Everybody who may play; `tell` hears of those that name a task there is not. Ranking names unreadable folders."""
-    able = []
-    for agent in board.read_all()[0]:
+def eligible_players(checkout: Checkout, report: Callable[[str], None]) -> list[SubmissionEntry]:
+    """All agents that may play; `report` is called with the faults of those that name an unknown task.
+
+    Folders that cannot be read are not reported: ranking names them.
+    """
+    players = []
+    for entry in checkout.read_all()[0]:
         try:
-            entered(agent, board.tasks(None))
+            entered(entry, checkout.tasks(None))
         except LoadError as error:
-            tell("\n".join(error.lines))
+            report("\n".join(error.lines))
             continue
-        if board.moderation.of(agent.login, agent.agent) is None:
-            able.append(agent)
-    return able
+        if checkout.moderation.of(entry.login, entry.agent) is None:
+            players.append(entry)
+    return players
 
 
 def play_tournament(
-    hall: DuelRunner, found: Sequence[SubmissionEntry], games: Sequence[Task], *, quiet: bool
+    runner: DuelRunner, entries: Sequence[SubmissionEntry], games: Sequence[Task], *, quiet: bool
 ) -> TournamentSummary:
-    """Hold every duel that is wanted of these games, each recorded as it ends: validations first, then pairs.
+    """Play every missing duel of these games and record each as it ends: validations first, then pairs.
 
-    Who is to meet whom is asked anew after each round, since a round changes the ratings. A failure of ours stays wanted,
-    but not for this run.
+    Pairs are chosen again after each round, since a round changes the ratings. A duel that failed on our side is not
+    repeated in this run.
     """
-    board = hall.bench.board
-    known, damaged = board.store.read_duels()
+    checkout = runner.evaluator.checkout
+    recorded, damaged = checkout.store.read_duels()
     for file in damaged:
         say(f"{file.path}: is not a duel ({file.reason}); where it is wanted it is played again")
-    challenge = board.challenge.model_copy(update={"tasks": tuple(games)})
-    ids = {task.id for task in games}
-    before = sum(duel.task in ids for duel in known)
-    held: list[Duel] = []
-    while items := _round(hall, challenge, found, known, held):
-        held.extend(_held(hall, challenge, found, items, quiet=quiet))
-    return TournamentSummary(recorded=before, held=tuple(held))
+    challenge = checkout.challenge.model_copy(update={"tasks": tuple(games)})
+    game_ids = {task.id for task in games}
+    played: list[Duel] = []
+    while items := _next_round(runner, challenge, entries, recorded, played):
+        played.extend(_play_round(runner, challenge, entries, items, quiet=quiet))
+    return TournamentSummary(recorded=sum(duel.task in game_ids for duel in recorded), played=tuple(played))
 
 
-def _round(
-    hall: DuelRunner, challenge: Challenge, found: Sequence[SubmissionEntry], known: Sequence[Duel], held: Sequence[Duel]
+def _next_round(
+    runner: DuelRunner,
+    challenge: Challenge,
+    entries: Sequence[SubmissionEntry],
+    recorded: Sequence[Duel],
+    played: Sequence[Duel],
 ) -> list[DuelWorkItem]:
-    """What is to be held next; validations alone while there are any, so that ratings know of every player."""
-    where = MeasurementContext(runtime_digest=hall.bench.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
-    failed = {(duel.players[0].name, duel.players[1].name, duel.key) for duel in held if duel.verdict is not Verdict.OK}
-    wanted = missing_work(challenge, [agent.entry() for agent in found], [], where, [*known, *held])
+    """The duels to play next: validations alone while there are any, so that all players are rated before pairing."""
+    context = MeasurementContext(runtime_digest=runner.evaluator.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
+    failed = {(duel.players[0].name, duel.players[1].name, duel.key) for duel in played if duel.verdict is not Verdict.OK}
+    missing = missing_work(challenge, [entry.entry() for entry in entries], [], context, [*recorded, *played])
     items = [
         item
-        for item in wanted
+        for item in missing
         if isinstance(item, DuelWorkItem) and (item.entries[0].name, item.entries[1].name, item.wanted.key()) not in failed
     ]
     return [item for item in items if item.is_validation] or items
 
 
-def _held(
-    hall: DuelRunner, challenge: Challenge, found: Sequence[SubmissionEntry], items: Sequence[DuelWorkItem], *, quiet: bool
+def _play_round(
+    runner: DuelRunner,
+    challenge: Challenge,
+    entries: Sequence[SubmissionEntry],
+    items: Sequence[DuelWorkItem],
+    *,
+    quiet: bool,
 ) -> list[Duel]:
-    by_name = {agent.name: agent for agent in found}
+    by_name = {entry.name: entry for entry in entries}
     tasks = {task.id: task for task in challenge.tasks}
-    total = sum(tasks[item.task_id].matches for item in items)
-    held: list[Duel] = []
-    done = 0
-    with titled_bar("", total, quiet=quiet) as tell:
+    played: list[Duel] = []
+    finished_matches = 0
+    with titled_bar("", sum(tasks[item.task_id].matches for item in items), quiet=quiet) as update:
         for item in items:
             one, other = (by_name[entry.name] for entry in item.entries)
-            order = hall.order(one, other, tasks[item.task_id])
-            said = f"{title(order)} ({len(held) + 1} of {len(items)})"
-            tell(done, said)
-            duel = hall.hold(order, _after(done, said, tell))
-            hall.bench.board.store.write_duel(duel)
-            held.append(duel)
-            done += order.game.task.matches
-    return held
+            request = runner.request(one, other, tasks[item.task_id])
+            title = f"{duel_title(request)} ({len(played) + 1} of {len(items)})"
+            update(finished_matches, title)
+            duel = runner.play(request, partial(_advance, update, finished_matches, title))
+            runner.evaluator.checkout.store.write_duel(duel)
+            played.append(duel)
+            finished_matches += request.game.task.matches
+    return played
 
 
-def _after(before: int, said: str, tell: Callable[[int, str | None], None]) -> Callable[[int], None]:
-    return lambda matches: tell(before + matches, said)
+def _advance(update: Callable[[int, str | None], None], before: int, title: str, matches: int) -> None:
+    update(before + matches, title)

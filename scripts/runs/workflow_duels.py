@@ -1,4 +1,4 @@
-"""A duel as the workflows hold it, and in one line of ours: nothing that a player says is ever in a workflow's log."""
+"""Duels in GitHub workflows, and their log lines, which hold nothing that a player wrote."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,46 +18,44 @@ from scripts.runs.evaluate_missing import Evaluator
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowDuelOptions:
-    """What a duel counts as."""
+    """Provenance of a duel."""
 
     tier: Tier
-    """official or preview."""
     beacon: str
-    """Where its seeds come from."""
     commit: str
-    """The board's commit, or the pull request's."""
+    """The commit of main, or of the pull request."""
     run_url: str | None
-    """The workflow run."""
 
 
 def play_duel(
-    bench: Evaluator,
+    evaluator: Evaluator,
     task: Task,
     contenders: tuple[DuelPlayer, DuelPlayer],
-    terms: WorkflowDuelOptions,
+    options: WorkflowDuelOptions,
     *,
     quiet: bool = True,
 ) -> Duel:
-    """Have two players meet, with a bar.
+    """Play a duel of two players, with a progress bar.
 
     Raises:
-        CommandError: the game cannot be made here.
+        CommandError: the game cannot be opened here.
     """
     try:
         game = open_game(task)
     except EnvironmentFault as error:
         raise CommandError(OUR_FAULT, str(error)) from error
-    order = DuelRequest(
-        contenders=contenders, game=game, limits=bench.board.challenge.limits, season=bench.board.challenge.season,
-        beacon=terms.beacon, beacon_verified=False, tier=terms.tier, runtime_digest=bench.runtime_digest,
-        commit=terms.commit, run_url=terms.run_url,
+    challenge, sandbox = evaluator.checkout.challenge, evaluator.sandbox
+    request = DuelRequest(
+        contenders=contenders, game=game, limits=challenge.limits, season=challenge.season, beacon=options.beacon,
+        beacon_verified=False, tier=options.tier, runtime_digest=evaluator.runtime_digest,
+        commit=options.commit, run_url=options.run_url,
     )  # fmt: skip
-    with bar(f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet) as done:
-        return evaluate_duel(order, bench.chosen.kind, bench.chosen.opener, lambda: datetime.now(UTC), done)
+    with bar(f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet) as progress:
+        return evaluate_duel(request, sandbox.kind, sandbox.opener, lambda: datetime.now(UTC), progress)
 
 
 def between(duel: Duel) -> str:
-    """Who met, in the order of the sides."""
+    """The players' names in the order of the sides; the name alone for a validation."""
     first, second = (_name(player) for player in duel.players)
     return first if duel.is_validation else f"{first} v {second}"
 
@@ -67,7 +65,7 @@ def _name(player: PlayerRecord) -> str:
 
 
 def outcome(duel: Duel) -> str:
-    """What came of it, in words of ours."""
+    """How a duel ended; the text holds nothing that a player wrote."""
     if duel.verdict is not Verdict.OK:
         return str(duel.verdict)
     if duel.is_validation:
@@ -77,7 +75,7 @@ def outcome(duel: Duel) -> str:
 
 
 def duel_line(duel: Duel) -> str:
-    """One line for a log: only what failed on our side is told in words, for a log line can be a command there."""
-    said = duel.message.splitlines()
-    why = f": {escape_commands(said[0])}" if duel.verdict is Verdict.INTERNAL_ERROR and said else ""
-    return f"{between(duel)} on {duel.task}: {outcome(duel)}{why}"
+    """One line for the log. A message is shown for internal errors only, and escaped: workflows execute log lines."""
+    message = duel.message.splitlines()
+    reason = f": {escape_commands(message[0])}" if duel.verdict is Verdict.INTERNAL_ERROR and message else ""
+    return f"{between(duel)} on {duel.task}: {outcome(duel)}{reason}"

@@ -1,1 +1,1 @@
-"""Seasons: sealing, revealing and closing them."""
+"""Closing a season, its archive and citation, and publishing changes of season.json."""

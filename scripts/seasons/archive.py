@@ -1,4 +1,4 @@
-"""How a closed season is cited: CITATION.cff for GitHub and archives, BibTeX for papers."""
+"""The archive of a closed season, and its citation: CITATION.cff and BibTeX."""
 
 import gzip
 import hashlib
@@ -18,61 +18,59 @@ MANIFEST = "MANIFEST.sha256"
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonArchive:
-    """An archive that was written."""
+    """A written archive."""
 
     path: Path
-    """Where."""
     sha256: str
-    """Its hash."""
     manifest_sha256: str
-    """The hash of its list of hashes."""
+    """SHA-256 of MANIFEST.sha256."""
     files: int
-    """How many it holds, the list aside."""
+    """Number of files without the manifest."""
 
 
 def files_under(folder: Path, name: str, leave_out: Iterable[str] = ()) -> Iterator[tuple[str, Path]]:
-    """Every plain file below a folder: its name in the archive, and where it lies."""
-    left_out = set(leave_out)
+    """All regular files below a folder: name in the archive, and path; `leave_out` names top-level entries."""
+    excluded = set(leave_out)
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
-        if path.is_file() and not path.is_symlink() and inside.parts[0] not in left_out:
+        if path.is_file() and not path.is_symlink() and inside.parts[0] not in excluded:
             yield f"{name}/{inside.as_posix()}", path
 
 
-def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], moment: int) -> SeasonArchive:
-    """Pack files below one folder of the archive; owners, rights, order and times are always the same.
+def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], timestamp: int) -> SeasonArchive:
+    """Write a reproducible archive: owners, modes, order and times are fixed.
 
     Args:
         target: a path that ends in .tar.gz.
-        root: the folder inside.
-        files: names and where they lie.
-        moment: what all files are dated, in seconds since 1970.
+        root: the folder inside the archive.
+        files: names in that folder, and paths.
+        timestamp: the time of all files, in seconds since 1970.
     """
-    found = sorted(files)
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" for name, path in found]
+    ordered = sorted(files)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n" for name, path in ordered]
     manifest = "".join(lines).encode()
     raw = io.BytesIO()
     with (
-        gzip.GzipFile(fileobj=raw, mode="wb", mtime=moment, filename="") as packed,
+        gzip.GzipFile(fileobj=raw, mode="wb", mtime=timestamp, filename="") as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for name, path in found:
-            _add(tar, f"{root}/{name}", path.read_bytes(), moment)
-        _add(tar, f"{root}/{MANIFEST}", manifest, moment)
+        for name, path in ordered:
+            _add(tar, f"{root}/{name}", path.read_bytes(), timestamp)
+        _add(tar, f"{root}/{MANIFEST}", manifest, timestamp)
     write_atomically(target, raw.getvalue())
     return SeasonArchive(
         path=target, sha256=hashlib.sha256(raw.getvalue()).hexdigest(),
-        manifest_sha256=hashlib.sha256(manifest).hexdigest(), files=len(found),
+        manifest_sha256=hashlib.sha256(manifest).hexdigest(), files=len(ordered),
     )  # fmt: skip
 
 
-def _add(tar: tarfile.TarFile, name: str, content: bytes, moment: int) -> None:
+def _add(tar: tarfile.TarFile, name: str, content: bytes, timestamp: int) -> None:
     member = tarfile.TarInfo(name)
-    member.size, member.mtime, member.mode = len(content), moment, 0o644
+    member.size, member.mtime, member.mode = len(content), timestamp, 0o644
     tar.addfile(member, io.BytesIO(content))
 
 
-_SPECIAL = {
+_LATEX_ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }  # fmt: skip
@@ -80,24 +78,22 @@ _SPECIAL = {
 
 @dataclass(frozen=True, kw_only=True)
 class Citation:
-    """What a citation says."""
+    """How to cite a closed season."""
 
     challenge: Challenge
-    """The board."""
     by: str
-    """Who signs for the season."""
+    """The author: who signs for the season."""
     date: str
-    """The day it was closed: 2026-12-31."""
+    """The closing date, such as 2026-12-31."""
     address: str | None
-    """Where the archived board is."""
 
     @property
     def title(self) -> str:
-        """The board and its season."""
+        """Leaderboard and season."""
         return f"{self.challenge.title}, season {self.challenge.season}"
 
     def cff(self) -> str:
-        """CITATION.cff, version 1.2.0: every value is written as JSON, which is YAML."""
+        """CITATION.cff, version 1.2.0; values are written as JSON, which is valid YAML."""
         fields: dict[str, object] = {
             "cff-version": "1.2.0",
             "message": "If you use these results, please cite them like this.",
@@ -114,12 +110,12 @@ class Citation:
         return "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items())
 
     def bibtex(self) -> str:
-        """One entry of type misc."""
+        """A BibTeX entry of type misc."""
         words = re.findall(r"[a-z0-9]+", f"{self.challenge.title} {self.challenge.season}".lower())
         address = self.address or self.challenge.repository
         lines = [
-            f"  title = {{{{{_tex(self.title)}}}}},",
-            f"  author = {{{{{_tex(self.by)}}}}},",
+            f"  title = {{{{{_latex(self.title)}}}}},",
+            f"  author = {{{{{_latex(self.by)}}}}},",
             f"  year = {{{self.date[:4]}}},",
             f"  month = {{{int(self.date[5:7])}}},",
             *([f"  url = {{{address}}},"] if address else []),
@@ -127,5 +123,5 @@ class Citation:
         return "\n".join([f"@misc{{{'-'.join(words) or 'board'},", *lines, "}"]) + "\n"
 
 
-def _tex(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+def _latex(text: str) -> str:
+    return "".join(_LATEX_ESCAPES.get(letter, letter) for letter in text)

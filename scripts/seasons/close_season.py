@@ -1,4 +1,4 @@
-"""Closing a season: everything is verified, the board is frozen under its own address, and an archive is packed."""
+"""Closing a season: verifies everything, freezes the site under seasons/, and packs an archive."""
 
 import shutil
 from collections.abc import Sequence
@@ -20,48 +20,46 @@ from scripts.seasons.archive import Citation, SeasonArchive, files_under, write_
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
-# Of a built site what belongs to its address and not to its content: other seasons have addresses of their own.
-_NOT_COPIED = ("seasons", "404.html", "sitemap.xml", "sitemap.xml.gz")
-SHOWN = 5
+# Parts of a built site that belong to its root address only.
+_ROOT_ONLY = ("seasons", "404.html", "sitemap.xml", "sitemap.xml.gz")
+LISTED_FAULTS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedSeason:
-    """What closing a season made."""
+    """The result of closing a season."""
 
     closing: Closing
-    """What season.json says of it."""
     archive: SeasonArchive
-    """The archive."""
     written: tuple[Path, ...]
-    """What is to be committed."""
+    """Paths to commit."""
 
 
-def close_season(board: Checkout, by: str, now: datetime, *, quiet: bool) -> ClosedSeason:
-    """Verify, freeze, cite and pack a season; season.json is the caller's to write.
+def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> ClosedSeason:
+    """Verify, freeze, cite and pack a season; the caller writes season.json.
 
     Raises:
-        CommandError: the season is sealed or closed already, or something recorded does not verify.
+        CommandError: the season is still sealed or already closed, or a record does not verify.
     """
-    challenge, season = board.challenge, board.challenge.season
-    known = board.seasons.of(season)
-    if known.closed:
-        raise CommandError(USAGE, f"season {season} was closed at {known.closed.at}; the next one begins with another name")
-    if challenge.sealed and not known.revealed:
+    challenge, season = checkout.challenge, checkout.challenge.season
+    entry = checkout.seasons.of(season)
+    if entry.closed:
+        raise CommandError(USAGE, f"season {season} was closed at {entry.closed.at}; the next one needs another name")
+    if challenge.sealed and not entry.revealed:
         raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
-    files = _of_season(board)
-    findings = verify_files(challenge, board.store, files, quiet=quiet)
-    _all_verified(findings, season)
+    files = _season_files(checkout)
+    findings = verify_files(challenge, checkout.store, files, quiet=quiet)
+    _refuse_unverified(findings, season)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    folder = board.root / "site" / "pages" / "seasons" / safe_path_segment(season)
+    folder = checkout.root / "site" / "pages" / "seasons" / safe_path_segment(season)
     shutil.rmtree(folder, ignore_errors=True)
-    built = build_site.build(board, official=True)
-    shutil.copytree(built, folder, ignore=lambda place, names: _NOT_COPIED if Path(place) == built else ())
+    built = build_site.build(checkout, official=True)
+    shutil.copytree(built, folder, ignore=lambda place, names: _ROOT_ONLY if Path(place) == built else ())
     citation = Citation(challenge=challenge, by=by, date=at[:10], address=None)
-    cited = (board.root / "CITATION.cff", citation.cff()), (folder / "citation.bib", citation.bibtex())
-    for path, text in cited:
+    citations = (checkout.root / "CITATION.cff", citation.cff()), (folder / "citation.bib", citation.bibtex())
+    for path, text in citations:
         write_atomically(path, text.encode())
-    archive = _packed(board, files, folder, int(now.timestamp()))
+    archive = _write_season_archive(checkout, files, folder, int(now.timestamp()))
     verified = sum(finding.standing is VerificationStatus.VERIFIED for finding in findings)
     closing = Closing(
         at=at, by=by, results=verified, steps=sum(finding.steps for finding in findings),
@@ -70,50 +68,54 @@ def close_season(board: Checkout, by: str, now: datetime, *, quiet: bool) -> Clo
     freeze = Freeze(
         at=at, by=by, results=verified, stale=len(findings) - verified, steps=closing.steps,
         manifest_sha256=archive.manifest_sha256, archive=archive.path.name, archive_sha256=archive.sha256,
-        bibtex=citation.bibtex(), revealed=known.revealed.secret if known.revealed else None,
+        bibtex=citation.bibtex(), revealed=entry.revealed.secret if entry.revealed else None,
     )  # fmt: skip
-    write_atomically(folder / "summary.md", season_page(recorded_standings(board, official=True), freeze).encode())
-    return ClosedSeason(closing=closing, archive=archive, written=(folder, board.root / "CITATION.cff"))
+    write_atomically(folder / "summary.md", season_page(recorded_standings(checkout, official=True), freeze).encode())
+    return ClosedSeason(closing=closing, archive=archive, written=(folder, checkout.root / "CITATION.cff"))
 
 
-def _of_season(board: Checkout) -> list[Path]:
-    """The files of what counts in the season, results and duels."""
-    results, damaged = board.recorded
-    duels, damaged_duels = board.recorded_duels
+def _season_files(checkout: Checkout) -> list[Path]:
+    """The files of the season's official results and duels."""
+    results, damaged = checkout.recorded
+    duels, damaged_duels = checkout.recorded_duels
     if broken := [*damaged, *damaged_duels]:
-        raise CommandError(SUBMISSION_AT_FAULT, *(f"{one.path}: is damaged ({one.reason})" for one in broken[:SHOWN]))
-    season = board.challenge.season
-    paths = {board.store.result_path(result) for result in results if result.season == season and is_official(result)}
-    found = [path for path in board.store.files() if path in paths or _is_try(path, paths)]
-    return [*found, *(board.store.duel_path_of(duel) for duel in duels if duel.season == season and is_official(duel))]
+        raise CommandError(
+            SUBMISSION_AT_FAULT, *(f"{file.path}: is damaged ({file.reason})" for file in broken[:LISTED_FAULTS])
+        )
+    season = checkout.challenge.season
+    paths = {checkout.store.result_path(result) for result in results if result.season == season and is_official(result)}
+    files = [path for path in checkout.store.files() if path in paths or _is_failed_attempt(path, paths)]
+    return [*files, *(checkout.store.duel_path_of(duel) for duel in duels if duel.season == season and is_official(duel))]
 
 
-def _is_try(path: Path, paths: set[Path]) -> bool:
-    """Whether it is a failure of ours that lies beside where its result would: `<key>.try1.json`."""
-    name, _, rest = path.name.partition(".try")
-    return bool(rest) and path.with_name(f"{name}.json") in paths
+def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:
+    """Whether it is an internal error, which lies beside the result's path: `<key>.try1.json`."""
+    name, separator, _ = path.name.partition(".try")
+    return bool(separator) and path.with_name(f"{name}.json") in paths
 
 
-def _all_verified(findings: Sequence[Finding], season: str) -> None:
-    wrong = [f for f in findings if f.standing in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
-    if not wrong:
+def _refuse_unverified(findings: Sequence[Finding], season: str) -> None:
+    unverified = [f for f in findings if f.standing in (VerificationStatus.REFUTED, VerificationStatus.SEALED)]
+    if not unverified:
         return
-    lines = [f"{finding.path}: {finding.standing}: {finding.faults[0]}" for finding in wrong[:SHOWN]]
-    more = [f"and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
-    missing = any("trace is missing" in finding.faults[0] for finding in wrong)
+    lines = [f"{finding.path}: {finding.standing}: {finding.faults[0]}" for finding in unverified[:LISTED_FAULTS]]
+    more = [f"and {len(unverified) - LISTED_FAULTS} more"] if len(unverified) > LISTED_FAULTS else []
+    missing = any("trace is missing" in finding.faults[0] for finding in unverified)
     hint = [f"traces are on the branch {traces_branch(season)}; check it out at traces/"] if missing else []
-    raise CommandError(SUBMISSION_AT_FAULT, f"{len(wrong)} results do not verify; nothing was closed", *lines, *more, *hint)
+    raise CommandError(
+        SUBMISSION_AT_FAULT, f"{len(unverified)} results do not verify; nothing was closed", *lines, *more, *hint
+    )
 
 
-def _packed(board: Checkout, files: Sequence[Path], folder: Path, moment: int) -> SeasonArchive:
-    """Results, traces, site and rules in one file."""
-    store, season = board.store, safe_path_segment(board.challenge.season)
-    packed = [(f"results/{path.relative_to(store.results).as_posix()}", path) for path in files]
+def _write_season_archive(checkout: Checkout, files: Sequence[Path], folder: Path, timestamp: int) -> SeasonArchive:
+    """Pack results, traces, site and rules."""
+    store, season = checkout.store, safe_path_segment(checkout.challenge.season)
+    content = [(f"results/{path.relative_to(store.results).as_posix()}", path) for path in files]
     traces = (store.trace_of(path) for path in files if path.is_relative_to(store.results))
-    packed += [(f"traces/{path.relative_to(store.traces).as_posix()}", path) for path in traces if path.exists()]
-    packed += files_under(folder, "site")
-    beside = ("challenge.yml", "moderation.yml", "CITATION.cff")
-    packed += [(name, board.root / name) for name in beside if (board.root / name).is_file()]
+    content += [(f"traces/{path.relative_to(store.traces).as_posix()}", path) for path in traces if path.exists()]
+    content += files_under(folder, "site")
+    root_files = ("challenge.yml", "moderation.yml", "CITATION.cff")
+    content += [(name, checkout.root / name) for name in root_files if (checkout.root / name).is_file()]
     if (store.results / NAME).is_file():
-        packed.append((f"results/{NAME}", store.results / NAME))
-    return write_archive(board.root / "build" / "seasons" / f"{season}.tar.gz", f"season-{season}", packed, moment)
+        content.append((f"results/{NAME}", store.results / NAME))
+    return write_archive(checkout.root / "build" / "seasons" / f"{season}.tar.gz", f"season-{season}", content, timestamp)

@@ -1,4 +1,4 @@
-"""Puts news of a season where everybody finds it: results/season.json here, and the branch `results` where that is asked."""
+"""Records a change of season.json: in results/ of this clone, and on the branch `results`."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -10,28 +10,28 @@ from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import NAME, Seasons, parse_seasons, write_seasons
 
 TRIES = 5
-Change = Callable[[Seasons], Seasons]
+SeasonChange = Callable[[Seasons], Seasons]
 
 
-def keep(board: Checkout, change: Change) -> Seasons:
-    """Record the news in results/ of this clone."""
-    changed = change(board.seasons)
-    write_seasons(board.store.results, changed)
+def keep(checkout: Checkout, change: SeasonChange) -> Seasons:
+    """Record the change in results/ of this clone; returns the new content."""
+    changed = change(checkout.seasons)
+    write_seasons(checkout.store.results, changed)
     return changed
 
 
-def publish(clone: GitRepository, season: str, change: Change, message: str, now: datetime) -> None:
-    """Record the news on the branch `results` of the clone's origin, anew whenever others were first.
+def publish(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> None:
+    """Record the change on the branch `results` of origin; repeated if others push at the same time.
 
     Raises:
-        CommandError: the remote refuses, or others are first too often.
+        CommandError: the remote refuses, or all tries collide with other pushes.
     """
     for _ in range(TRIES):
-        aside: dict[str, bytes] = {}
-        read_recorded(clone, newest_results(clone), aside)
-        known = parse_seasons(aside[NAME]) if NAME in aside else Seasons()
+        other_files: dict[str, bytes] = {}
+        read_recorded(clone, newest_results(clone), other_files)
+        seasons = parse_seasons(other_files[NAME]) if NAME in other_files else Seasons()
         with open_branches(clone, season) as branches:
-            commit = BranchCommit(message=message, files=((NAME, change(known).serialised()),))
+            commit = BranchCommit(message=message, files=((NAME, change(seasons).serialised()),))
             if branches.push({RESULTS: branches.build(branches.tips().get(RESULTS), [commit], now)}):
                 return
     raise CommandError(OUR_FAULT, f"others pushed first {TRIES} times; run the same command again")

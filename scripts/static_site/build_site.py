@@ -1,4 +1,4 @@
-"""What a site tells search engines: which pages there are, and that they may look at them."""
+"""Build the whole static site: pages by MkDocs, agents' pages, documents, cards, the sitemap and robots.txt."""
 
 import os
 import shutil
@@ -34,21 +34,21 @@ PAGE = "index.html"
 
 
 def build(board: Checkout, *, official: bool) -> Path:
-    """Build the site from what is recorded; returns its folder. The old site stays until the new one is whole."""
+    """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
     table, context = gather(board, official=official)
     with people().status("Building the site …"):
         return make(table, context, board.root)
 
 
 def gather(board: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
-    """All that pages, feeds and documents are made of."""
+    """All that pages, feeds and documents are built from."""
     now = datetime.now(UTC)
-    found, _ = board.read_all()
-    whole = VisibleBoard(
-        challenge=board.challenge, entries=tuple(f.entry() for f in found), moderation=board.moderation, duels=(),
-        results=tuple(board.results),
+    folders, _ = board.read_all()
+    visible = VisibleBoard(
+        challenge=board.challenge, entries=tuple(folder.entry() for folder in folders), moderation=board.moderation,
+        duels=(), results=tuple(board.results),
     )  # fmt: skip
-    seen = as_shown(whole, now) if official else whole
+    seen = as_shown(visible, now) if official else visible
     table = recorded_standings(board, official=official, now=now)
     site_url = os.environ.get("PULLRANK_SITE_URL", "")
     return table, PageContext(
@@ -60,17 +60,17 @@ def gather(board: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
         frames=frames(table, board.root / "build" / "frames"),
         episodes=rendered_replays(board, table),
         pulls=merged_pulls(board.root),
-        reproduced=reproduced(whole.results),
+        reproduced=reproduced(visible.results),
         now=now,
         hidden=hidden(board.challenge, now) if official else (),
     )
 
 
 def make(table: Standings, context: PageContext, root: Path) -> Path:
-    """The whole site of a folder that holds mkdocs.yml and site/; returns where it lies.
+    """Build the site in a folder that has mkdocs.yml and site/; returns the site's folder.
 
-    Two processes share the work. First come the documents, half of the agents each, one process beginning with those of
-    the boards and the other with what MkDocs needs, which goes on beside them; then the agents' pages, half each.
+    Two processes share the work. First the documents, half of the agents each: one process begins with the leaderboards, the
+    other with the pages for MkDocs, which then runs at the same time. Then the agents' pages, half each.
     """
     site, fresh, framed = (root / "build" / name for name in ("site", "site-new", "site-framed"))
     for old in (fresh, framed):
@@ -81,12 +81,12 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
         made = chain(card_pictures(table), documents.leaderboard_files(table, context))
         return _write(fresh, chain(made, documents.agent_document_files(table, context, Partition(1, 2))))
 
-    past = BoardHistory(table, context.results)
+    history = BoardHistory(table, context.results)
     with run_in_background(boards) as written:
-        write_pages(table, context, past, root)
+        write_pages(table, context, history, root)
         with _mkdocs(table, context, root, framed):
             made = chain(
-                documents.feed_and_status_files(table, context, past),
+                documents.feed_and_status_files(table, context, history),
                 documents.agent_document_files(table, context, Partition(0, 2)),
             )
             pages = _write(fresh, chain(made, pictures(context.episodes, root / "build")))
@@ -123,17 +123,17 @@ def _move(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-def write_pages(table: Standings, context: PageContext, past: BoardHistory, root: Path) -> None:
+def write_pages(table: Standings, context: PageContext, history: BoardHistory, root: Path) -> None:
     """Everything that MkDocs reads."""
     pages = root / "build" / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(root / "site" / "pages", pages)
     shutil.copytree(root / "site" / "assets", pages / "assets", dirs_exist_ok=True)
-    _write(pages, ((name, text.encode()) for name, text in render_pages(table, context, past).items()))
+    _write(pages, ((name, text.encode()) for name, text in render_pages(table, context, history).items()))
 
 
 def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
-    """One file after the other, so that no more than one is in memory; returns the addresses of pages among them."""
+    """Write the files one by one, so that only one is in memory; returns the addresses of the pages among them."""
     pages = []
     for name, content in files:
         path = f"{folder}/{name}"
@@ -148,9 +148,9 @@ def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
 
 
 def _make_folder(path: str) -> None:
-    """With those above it; another process may make them too."""
+    """With its parents; another process may make them at the same time."""
     try:
-        os.mkdir(path)  # noqa: PTH102  (fifty thousand times, and a `Path` for each takes as long as the folder)
+        os.mkdir(path)  # noqa: PTH102  (50,000 times; making a `Path` takes as long as making the folder)
     except FileExistsError:
         pass
     except FileNotFoundError:
@@ -159,7 +159,7 @@ def _make_folder(path: str) -> None:
 
 
 def _put(path: str, content: bytes) -> None:
-    """Two hundred thousand times: `Path.write_bytes` takes twice as long."""
+    """Write one file; called 200,000 times on a large site, and `Path.write_bytes` takes twice as long."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         while content:
@@ -179,9 +179,9 @@ def _folders_with_pages(folder: Path, address: str) -> Iterator[str]:
 
 @contextmanager
 def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> Iterator[None]:
-    """Let MkDocs work while the block does something else; afterwards all of it is there."""
+    """Run MkDocs while the block does something else; afterwards its site is complete."""
     named = {
-        # The theme writes the site's name into its pages as it is.
+        # The theme writes the site's name into its pages without escaping.
         "PULLRANK_TITLE": str(escape(table.challenge.title)), "PULLRANK_SITE_URL": context.site_url,
         "PULLRANK_REPOSITORY": context.repository or table.challenge.repository or "",
     }  # fmt: skip
@@ -194,24 +194,24 @@ def _mkdocs(table: Standings, context: PageContext, root: Path, place: Path) -> 
             yield
             out, err = running.communicate()
         finally:
-            running.kill()  # only where the block did not come to its end
+            running.kill()  # only where the block raised
     if running.returncode != 0:
-        said = (err or out).strip().splitlines()
-        raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *said[-5:])
+        lines = (err or out).strip().splitlines()
+        raise CommandError(OUR_FAULT, "MkDocs could not build the site:", *lines[-5:])
 
 
 def card_pictures(standings: Standings) -> Iterator[tuple[str, bytes]]:
-    """Every card: its file below the site's root, and the PNG. Drawn one after the other, as they are asked for."""
+    """Every card: its path below the site's root, and the PNG. Each is drawn when it is asked for."""
     return ((card.file, draw_card(card)) for card in social_cards(standings))
 
 
-# The protocol's own bound of one file (sitemaps.org, "Sitemap file requirements").
-MOST = 50_000
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+# Addresses in one file (sitemaps.org, "Sitemap file requirements").
+SITEMAP_ADDRESSES = 50_000
+_XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
-def search_engine_files(site_url: str, addresses: Sequence[str], most: int = MOST) -> Iterator[tuple[str, str]]:
+def search_engine_files(site_url: str, addresses: Sequence[str], most: int = SITEMAP_ADDRESSES) -> Iterator[tuple[str, str]]:
     """robots.txt, and the sitemap where the site's own address is known; addresses are quoted, below the site's root."""
     if not site_url:
         yield "robots.txt", "User-agent: *\nAllow: /\n"
@@ -227,10 +227,10 @@ def search_engine_files(site_url: str, addresses: Sequence[str], most: int = MOS
     yield "sitemap.xml", _list("sitemapindex", "sitemap", named)
 
 
-def _list(whole: str, one: str, places: Sequence[str]) -> str:
-    lines = "".join(f"<{one}><loc>{_text(place)}</loc></{one}>\n" for place in places)
-    return f"{_HEAD}<{whole} {_NAMESPACE}>\n{lines}</{whole}>\n"
+def _list(root: str, item: str, addresses: Sequence[str]) -> str:
+    lines = "".join(f"<{item}><loc>{_text(address)}</loc></{item}>\n" for address in addresses)
+    return f"{_XML_HEAD}<{root} {_NAMESPACE}>\n{lines}</{root}>\n"
 
 
-def _text(place: str) -> str:
-    return place.replace("&", "&amp;").replace("<", "&lt;")
+def _text(address: str) -> str:
+    return address.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,4 +1,4 @@
-"""What of a board's pages changes with time alone, so that a site need be built anew only when it would be another."""
+"""What the deployed site was built from, so that it is built again only when something of that has changed."""
 
 import json
 from datetime import datetime
@@ -22,10 +22,10 @@ MESSAGE = "deploy: what the site was built from"
 
 
 class BuiltSite(Frozen):
-    """All that a site is made of: where nothing of it changes, another one would be the same."""
+    """All that a site is built from: the same values give the same site."""
 
     form: int = Field(default=1, ge=1, le=1)
-    """Version of this form."""
+    """Version of this format."""
     main: Sha
     """The commit of main: agents, rules, pages, and the software."""
     results: Sha | None
@@ -33,15 +33,15 @@ class BuiltSite(Frozen):
     address: str = Field(max_length=2000)
     """The variable PULLRANK_SITE_URL; empty where it is not set."""
     dated: tuple[str, ...] = Field(max_length=10_000)
-    """What of it changes with time."""
+    """What changes with time alone: states of phases, and what is hidden."""
 
     def serialised(self) -> str:
-        """As one job hands it to the next, and as the branch keeps it."""
+        """As JSON, for the next job and for the branch."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":"))
 
 
 def built_now(clone: GitRepository, challenge: Challenge, address: str, now: datetime) -> BuiltSite:
-    """What a site would be made of now. Ask before anything of it is read: what comes later is then found to be new.
+    """What a site would be built from now. Call it before reading any of it: what comes later then counts as new.
 
     Raises:
         CommandError: the clone has no commit.
@@ -53,10 +53,10 @@ def built_now(clone: GitRepository, challenge: Challenge, address: str, now: dat
 
 
 def parse_built(text: str) -> BuiltSite:
-    """What the job that built the site hands on.
+    """Read what the job that built the site wrote.
 
     Raises:
-        CommandError: it is not that.
+        CommandError: the text has another form.
     """
     try:
         return BuiltSite.model_validate(canonical_json.parse_strict(text.encode()))
@@ -82,7 +82,7 @@ def read_note(clone: GitRepository) -> BuiltSite | None:
 
 
 def write_note(clone: GitRepository, built: BuiltSite, now: datetime) -> None:
-    """Put the note in the branch's place.
+    """Replace the branch by one commit with the note.
 
     Raises:
         GitError: the remote refuses.
@@ -94,10 +94,12 @@ def write_note(clone: GitRepository, built: BuiltSite, now: datetime) -> None:
 
 
 def dated(challenge: Challenge, now: datetime) -> tuple[str, ...]:
-    """Whatever pages say or hide that depends on the moment; equal at two moments between which nothing of it changes.
+    """What pages show or hide depending on the time; equal at two moments between which none of it changes.
 
-    When a page was made is not among it.
+    The time of the build is not part of it.
     """
-    states = (f"{one.phase.id}: {one.state}, hidden until {one.hidden_until}" for one in shown_phases(challenge, now))
+    states = (
+        f"{shown.phase.id}: {shown.state}, hidden until {shown.hidden_until}" for shown in shown_phases(challenge, now)
+    )
     left_out = (f"hidden: {task.id}" for task in hidden(challenge, now))
     return (season_end(challenge, now), *states, *left_out, f"anonymous: {is_anonymous(challenge, now)}")

@@ -1,6 +1,6 @@
-"""Rendered episodes on the branch `episodes`: one commit without a past that is replaced, so that nothing piles up.
+"""Rendered episodes on the branch `episodes`: one commit without parents that is replaced, so that the branch never grows.
 
-Whatever fails here costs pictures, never the site: what is not on the branch is rendered anew or not shown.
+A failure here costs pictures, never the site: what is not on the branch is rendered again or not shown.
 """
 
 import tempfile
@@ -17,19 +17,19 @@ from scripts.static_site.render_episodes import WantedEpisode, files, missing, p
 
 BRANCH = "episodes"
 MESSAGE = "render: the best entries' episodes"
-# So many objects are asked for at a time.
+# Objects that are fetched at a time.
 _PART = 200
 
 
 def fetch(clone: GitRepository, season: str, folder: Path) -> int:
-    """Take what is on the branch; returns of how many results. Before the first there are none, which is no fault."""
+    """Write the branch's files to the folder; returns the number of results in it, 0 before the branch exists."""
     with open_branches(clone, season) as branches:
         _take(branches, tip_of(branches.repository, BRANCH), folder)
     return len(list(folder.glob("*.json")))
 
 
 def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], folder: Path, now: datetime) -> bool:
-    """Take what is on the branch, render what it lacks, and put there what is shown and nothing else.
+    """Render what the branch lacks, and push exactly the files that are shown.
 
     Returns whether the branch was changed.
     """
@@ -37,7 +37,7 @@ def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], fo
         tip = tip_of(branches.repository, BRANCH)
         there = _take(branches, tip, folder)
         with tempfile.TemporaryDirectory(prefix="pullrank-traces-") as place:
-            # Not into traces/: where that is, the site is built with arithmetic that is slow and the same everywhere.
+            # Not into traces/: where that folder is, the site is built with slower, deterministic arithmetic.
             fetched = _fetch_traces(branches, missing(every, folder), Path(place))
             rendered = render([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
         say(f"{rendered} results were rendered.")
@@ -48,7 +48,7 @@ def update(clone: GitRepository, season: str, every: Sequence[WantedEpisode], fo
 
 
 def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
-    """Write the branch's files to the folder; returns them with the names of their objects."""
+    """Write the branch's files to the folder; returns their names with those of their objects."""
     if not tip:
         return {}
     branches.repository.fetch(tip, options=("--depth=1",))
@@ -59,24 +59,24 @@ def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
 
 
 def _fetch_traces(branches: DataBranches, lacking: Sequence[WantedEpisode], place: Path) -> dict[str, Path]:
-    """The traces of what is not rendered yet and no others, by key: a season's are many, and some are large."""
-    absent = [one for one in lacking if not one.trace.exists()]
+    """The missing traces of these episodes, by key; no others, since a season has many and some are large."""
+    absent = [episode for episode in lacking if not episode.trace.exists()]
     tip = tip_of(branches.repository, branches.traces) if absent else ""
     if not tip:
         return {}
     branches.repository.fetch(tip, options=("--depth=1", "--filter=blob:none"))
     names = branches.objects(tip)
-    found = [(one, names[one.path + TRACE]) for one in absent if one.path + TRACE in names]
-    for begin in range(0, len(found), _PART):
-        part = found[begin : begin + _PART]
+    traces = [(episode, names[episode.path + TRACE]) for episode in absent if episode.path + TRACE in names]
+    for begin in range(0, len(traces), _PART):
+        part = traces[begin : begin + _PART]
         branches.repository.fetch(*(oid for _, oid in part), options=("--filter=blob:none",))
-        for (one, _), content in zip(part, branches.repository.read([oid for _, oid in part]), strict=True):
-            write_atomically(place / one.key, content)
-    return {one.key: place / one.key for one, _ in found}
+        for (episode, _), content in zip(part, branches.repository.read([oid for _, oid in part]), strict=True):
+            write_atomically(place / episode.key, content)
+    return {episode.key: place / episode.key for episode, _ in traces}
 
 
 def _replace(branches: DataBranches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:
-    """Put one commit in the branch's place, unless somebody else did so meanwhile."""
+    """Replace the branch by one commit, unless somebody else changed it meanwhile."""
     built = branches.build(None, [BranchCommit(message=MESSAGE, files=tuple(sorted(kept.items())))], now)
     lease = f"--force-with-lease=refs/heads/{BRANCH}:{tip}"
     try:

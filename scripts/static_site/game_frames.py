@@ -1,4 +1,4 @@
-"""Frames of games that have no drawing of ours: their environments render recorded moves again, as text or as pictures."""
+"""Frames of games for which we have no board drawing: their environments render the recorded moves, as text or pictures."""
 
 import base64
 import re
@@ -22,19 +22,19 @@ from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
 from leaderboard.pages.game_page import duel_rows
 from scripts.console import bar, say
 
-# Of each duel: its first opening from both sides, and the first broken rules.
+# Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
 WATCHED, BROKEN = 2, 2
-# A picture's longer side, by the moves of its match; longer matches have no pictures.
+# Moves of a match, and the longer side of its pictures in pixels; longer matches have no pictures.
 SIDES = ((60, 400), (200, 240))
 TEXT_PLIES = 400
-# Changes with what is cached.
-FORM = "1"
+# Version of the cached files.
+CACHE_VERSION = "1"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def frames(standings: Standings, cache: Path) -> AllFrames:
     """The frames of every duel with a page, a few matches each; rendered once, then kept in `cache` by the duel's key."""
-    found: dict[tuple[str, int], ReplayFrames] = {}
+    all_frames: dict[tuple[str, int], ReplayFrames] = {}
     for board in standings.games:
         if kind_of(board.task) is not None:
             continue
@@ -42,7 +42,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
         artist: _Artist | None = None
         with bar(f"Rendering {board.task.id}", len(shown)) as done:
             for number, duel in enumerate(shown, 1):
-                path = cache / f"{duel.key}-{FORM}.json"
+                path = cache / f"{duel.key}-{CACHE_VERSION}.json"
                 try:
                     if not path.exists():
                         artist = artist or _Artist(board.task)
@@ -50,9 +50,9 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
                 except EnvironmentFault as error:
                     say(f"{error}; its matches are shown without frames")
                     break
-                found |= {(duel.key, index): match for index, match in _read(path)}
+                all_frames |= {(duel.key, index): match for index, match in _read(path)}
                 done(number)
-    return found
+    return all_frames
 
 
 def _read(path: Path) -> Iterator[tuple[int, ReplayFrames]]:
@@ -62,7 +62,7 @@ def _read(path: Path) -> Iterator[tuple[int, ReplayFrames]]:
 
 
 class _Artist:
-    """Has a game's environment render positions, in the simplest way that it knows."""
+    """Renders positions by a game's environment, as text where it can, else as pictures."""
 
     def __init__(self, task: Task) -> None:
         game = open_game(task)
@@ -86,7 +86,7 @@ class _Artist:
         return drawn
 
     def _match(self, seed: str, moves: Sequence[int], first: int, side: int) -> dict[str, Any]:
-        """Every position of a match; moves that the game does not know any more end it."""
+        """Every position of a match, up to the first move that the game does not accept any more."""
         board = self._game.start(seed)
         positions, movers = [board.render()], []
         for move in moves:
@@ -112,7 +112,7 @@ def watched(duel: Duel) -> list[int]:
 
 
 def shrunk(picture: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
-    """A picture whose longer side is at most so long, by the mean of square blocks."""
+    """A picture whose longer side has at most `side` pixels, each the mean of a square block."""
     step = -(-max(picture.shape[:2]) // side)
     height, width = (length // step * step for length in picture.shape[:2])
     blocks = picture[:height, :width, :3].reshape(height // step, step, width // step, step, 3)

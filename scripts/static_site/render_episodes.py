@@ -1,4 +1,4 @@
-"""Episodes as moving pictures: those of the best entries, rendered from their traces once and kept by the result's key."""
+"""Episodes of the best entries as sprite sheets, rendered once from their traces and stored by the result's key."""
 
 import hashlib
 import io
@@ -35,16 +35,16 @@ from leaderboard.pages.episode_replays import FOLDER, EpisodeReplay, Episodes, c
 from scripts.console import bar, say
 from scripts.repository.checkout import Checkout
 
+# Pixels of a frame's longer side.
 SIDE = 240
-# What a picture of all frames should weigh at most, and what is tried until it does: quality of the packing, and whether
-# only every second frame is kept. The last one is taken whatever it weighs.
+# Bytes that a sheet should have at most. Until it has, these are tried: WebP quality, and each how many-th frame is kept.
 AIM = 60_000
 TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
-# Beyond this even the last one is too much.
-MOST = 200_000
+# Bytes beyond which the smallest sheet is not used.
+MAX_SHEET_BYTES = 200_000
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _INK, _PAPER = "#22303f", "#f4f6f8"
-# Pillow's own bitmap letters: the one font of equal widths that every machine has.
+# Pillow's own bitmap font: the only monospaced font that every machine has.
 _LETTER, _LINE, _MARGIN = 6, 11, 6
 _CHARACTERS, _LINES = 80, 50
 
@@ -66,7 +66,7 @@ class SpriteSheet:
 
 
 def shrink_frame(shown: Picture | str) -> Image.Image:
-    """A frame of at most so many pixels a side."""
+    """A frame of at most `SIDE` pixels a side."""
     picture = written(shown) if isinstance(shown, str) else Image.fromarray(shown)
     scale = min(1.0, SIDE / max(picture.size))
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
@@ -74,7 +74,7 @@ def shrink_frame(shown: Picture | str) -> Image.Image:
 
 
 def written(text: str) -> Image.Image:
-    """Text as a picture; what the font has not is a question mark."""
+    """Text as a picture; characters that the font lacks become question marks."""
     lines = [line.encode("latin-1", "replace").decode("latin-1") for line in _ESCAPES.sub("", text).expandtabs().split("\n")]
     lines = [line[:_CHARACTERS] for line in lines[:_LINES]]
     size = (_LETTER * max(1, *map(len, [*lines, ""])) + 2 * _MARGIN, _LINE * max(1, len(lines)) + 2 * _MARGIN)
@@ -86,18 +86,21 @@ def written(text: str) -> Image.Image:
 
 
 def sprite_sheet(frames: Sequence[Image.Image]) -> SpriteSheet | None:
-    """The frames, packed the first way that is within the limit; None where none is. Of unlike sizes the first counts."""
-    found: tuple[bytes, tuple[int, ...]] | None = None
+    """The frames by the first try within `AIM`, else the smallest sheet; None where that is too large.
+
+    All frames get the size of the first one.
+    """
+    smallest: tuple[bytes, tuple[int, ...]] | None = None
     for quality, every in TRIES:
         kept = tuple(sorted({*range(0, len(frames), every), len(frames) - 1}))
         content = _packed(_laid_out([frames[index] for index in kept]), quality)
-        found = min(found or (content, kept), (content, kept), key=lambda one: len(one[0]))
-        if len(found[0]) <= AIM:
+        smallest = min(smallest or (content, kept), (content, kept), key=lambda sheet: len(sheet[0]))
+        if len(smallest[0]) <= AIM:
             break
-    if found is None or len(found[0]) > MOST:
+    if smallest is None or len(smallest[0]) > MAX_SHEET_BYTES:
         return None
     width, height = frames[0].size
-    return SpriteSheet(content=found[0], columns=_columns(len(found[1])), width=width, height=height, kept=found[1])
+    return SpriteSheet(content=smallest[0], columns=_columns(len(smallest[1])), width=width, height=height, kept=smallest[1])
 
 
 def _columns(count: int) -> int:
@@ -108,18 +111,18 @@ def _laid_out(frames: Sequence[Image.Image]) -> Image.Image:
     width, height = frames[0].size
     columns = _columns(len(frames))
     rows = -(-len(frames) // columns)
-    whole = Image.new("RGB", (width * columns, height * rows))
+    sheet = Image.new("RGB", (width * columns, height * rows))
     for place in range(columns * rows):
         frame = frames[min(place, len(frames) - 1)]
-        whole.paste(
+        sheet.paste(
             frame.resize((width, height)) if frame.size != (width, height) else frame,
             (place % columns * width, place // columns * height),
         )
-    return whole
+    return sheet
 
 
 def _packed(picture: Image.Image, quality: int) -> bytes:
-    """Lossless or not, whichever is smaller: flat drawings are smaller without loss, landscapes are not."""
+    """As WebP, lossless or lossy, whichever is smaller: flat drawings are smaller lossless, landscapes lossy."""
     exact, near = io.BytesIO(), io.BytesIO()
     picture.save(exact, "WEBP", lossless=True, quality=70, method=4)
     picture.save(near, "WEBP", quality=quality, method=4)
@@ -127,33 +130,28 @@ def _packed(picture: Image.Image, quality: int) -> bytes:
 
 
 BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)
-# Seconds until a result's episodes are given up: an environment may hang, or die in a library, where no bound is looked at.
+# Seconds until a result's episodes are given up: an environment may hang or end its process inside a library.
 PATIENCE = 120
-# No more than so many traces' bytes are unpacked for a picture.
+# Larger traces are not read.
 TRACE_BYTES = 64 << 20
-# Of the key, in names of files.
-DIGITS = 20
-_KEPT = re.compile(rf"[0-9a-f]{{{DIGITS}}}(?:\.json|-(?:best|median|worst)\.webp)")
+# Digits of the key in file names.
+KEY_DIGITS = 20
+_KEPT = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}(?:\.json|-(?:best|median|worst)\.webp)")
 _WEBP = (b"RIFF", b"WEBP")
 
 
 class RenderedEpisode(Frozen):
-    """One rendered episode."""
+    """One rendered episode: `total` is its return, `width` and `height` are those of one frame in pixels."""
 
     which: Annotated[str, StringConstraints(pattern=r"^(best|median|worst)$")]
-    """Which of its result's."""
     number: int = Field(ge=0)
     """Its index among the result's episodes."""
     total: float
-    """Its return."""
     length: int = Field(ge=0)
-    """Its steps."""
     columns: int = Field(ge=1, le=100)
     """Frames in a row."""
     width: int = Field(ge=1, le=1000)
-    """Of one frame."""
     height: int = Field(ge=1, le=1000)
-    """Of one frame."""
     steps: tuple[int, ...] = Field(min_length=1, max_length=1000)
     """After how many steps each frame was taken."""
     sha256: Digest
@@ -161,16 +159,13 @@ class RenderedEpisode(Frozen):
 
 
 class RenderedResult(Frozen):
-    """What is kept of one result."""
+    """What is stored for one result; `reason` says why it has no episodes."""
 
     form: Literal[1] = 1
-    """Changes with what is kept."""
+    """Version of this format."""
     key: Digest
-    """The result's."""
     reason: str = ""
-    """Why nothing is rendered, where nothing is."""
     episodes: tuple[RenderedEpisode, ...] = ()
-    """What was rendered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,60 +173,53 @@ class WantedEpisode:
     """A result whose episodes are to be shown; small, since it travels to another process."""
 
     task: Task
-    """What was played."""
     key: str
-    """The result's."""
     result: Path
-    """Its file."""
     trace: Path
-    """Its trace's file."""
     path: str
-    """Both files' path below their roots, without endings."""
+    """Of both files below their roots, without endings."""
     chosen: tuple[tuple[str, int], ...]
-    """Which of its episodes."""
+    """`best`, `median` or `worst`, and the index of that episode."""
     secret: SeasonSecret | None = None
-    """Of its season, if that was sealed and is revealed."""
+    """Of its season, if that was sealed and has been revealed."""
 
 
 def wanted(board: Checkout, standings: Standings) -> list[WantedEpisode]:
-    """Every result whose episodes are to be shown.
-
-    Where names are hidden none of them is: what would be read lies under the name.
-    """
-    found: dict[str, WantedEpisode] = {}
+    """Every result whose episodes are to be shown; none of anonymous entries, whose files are named after their owner."""
+    episodes_by_key: dict[str, WantedEpisode] = {}
     for table, row in shown_replays(standings):
         result = row.result
         path = board.store.result_path(result)
         if not row.entry.anonymous and path.exists():
-            found[result.key] = WantedEpisode(
+            episodes_by_key[result.key] = WantedEpisode(
                 task=table.task, key=result.key, result=path, trace=board.store.trace_of(path), path=result.path(),
                 chosen=chosen_results(result, table.task), secret=board.seasons.secret_of(result.season, result.beacon),
             )  # fmt: skip
-    return list(found.values())
+    return list(episodes_by_key.values())
 
 
 def place(root: Path) -> Path:
-    """Where a board's rendered episodes lie: as on the site, below the folder of what is built."""
+    """The folder of the rendered episodes: below build/, as on the site."""
     return root / "build" / FOLDER
 
 
 def rendered_replays(board: Checkout, standings: Standings) -> Episodes:
-    """The rendered episodes of a board; those that are not rendered yet are, where their traces are here."""
+    """The rendered episodes of a board; those that are missing are rendered, where their traces are in this checkout."""
     every = wanted(board, standings)
     render(every, place(board.root))
     return episodes(every, place(board.root))
 
 
-def pictures(found: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
+def pictures(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
     """The pictures of episodes, as files below the site's root."""
-    names = (episode.file for every in found.values() for episode in every)
+    names = (episode.file for every in replays.values() for episode in every)
     return ((name, (built / name).read_bytes()) for name in names if (built / name).is_file())
 
 
 def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
-    """What of it is rendered, for pages."""
-    read = ((one.key, reel(cache_folder, one.key)) for one in every)
-    return {key: tuple(_episode(key, kept) for kept in found.episodes) for key, found in read if found}
+    """Those that are rendered, for pages."""
+    rendered = ((one.key, reel(cache_folder, one.key)) for one in every)
+    return {key: tuple(_episode(key, kept) for kept in result.episodes) for key, result in rendered if result}
 
 
 def _episode(key: str, kept: RenderedEpisode) -> EpisodeReplay:
@@ -240,34 +228,34 @@ def _episode(key: str, kept: RenderedEpisode) -> EpisodeReplay:
 
 
 def _file(key: str, which: str) -> str:
-    return f"{key[:DIGITS]}-{which}.webp"
+    return f"{key[:KEY_DIGITS]}-{which}.webp"
 
 
 def _list(key: str) -> str:
-    return f"{key[:DIGITS]}.json"
+    return f"{key[:KEY_DIGITS]}.json"
 
 
 def reel(folder: Path, key: str) -> RenderedResult | None:
-    """What is kept of a result; None where that is nothing, or damaged."""
+    """What is stored for a result; None where nothing is, or where a file is damaged."""
     try:
-        found = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list(key)).read_bytes()))
-        pictures = [(kept, (folder / _file(key, kept.which)).read_bytes()) for kept in found.episodes]
+        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list(key)).read_bytes()))
+        pictures = [(kept, (folder / _file(key, kept.which)).read_bytes()) for kept in rendered.episodes]
     except (OSError, ValueError):
         return None
-    whole = found.key == key and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
-    return found if whole and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
+    intact = rendered.key == key and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
+    return rendered if intact and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
 
 
 def files(every: Iterable[WantedEpisode], cache_folder: Path) -> Iterator[Path]:
-    """The files that are kept of what is to be shown, and no other."""
+    """The stored files of these episodes, and no others."""
     for one in every:
-        if found := reel(cache_folder, one.key):
+        if rendered := reel(cache_folder, one.key):
             yield cache_folder / _list(one.key)
-            yield from (cache_folder / _file(one.key, kept.which) for kept in found.episodes)
+            yield from (cache_folder / _file(one.key, kept.which) for kept in rendered.episodes)
 
 
 def put(folder: Path, name: str, content: bytes) -> bool:
-    """Take a file that was kept elsewhere; only what can be one is taken."""
+    """Store a file from elsewhere if its name is one that this module writes; returns whether it is."""
     if not _KEPT.fullmatch(name):
         return False
     write_atomically(folder / name, content)
@@ -275,12 +263,12 @@ def put(folder: Path, name: str, content: bytes) -> bool:
 
 
 def missing(every: Iterable[WantedEpisode], cache_folder: Path) -> list[WantedEpisode]:
-    """What is not rendered yet."""
+    """Those that are not rendered yet."""
     return [one for one in every if reel(cache_folder, one.key) is None]
 
 
 def render(every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = False, patience: float = PATIENCE) -> int:
-    """Render what is missing and whose trace is here; returns how many. Nothing that fails here ends anything else."""
+    """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures."""
     todo = [one for one in missing(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
     with bar("Rendering episodes", len(todo), quiet=quiet) as done:
@@ -295,11 +283,14 @@ def render(every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = 
 
 
 def _rendered_all(part: Sequence[WantedEpisode], folder: Path, patience: float) -> list[str]:
-    """Render the results of one task; returns why not, for each. An environment that hangs or dies takes these along."""
+    """Render the results of one task; returns a reason for each, empty where it worked.
+
+    An environment that hangs or ends its process costs the pictures of all of them.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     reasons = []
     with signals.signals_deferred():
-        pool = get_context("fork").Pool(max(1, min(len(part), cores)), _alone)
+        pool = get_context("fork").Pool(max(1, min(len(part), cores)), _set_up_worker)
     with pool:
         running = pool.imap_unordered(_rendered, [(one, folder) for one in part])
         try:
@@ -309,21 +300,21 @@ def _rendered_all(part: Sequence[WantedEpisode], folder: Path, patience: float) 
     return reasons
 
 
-def _alone() -> None:
-    """Without a screen, which nobody then looks for; and ended by a signal at once, even inside a library that hangs."""
+def _set_up_worker() -> None:
+    """Set up a worker: no screen, and signals end it at once, even inside a library that hangs."""
     signals.restore_default_handlers()
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 
 def _rendered(given: tuple[WantedEpisode, Path]) -> str:
-    """Render a result's episodes and keep them; returns why there is none."""
+    """Render a result's episodes and store them; returns why there are none."""
     one, folder = given
     try:
-        found = _reel(one, folder, time.monotonic)
+        rendered = _reel(one, folder, time.monotonic)
     except (EnvironmentFault, ValueError, OSError) as error:
-        found = RenderedResult(key=one.key, reason=first_line(error))
-    write_atomically(folder / _list(one.key), canonical_json.canonical(found.model_dump(mode="json")))
-    return found.reason
+        rendered = RenderedResult(key=one.key, reason=first_line(error))
+    write_atomically(folder / _list(one.key), canonical_json.canonical(rendered.model_dump(mode="json")))
+    return rendered.reason
 
 
 def _reel(one: WantedEpisode, folder: Path, clock: Callable[[], float]) -> RenderedResult:
@@ -347,11 +338,11 @@ def _reel(one: WantedEpisode, folder: Path, clock: Callable[[], float]) -> Rende
     return RenderedResult(key=one.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
 
 
-def _read(one: WantedEpisode, world: GymTask) -> tuple[Result, list[RecordedActions]]:
+def _read(one: WantedEpisode, gym_task: GymTask) -> tuple[Result, list[RecordedActions]]:
     """The result as it was measured, and the episodes that are to be shown.
 
     Raises:
-        ValueError: the files do not fit each other, or they are sealed.
+        ValueError: the files do not belong together, or they are sealed.
     """
     result = Result.model_validate(canonical_json.parse_strict(one.result.read_bytes()))
     if one.trace.stat().st_size > TRACE_BYTES:
@@ -364,18 +355,18 @@ def _read(one: WantedEpisode, world: GymTask) -> tuple[Result, list[RecordedActi
             raise ValueError("its episodes are secret until the reveal")
         result, content = decrypt_result(result, one.secret), decrypt_trace(content, result, one.secret)
     trace = parse_trace(content)
-    actions = checked_actions(trace, world)
+    actions = checked_actions(trace, gym_task)
     first = result.script.first(len(result.seeds)) if result.script else 0
     begins = [0, *accumulate(episode.length for episode in trace.episodes)]
-    found = []
+    recorded = []
     for _, index in one.chosen:
         begin, end = begins[first + index], begins[first + index + 1]
         part = [array[begin:end] for array in actions]
-        found.append(RecordedActions(seed=result.seeds[index], actions=part, total=result.returns[index]))
-    return result, found
+        recorded.append(RecordedActions(seed=result.seeds[index], actions=part, total=result.returns[index]))
+    return result, recorded
 
 
 @cache
 def _rendering(task: str) -> GymTask | None:
-    """The task's world, such that it renders; opened once in each process."""
+    """The task's environment with rendering, loaded once in each process; None where it renders nothing."""
     return with_rendering(load_gym_task(Task.model_validate_json(task)))

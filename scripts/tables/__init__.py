@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tables for the terminal."""

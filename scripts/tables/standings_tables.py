@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""Tables of evaluations and standings for the terminal."""
 
 from collections.abc import Iterator
 
@@ -22,24 +22,24 @@ def _console() -> Console:
 
 
 def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
-    """What an evaluation gave, one row per task; a failure with its reason and the end of its log."""
+    """Print an evaluation: one row per task, metrics, and the reason and log of failures."""
     table = Table(box=None, pad_edge=False)
     for name in ("task", "verdict", "score", "95 % interval", "episodes", "steps", "cpu s", "memory"):
         table.add_column(name, justify="left" if name in ("task", "verdict") else "right")
     for result in results:
-        table.add_row(result.task, result.verdict, *_numbers(challenge, result))
+        table.add_row(result.task, result.verdict, *_number_cells(challenge, result))
     _console().print(table)
     _metrics_table(challenge, results)
     for result in results:
         if result.verdict is not Verdict.OK:
-            _explain(result)
+            _print_failure(result)
         elif task := challenge.task(result.task):
-            for line in remarks(task, result):
+            for line in script_remarks(task, result):
                 _console().print(Text(f"{task.id}: {line}"))
 
 
-def remarks(task: Task, result: Result) -> Iterator[str]:
-    """What the author of a script should know beside its score."""
+def script_remarks(task: Task, result: Result) -> Iterator[str]:
+    """Remarks for the author of a training script, beside its score."""
     record, rules = result.script, task.script
     if record is None or rules is None:
         return
@@ -47,19 +47,19 @@ def remarks(task: Task, result: Result) -> Iterator[str]:
     mean = sum(counted.returns) / len(counted.returns)
     end = counted.first + rules.last
     missing = max(0, end - len(record.returns))
-    lost = sum(counted.first <= number < end for number in record.unfinished) + missing
+    unfinished = sum(counted.first <= number < end for number in record.unfinished) + missing
     if missing == rules.last:
         yield "it ended before its training steps did, and only episodes begun after them count: train until they are over"
     if record.exhausted:
         yield f"it asked for more when the run had ended, after {record.steps:,} of {rules.steps:,} steps"
-    if lost:
-        yield f"{lost} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
+    if unfinished:
+        yield f"{unfinished} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
     if record.claimed is not None and is_other_claim(record.claimed, mean, digits(task)):
         yield f"it printed the score {record.claimed:g}, and the episodes that count have the mean {mean:g}"
     yield from record.notices
 
 
-def _numbers(challenge: Challenge, result: Result) -> list[str]:
+def _number_cells(challenge: Challenge, result: Result) -> list[str]:
     task = challenge.task(result.task)
     memory = result.cost.peak_memory_bytes
     cost = [
@@ -68,11 +68,11 @@ def _numbers(challenge: Challenge, result: Result) -> list[str]:
     ]
     if result.verdict is not Verdict.OK or task is None:
         return ["", "", "", "", *cost]
-    found = measured_estimate([result], task)
-    score, low, high = (_number(float(value[0]), digits(task)) for value in (found.score, found.low, found.high))
+    estimate = measured_estimate([result], task)
+    score, low, high = (_number(float(value[0]), digits(task)) for value in (estimate.score, estimate.low, estimate.high))
     return [
         score,
-        _span(low, high),
+        _interval(low, high),
         "" if result.sealed else str(len(result.returns)),
         "" if result.sealed else str(result.cost.steps),
         *cost,
@@ -80,7 +80,7 @@ def _numbers(challenge: Challenge, result: Result) -> list[str]:
 
 
 def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
-    """Every metric of the tasks whose metrics the host named."""
+    """Print every metric of tasks whose metrics are set in challenge.yml."""
     table = Table(box=None, pad_edge=False)
     for name in ("task", "metric", "value", "better"):
         table.add_column(name, justify="right" if name == "value" else "left")
@@ -98,11 +98,11 @@ def _number(value: float, decimals: int) -> str:
     return NONE if is_missing(value) else f"{value:.{decimals}f}"
 
 
-def _span(low: str, high: str) -> str:
+def _interval(low: str, high: str) -> str:
     return NONE if NONE in (low, high) else f"{low} … {high}"
 
 
-def _explain(result: Result) -> None:
+def _print_failure(result: Result) -> None:
     console = _console()
     console.print(Text(f"\n{result.task}: {result.verdict}. {in_plain_words(result.verdict)}\n  {result.message}"))
     if result.log_tail.strip():
@@ -112,15 +112,15 @@ def _explain(result: Result) -> None:
 
 
 def standings_tables(standings: Standings) -> None:
-    """The overall board, each task's and each game's."""
+    """Print the overall standings, and those of each task and game."""
     console = _console()
     console.print(Text(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
-        console.print(Text("A local board: public seeds, measured on this machine."))
+        console.print(Text("A local leaderboard: public seeds, measured on this machine."))
     if standings.overall:
         console.print(_overall_table(standings))
-    for board in standings.tasks:
-        console.print(task_table(board))
+    for task in standings.tasks:
+        console.print(task_table(task))
     for game in standings.games:
         game_tables(game)
 
@@ -130,52 +130,52 @@ def _overall_table(standings: Standings) -> Table:
     for name in ("place", "rank", "agent", "author", "score", "95 % interval"):
         table.add_column(name, justify="left" if name in ("agent", "author") else "right")
     for row in standings.overall:
-        found = row.estimate
+        estimate = row.estimate
         table.add_row(
-            *_place(row), Text(row.entry.submission.name), Text(row.entry.login),
-            f"{found.score:.3f}", f"{found.low:.3f} … {found.high:.3f}",
+            *_place_cells(row), Text(row.entry.submission.name), Text(row.entry.login),
+            f"{estimate.score:.3f}", f"{estimate.low:.3f} … {estimate.high:.3f}",
         )  # fmt: skip
     return table
 
 
-def task_table(board: TaskStandings) -> Table:
-    """One task's board."""
-    task = board.task
+def task_table(standings: TaskStandings) -> Table:
+    """The standings of one task."""
+    task = standings.task
     table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")
     names = [f"{metric.name} {arrow(metric)}" for metric in task.metrics] or ["score"]
     for name in ("place", "rank", "agent", "author", names[0], "95 % interval", *names[1:], "verdict"):
         is_text = name in ("agent", "author", "verdict")
         table.add_column(Text(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
     if task.metrics:
-        words = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
-        table.caption, table.caption_justify = Text(f"{words}; {ranking(task).name} ranks"), "left"
-    for row in board.rows:
-        table.add_row(*_row(task, row))
+        directions = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
+        table.caption, table.caption_justify = Text(f"{directions}; {ranking(task).name} ranks"), "left"
+    for row in standings.rows:
+        table.add_row(*_row_cells(task, row))
     gap = [""] * len(other_metrics(task))
-    for failure in board.failures:
-        who = failure.entry
-        table.add_row("", "", Text(who.submission.name), Text(who.login), "", "", *gap, failure.result.verdict)
-    for out in board.excluded:
-        table.add_row("", "", Text(out.agent), Text(out.login), "", "", *gap, "excluded")
-    for left in board.withdrawn:
-        score = "" if left.score is None else f"{left.score:.{digits(task)}f}"
-        table.add_row("", "", Text(left.agent), Text(left.login), score, "", *gap, "withdrawn")
+    for failure in standings.failures:
+        entry = failure.entry
+        table.add_row("", "", Text(entry.submission.name), Text(entry.login), "", "", *gap, failure.result.verdict)
+    for excluded in standings.excluded:
+        table.add_row("", "", Text(excluded.agent), Text(excluded.login), "", "", *gap, "excluded")
+    for withdrawn in standings.withdrawn:
+        score = "" if withdrawn.score is None else f"{withdrawn.score:.{digits(task)}f}"
+        table.add_row("", "", Text(withdrawn.agent), Text(withdrawn.login), score, "", *gap, "withdrawn")
     return table
 
 
-def _row(task: Task, row: Row) -> list[str | Text]:
-    found = row.estimate
-    score, low, high = (_number(value, digits(task)) for value in (found.score, found.low, found.high))
-    beside = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
-    place = [NONE, NONE] if found.is_missing else _place(row)
-    who = [Text(row.entry.submission.name), Text(row.entry.login)]
-    return [*place, *who, score, _span(low, high), *beside, "ok"]
+def _row_cells(task: Task, row: Row) -> list[str | Text]:
+    estimate = row.estimate
+    score, low, high = (_number(value, digits(task)) for value in (estimate.score, estimate.low, estimate.high))
+    others = [_number(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
+    place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
+    names = [Text(row.entry.submission.name), Text(row.entry.login)]
+    return [*place, *names, score, _interval(low, high), *others, "ok"]
 
 
-def _place(row: Row | OverallRow) -> list[str]:
-    """Place and ranks; what is listed for comparison has none."""
-    return [NONE, NONE] if row.entry.is_aside else [str(row.place), _range(row.rank_low, row.rank_high)]
+def _place_cells(row: Row | OverallRow) -> list[str]:
+    """Place and rank range; baselines and other entries aside have none."""
+    return [NONE, NONE] if row.entry.is_aside else [str(row.place), _rank_range(row.rank_low, row.rank_high)]
 
 
-def _range(low: int, high: int) -> str:
+def _rank_range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}–{high}"

@@ -1,4 +1,4 @@
-"""Plays recorded agents again and compares what they choose: replaying cannot show who chose the actions."""
+"""`pullrank verify --rerun`: plays recorded agents again and compares, since a replay cannot show who acted."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -16,138 +16,141 @@ from leaderboard.core.versions import version_folders
 from scripts.console import bar, say
 from scripts.repository.checkout import SubmissionEntry
 from scripts.runs.evaluate_missing import Evaluator
-from scripts.runs.play_duels import DuelRunner, title
+from scripts.runs.play_duels import DuelRunner, duel_title
 
-Who = Callable[[Result | PlayerRecord], SubmissionEntry | None]
-"""The agent here that is the version which was recorded, in whichever folder of its login."""
-Course = tuple[MatchEnd, int | None, list[int]]
-"""One match."""
-Played = tuple[Result, bytes | None]
-"""A result and its trace, neither of them sealed."""
-Record = TypeVar("Record", Played, Duel)
+FindEntry = Callable[[Result | PlayerRecord], SubmissionEntry | None]
+"""Finds the recorded version among the agents of this checkout, in any folder of its login."""
+MatchSummary = tuple[MatchEnd, int | None, list[int]]
+"""How a match ended, which side won, and its moves."""
+ResultAndTrace = tuple[Result, bytes | None]
+"""Neither of them sealed."""
+Record = TypeVar("Record", ResultAndTrace, Duel)
 
-# What is said before the differences.
-TWICE = "played twice more it did the same both times, and not what is recorded"
-UNSTEADY = (
-    "the record fits, but its agent acts otherwise when it is played again; usual reasons: threads, the clock, os.urandom, "
-    "secrets or uuid, a generator of its own without a seed, the order of a set of objects"
+# The first line of a finding, before the differences.
+NOT_REPRODUCED = "played again twice, it did the same both times, but not what is recorded"
+NOT_DETERMINISTIC = (
+    "the replay fits, but the agent acts differently when played again; usual reasons: threads, the clock, os.urandom, "
+    "secrets or uuid, a random generator without a seed, the order of a set of objects"
 )
-AT_A_LIMIT = "the record fits, but a limit of time or memory was reached, and machines differ there"
-ELSEWHERE = (
-    "the record fits, but was made by other rules, with other packages, another base image or another processor than here"
-)
-# What a machine has its part in.
-LIMITS = (Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY)
+LIMIT_REACHED = "the replay fits, but a limit of time or memory was reached, which depends on the machine"
+OTHER_MACHINE = "the replay fits, but the record was made with another evaluator version, base image or processor than here"
+# Verdicts that depend on the machine.
+LIMIT_VERDICTS = (Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY)
 
 
-class _NotPlayedError(Exception):
-    """It could not be played again, which is our failure."""
+class _RerunError(Exception):
+    """Playing again failed on our side."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RerunSummary(Generic[Record]):
-    """How a record's agents are played again."""
+class _Rerun(Generic[Record]):
+    """How to play a record's agents again and compare."""
 
     play: Callable[[], Record]
     """Plays them.
 
     Raises:
-        _NotPlayedError: it failed on our side.
+        _RerunError: it failed on our side.
     """
     differences: Callable[[Record, Record], list[str]]
-    """What the second of two performances has otherwise, each in one sentence."""
+    """What differs in the second of two runs, each in one sentence."""
     at_a_limit: Callable[[Record], bool]
-    """Whether a limit of time or memory decided anything."""
-    ground: Callable[[Record], tuple[str, str]]
-    """What an agent's choices may rest on: runtime digest and platform."""
+    machine: Callable[[Record], tuple[str, str]]
+    """Runtime digest and platform, on which an agent's actions may depend."""
 
 
-def judged(recorded: Record, again: _RerunSummary[Record]) -> tuple[VerificationStatus, list[str]]:
-    """What playing again says of a record whose replay fits.
+def compare_runs(recorded: Record, again: _Rerun[Record]) -> tuple[VerificationStatus, list[str]]:
+    """The status of a verified record after its agents are played again, and the reasons.
 
-    Only agents that repeat themselves can refute: where the second performance differs from the record, a third must be like
-    the second, all three on the same ground, and none decided by a limit that machines have a part in.
+    A record is refuted only if its agents are deterministic: the second run differs from the record, a third run equals the
+    second, all were made on the same kind of machine, and no time or memory limit was reached.
     """
     second = again.play()
-    found: list[str] = again.differences(recorded, second)
-    if not found:
+    differences: list[str] = again.differences(recorded, second)
+    if not differences:
         return VerificationStatus.VERIFIED, []
-    if again.ground(recorded) != again.ground(second):
-        return VerificationStatus.NOT_REPEATABLE, [ELSEWHERE, *found]
+    if again.machine(recorded) != again.machine(second):
+        return VerificationStatus.NOT_REPEATABLE, [OTHER_MACHINE, *differences]
     if again.at_a_limit(recorded) or again.at_a_limit(second):
-        return VerificationStatus.NOT_REPEATABLE, [AT_A_LIMIT, *found]
+        return VerificationStatus.NOT_REPEATABLE, [LIMIT_REACHED, *differences]
     if again.differences(second, again.play()):
-        return VerificationStatus.NOT_REPEATABLE, [UNSTEADY, *found]
-    return VerificationStatus.REFUTED, [TWICE, *found]
+        return VerificationStatus.NOT_REPEATABLE, [NOT_DETERMINISTIC, *differences]
+    return VerificationStatus.REFUTED, [NOT_REPRODUCED, *differences]
 
 
-def rerun(bench: Evaluator, findings: list[Finding], *, quiet: bool) -> list[Finding]:
-    """Play whoever made each verified record again, where the folders still hold those versions."""
-    found, _ = bench.board.read_all()
-    agents = {(*agent.name, agent.folder.digest): agent for agent in found}
-    at = version_folders(agent.entry() for agent in found)
+def rerun(evaluator: Evaluator, findings: list[Finding], *, quiet: bool) -> list[Finding]:
+    """Play the agents of each verified record again, where this checkout still holds those versions."""
+    entries, _ = evaluator.checkout.read_all()
+    by_version = {(*entry.name, entry.folder.digest): entry for entry in entries}
+    folders = version_folders(entry.entry() for entry in entries)
 
-    def who(side: Result | PlayerRecord) -> SubmissionEntry | None:
-        return agents.get((*at.of(side), side.submission_digest))
+    def find_entry(side: Result | PlayerRecord) -> SubmissionEntry | None:
+        return by_version.get((*folders.of(side), side.submission_digest))
 
-    hall = DuelRunner(bench=bench)
-    duels = {str(path) for path in bench.board.store.duel_files()}
+    runner = DuelRunner(evaluator=evaluator)
+    duels = {str(path) for path in evaluator.checkout.store.duel_files()}
     return [
-        _renewed(finding, hall, who, is_duel=finding.path in duels, quiet=quiet)
+        _rerun_finding(finding, runner, find_entry, is_duel=finding.path in duels, quiet=quiet)
         if finding.standing is VerificationStatus.VERIFIED
         else finding
         for finding in findings
     ]
 
 
-def _renewed(finding: Finding, hall: DuelRunner, who: Who, *, is_duel: bool, quiet: bool) -> Finding:
+def _rerun_finding(finding: Finding, runner: DuelRunner, find_entry: FindEntry, *, is_duel: bool, quiet: bool) -> Finding:
     path = Path(finding.path)
     try:
-        found = _duel(hall, path, who, quiet=quiet) if is_duel else _result(hall.bench, path, who, quiet=quiet)
-    except _NotPlayedError as error:
-        say(f"{finding.path}: could not be played again ({error}); only the record was replayed")
+        outcome = (
+            _rerun_duel(runner, path, find_entry, quiet=quiet)
+            if is_duel
+            else _rerun_result(runner.evaluator, path, find_entry, quiet=quiet)
+        )
+    except _RerunError as error:
+        say(f"{finding.path}: could not be played again ({error}); it was only replayed")
         return finding
-    if found is None:
-        say(f"{finding.path}: who made it is not here in that version; only the record was replayed")
+    if outcome is None:
+        say(f"{finding.path}: its agent is not here in that version; it was only replayed")
         return finding
-    standing, faults = found
+    standing, faults = outcome
     return dataclasses.replace(finding, standing=standing, faults=(*finding.faults, *faults))
 
 
-def _result(bench: Evaluator, path: Path, who: Who, *, quiet: bool) -> tuple[VerificationStatus, list[str]] | None:
-    """What evaluating an agent again says; None where it cannot be."""
+def _rerun_result(
+    evaluator: Evaluator, path: Path, find_entry: FindEntry, *, quiet: bool
+) -> tuple[VerificationStatus, list[str]] | None:
+    """The status after evaluating the agent again; None if agent or task is not here."""
     recorded = parse_result(path.read_bytes())
-    agent = who(recorded)
-    task = bench.board.challenge.task(recorded.task)
+    agent = find_entry(recorded)
+    task = evaluator.checkout.challenge.task(recorded.task)
     if agent is None or task is None:
         return None
     if recorded.verdict is Verdict.INTERNAL_ERROR:
         return VerificationStatus.VERIFIED, []
-    # Of a sealed season only what was revealed comes this far: the rest is not verified, and nothing else is played again.
-    secret = bench.board.seasons.secret_of(recorded.season, recorded.beacon)
-    order = dataclasses.replace(bench.order(agent, task, recorded.beacon), secret=secret)
-    place = bench.board.store.trace_of(path)
-    trace = place.read_bytes() if recorded.verdict is Verdict.OK else None
+    # Sealed results that were not revealed never get here: they do not verify.
+    secret = evaluator.checkout.seasons.secret_of(recorded.season, recorded.beacon)
+    request = dataclasses.replace(evaluator.order(agent, task, recorded.beacon), secret=secret)
+    trace_path = evaluator.checkout.store.trace_of(path)
+    trace = trace_path.read_bytes() if recorded.verdict is Verdict.OK else None
     if secret:
         trace = trace and decrypt_trace(trace, recorded, secret)
         recorded = decrypt_result(recorded, secret)
 
-    def play() -> Played:
-        result, trace = bench.run(order, quiet=quiet)
+    def play() -> ResultAndTrace:
+        result, trace = evaluator.run(request, quiet=quiet)
         if result.verdict is Verdict.INTERNAL_ERROR:
-            raise _NotPlayedError(result.message)
+            raise _RerunError(result.message)
         return result, trace
 
-    again = _RerunSummary[Played](
+    rerun_it = _Rerun[ResultAndTrace](
         play=play,
-        differences=lambda one, other: list(_differences(one, other)),
-        at_a_limit=lambda played: played[0].verdict in LIMITS,
-        ground=lambda played: (played[0].runtime_digest, played[0].platform),
+        differences=lambda before, now: list(_differences(before, now)),
+        at_a_limit=lambda run: run[0].verdict in LIMIT_VERDICTS,
+        machine=lambda run: (run[0].runtime_digest, run[0].platform),
     )
-    return judged((recorded, trace), again)
+    return compare_runs((recorded, trace), rerun_it)
 
 
-def _differences(before: Played, now: Played) -> Iterator[str]:
+def _differences(before: ResultAndTrace, now: ResultAndTrace) -> Iterator[str]:
     (recorded, old), (result, new) = before, now
     if result.verdict != recorded.verdict:
         yield f"played again it ends with {result.verdict}, not {recorded.verdict}"
@@ -158,55 +161,56 @@ def _differences(before: Played, now: Played) -> Iterator[str]:
         yield "played again, it chooses other actions with the same returns"
 
 
-def _duel(hall: DuelRunner, path: Path, who: Who, *, quiet: bool) -> tuple[VerificationStatus, list[str]] | None:
-    """What holding a duel again says; None where it cannot be."""
+def _rerun_duel(
+    runner: DuelRunner, path: Path, find_entry: FindEntry, *, quiet: bool
+) -> tuple[VerificationStatus, list[str]] | None:
+    """The status after playing a duel again; None if a player or the game is not here."""
     recorded = parse_duel(path.read_bytes())
-    one, other = map(who, recorded.players)
-    task = hall.bench.board.challenge.task(recorded.task)
+    one, other = map(find_entry, recorded.players)
+    task = runner.evaluator.checkout.challenge.task(recorded.task)
     if one is None or other is None or task is None:
         return None
     if recorded.verdict is not Verdict.OK:
         return VerificationStatus.VERIFIED, []
 
-    def hold() -> Duel:
-        order = hall.order(one, other, task, recorded.beacon)
-        with bar(title(order), task.matches, quiet=quiet) as done:
-            return hall.hold(order, done)
+    def play() -> Duel:
+        request = runner.request(one, other, task, recorded.beacon)
+        with bar(duel_title(request), task.matches, quiet=quiet) as progress:
+            return runner.play(request, progress)
 
-    return judged_duel(recorded, hold)
+    return compare_duel(recorded, play)
 
 
-def judged_duel(recorded: Duel, hold: Callable[[], Duel]) -> tuple[VerificationStatus, list[str]]:
-    """What holding a duel again says of it."""
+def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> tuple[VerificationStatus, list[str]]:
+    """The status of a verified duel after it is played again, and the reasons."""
 
     def play() -> Duel:
-        duel = hold()
+        duel = play_once()
         if duel.verdict is not Verdict.OK:
-            raise _NotPlayedError(duel.message)
+            raise _RerunError(duel.message)
         return duel
 
-    return judged(
+    return compare_runs(
         recorded,
-        _RerunSummary[Duel](
+        _Rerun[Duel](
             play=play,
-            differences=_other_matches,
+            differences=_different_matches,
             at_a_limit=_at_a_limit,
-            ground=lambda duel: (duel.runtime_digest, duel.platform),
+            machine=lambda duel: (duel.runtime_digest, duel.platform),
         ),
     )
 
 
-def _other_matches(before: Duel, now: Duel) -> list[str]:
-    """The matches that take another course."""
-    pairs = enumerate(zip(_courses(before), _courses(now), strict=True))
-    return [f"held again, match {index} takes another course" for index, (one, other) in pairs if one != other]
+def _different_matches(before: Duel, now: Duel) -> list[str]:
+    """Each match with another end, winner or moves."""
+    pairs = enumerate(zip(_match_summaries(before), _match_summaries(now), strict=True))
+    return [f"played again, match {index} takes another course" for index, (one, other) in pairs if one != other]
 
 
 def _at_a_limit(duel: Duel) -> bool:
     is_late = any(match.end is MatchEnd.LATE for match in duel.matches)
-    return is_late or any(player.verdict in LIMITS for player in duel.players)
+    return is_late or any(player.verdict in LIMIT_VERDICTS for player in duel.players)
 
 
-def _courses(duel: Duel) -> list[Course]:
-    """How each match ended, who won it, and by which moves."""
+def _match_summaries(duel: Duel) -> list[MatchSummary]:
     return [(match.end, match.winner, moves) for match, moves in zip(duel.matches, duel.match_moves(), strict=True)]

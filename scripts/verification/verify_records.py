@@ -1,4 +1,4 @@
-"""Verifies what is recorded, results and duels, in parallel over the cores: the verbs `verify` and `demo` share this."""
+"""Verification of results and duels by replay, one process per core; used by several verbs and the bot."""
 
 import hashlib
 import multiprocessing
@@ -30,24 +30,24 @@ from leaderboard.core.store import RESULT, ResultStore, write_atomically
 from scripts.console import bar, say
 from scripts.repository.season_file import Seasons, is_score_right, read_seasons
 from scripts.verification.verify_claims import (
-    DerivedClaims,
+    HistoryFindings,
     MainHistory,
     RecordPlace,
-    label_faults,
+    claim_faults,
     limit_fault,
     main_history,
 )
 
 
 class SeenRecords:
-    """Results that this machine has verified before, by the hash of all that verification reads."""
+    """Records that were verified on this machine before, by a hash of everything that verification reads."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._marks = set(path.read_text().split()) if path.exists() else set()
 
     def mark(self, challenge: Challenge, store: ResultStore, path: Path) -> str:
-        """What a result's verification is a function of."""
+        """The hash of everything that a record's verification depends on."""
         trace = store.trace_of(path)
         rules = [PROTOCOL, sorted(versions().items()), [task.digest() for task in challenge.tasks]]
         hasher = hashlib.sha256(f"{rules}\0{challenge.model_dump_json()}".encode())
@@ -57,7 +57,7 @@ class SeenRecords:
         return hasher.hexdigest()
 
     def split(self, challenge: Challenge, store: ResultStore, files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-        """The files that were verified before, and those that were not."""
+        """Split files into those verified before, and the others."""
         before: list[Path] = []
         new: list[Path] = []
         for path in files:
@@ -65,7 +65,7 @@ class SeenRecords:
         return before, new
 
     def remember(self, challenge: Challenge, store: ResultStore, findings: Iterable[Finding]) -> None:
-        """Keep what was verified just now."""
+        """Add the verified records and write the file."""
         verified = (Path(finding.path) for finding in findings if finding.standing is VerificationStatus.VERIFIED)
         self._marks |= {self.mark(challenge, store, path) for path in verified}
         write_atomically(self._path, "\n".join(sorted(self._marks)).encode())
@@ -73,118 +73,117 @@ class SeenRecords:
 
 @dataclass(frozen=True, kw_only=True)
 class VerificationJob:
-    """One file to verify; small, since it travels to another process."""
+    """One file to verify; small, since it is sent to another process."""
 
     challenge: Challenge
-    """Its tasks."""
     result: Path
-    """The result's or the duel's file."""
     trace: Path
-    """Where its trace lies; a duel has none beside it."""
+    """Does not exist for a duel."""
     secret: SeasonSecret | None = None
-    """Of a sealed season, for the one who plays it."""
+    """The secret of a sealed season, in the official run only."""
     seasons: Seasons = field(default_factory=Seasons)
-    """The secrets that are public."""
+    """For the secrets that are published."""
     place: RecordPlace | None = None
-    """Where it is recorded; None for what was only handed in, whose labels are compared with what was asked."""
+    """Where it is recorded; None for a shard's results, whose statements are compared with the request instead."""
 
 
 def verify_files(challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool) -> list[Finding]:
-    """Every file's finding, in order of the paths; official records are compared with main's history where that is here."""
-    known, now = read_seasons(store.results), datetime.now(UTC)
+    """The findings of all files, sorted by path; official records are also checked by main's history, if it is here."""
+    seasons, now = read_seasons(store.results), datetime.now(UTC)
     jobs = [
         VerificationJob(
-            challenge=challenge, result=path, trace=store.trace_of(path), seasons=known, place=_place(store, path, now)
+            challenge=challenge, result=path, trace=store.trace_of(path), seasons=seasons, place=_place(store, path, now)
         )
         for path in files
     ]
-    return compared(verify_jobs(jobs, quiet=quiet), challenge, store.results.parent)
+    return check_history(verify_jobs(jobs, quiet=quiet), challenge, store.results.parent)
 
 
 def _place(store: ResultStore, path: Path, now: datetime) -> RecordPlace:
     return RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
 
 
-def compared(findings: Iterable[Finding], challenge: Challenge, root: Path) -> list[Finding]:
-    """The findings with what main's history says of official records, as far as nothing refutes them yet."""
-    found, past, is_sought, left = [], None, False, 0
+def check_history(findings: Iterable[Finding], challenge: Challenge, root: Path) -> list[Finding]:
+    """Add what main's history says of official records to the findings that are not refuted yet."""
+    checked, history, is_opened, without_history = [], None, False, 0
     for finding in findings:
         record = None if finding.standing is VerificationStatus.REFUTED else read_record(Path(finding.path))
-        if record is not None and record.tier is Tier.OFFICIAL and not is_sought:
-            past, is_sought = main_history(root), True
+        if record is not None and record.tier is Tier.OFFICIAL and not is_opened:
+            history, is_opened = main_history(root), True
         if record is not None:
-            left += past is None and record.tier is Tier.OFFICIAL
-            finding = _with_history(finding, record, challenge, past)
-        found.append(finding)
-    if left:
+            without_history += history is None and record.tier is Tier.OFFICIAL
+            finding = _with_history(finding, record, challenge, history)
+        checked.append(finding)
+    if without_history:
         say(
-            f"Main's history is not here, so of {left} official records beacons, owners, commits and past limits were not "
-            "derived; verify in a clone of the board with all its history."
+            f"Main's history is not here, so of {without_history} official records beacons, owners, commits and past limits "
+            "were not checked; verify in a full clone of the leaderboard."
         )
-    return found
+    return checked
 
 
-def _with_history(finding: Finding, record: Result | Duel, challenge: Challenge, past: MainHistory | None) -> Finding:
-    derived = past.derived(record) if past else DerivedClaims()
-    if derived.faults:
-        return replace(finding, standing=VerificationStatus.REFUTED, faults=derived.faults)
+def _with_history(finding: Finding, record: Result | Duel, challenge: Challenge, history: MainHistory | None) -> Finding:
+    claims = history.check(record) if history else HistoryFindings()
+    if claims.faults:
+        return replace(finding, standing=VerificationStatus.REFUTED, faults=claims.faults)
     is_verified = finding.standing is VerificationStatus.VERIFIED
-    stale = derived.stale
-    if not (past and past.gave(record)) and (fault := limit_fault(record, challenge)):
+    stale = claims.stale
+    if not (history and history.knows_rules_of(record)) and (fault := limit_fault(record, challenge)):
         stale = stale or f"{fault} now"
     return replace(finding, standing=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else finding
 
 
 def read_record(path: Path) -> Result | Duel:
-    """A file that was looked at before, whatever it is."""
+    """The result or duel in a file that was verified before."""
     content = path.read_bytes()
     return parse_duel(content) if _fields(content).get("kind") == "duel" else parse_result(content)
 
 
 def verify_jobs(jobs: list[VerificationJob], *, quiet: bool, seconds: float | None = None) -> list[Finding]:
-    """Every job's finding, in order of the paths. The largest go first, so that no core waits for the last.
+    """The findings of all jobs, sorted by path. The largest files go first, so that all cores finish at about the same time.
 
-    A replay that brings its process to an end, as one does that takes all memory, costs no other's finding.
+    Where a replay kills its process, for instance by using all memory, each job that was running is repeated alone, and only
+    the record that kills its process again is refuted.
 
     Args:
-        jobs: the files.
-        quiet: without a bar.
-        seconds: what is not begun by then has no finding.
+        jobs: the files; the list is sorted in place.
+        quiet: show no progress bar.
+        seconds: the time limit; jobs that have not started by then have no finding.
     """
-    end = None if seconds is None else time.monotonic() + seconds
+    deadline = None if seconds is None else time.monotonic() + seconds
     jobs.sort(key=_size, reverse=True)
     cores = max(1, min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
     findings: list[Finding] = []
-    with bar("Replaying", len(jobs), quiet=quiet) as done:
+    with bar("Replaying", len(jobs), quiet=quiet) as progress:
 
-        def keep(finding: Finding) -> None:
+        def add(finding: Finding) -> None:
             findings.append(finding)
-            done(len(findings))
+            progress(len(findings))
 
         waiting = deque(jobs)
-        while waiting and not _is_over(end):
-            for job in _replay(waiting, cores, keep, end):
-                if _replay(deque([job]), 1, keep):
+        while waiting and not _is_over(deadline):
+            for job in _replay(waiting, cores, add, deadline):
+                if _replay(deque([job]), 1, add):
                     fault = "its replay was killed: it takes more memory than there is, or the environment crashes"
-                    keep(Finding(path=str(job.result), standing=VerificationStatus.REFUTED, faults=(fault,)))
+                    add(Finding(path=str(job.result), standing=VerificationStatus.REFUTED, faults=(fault,)))
     return sorted(findings, key=lambda finding: finding.path)
 
 
 def _replay(
-    waiting: deque[VerificationJob], cores: int, keep: Callable[[Finding], None], end: float | None = None
+    waiting: deque[VerificationJob], cores: int, add: Callable[[Finding], None], deadline: float | None = None
 ) -> list[VerificationJob]:
-    """Verify what is waiting on so many cores. Where a process is killed it ends with what was going on at that moment."""
+    """Verify the waiting jobs on `cores` processes; returns the jobs that were running when a process was killed."""
     running: dict[Future[Finding], VerificationJob] = {}
     with ProcessPoolExecutor(cores, multiprocessing.get_context("fork"), signals.restore_default_handlers) as pool:
         try:
-            while running or (waiting and not _is_over(end)):
-                # Few at a time, so that of a killed process it is known which few it may have been at.
-                while waiting and len(running) < 2 * cores and not _is_over(end):
+            while running or (waiting and not _is_over(deadline)):
+                # At most two jobs per core are submitted, so that few jobs are suspected when a process is killed.
+                while waiting and len(running) < 2 * cores and not _is_over(deadline):
                     with signals.signals_deferred():
                         running[pool.submit(verify_file, waiting[0])] = waiting[0]
                         waiting.popleft()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    keep(future.result())
+                    add(future.result())
                     del running[future]
         except BrokenProcessPool:
             return list(running.values())
@@ -194,24 +193,24 @@ def _replay(
     return []
 
 
-def _is_over(end: float | None) -> bool:
-    return end is not None and time.monotonic() >= end
+def _is_over(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def _size(job: VerificationJob) -> int:
-    """Bytes that are to be replayed: of the trace, or of the file itself where the moves are in it."""
+    """Bytes to replay: of the trace, or for a duel of the file itself."""
     return next((path.stat().st_size for path in (job.trace, job.result) if path.exists()), 0)
 
 
 def verify_file(job: VerificationJob) -> Finding:
-    """One file's finding, whatever is in the file: what it makes an environment or a parser raise refutes it."""
+    """The finding of one file; any exception of the parser or the environment refutes it."""
     try:
         finding = _verified(job)
         if job.place is None or finding.standing is VerificationStatus.REFUTED:
             return finding
-        faults = tuple(label_faults(read_record(job.result), job.challenge, job.place))
+        faults = tuple(claim_faults(read_record(job.result), job.challenge, job.place))
         return replace(finding, standing=VerificationStatus.REFUTED, faults=faults) if faults else finding
-    except Exception as error:  # noqa: BLE001  (environments raise anything on actions that no agent of ours could send)
+    except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {first_line(error)}"
         return Finding(path=str(job.result), standing=VerificationStatus.REFUTED, faults=(fault,))
 
@@ -224,14 +223,14 @@ def _verified(job: VerificationJob) -> Finding:
         return Finding(
             path=str(job.result), standing=VerificationStatus.REFUTED, faults=(f"cannot be read: {error.strerror}",)
         )
-    found = _fields(content)
-    named = found.get("task")
-    task = job.challenge.task(named) if isinstance(named, str) else None
-    if found.get("kind") == "duel":
+    fields = _fields(content)
+    task_id = fields.get("task")
+    task = job.challenge.task(task_id) if isinstance(task_id, str) else None
+    if fields.get("kind") == "duel":
         game = _game(task.model_dump_json(), task.code) if task and task.game else None
         return verify_duel(str(job.result), content, game)
     world = _world(task.model_dump_json(), task.code) if task and not task.game else None
-    secret = job.secret or job.seasons.secret_of(str(found.get("season")), str(found.get("beacon")))
+    secret = job.secret or job.seasons.secret_of(str(fields.get("season")), str(fields.get("beacon")))
     finding = verify_result(str(job.result), content, trace, world, secret)
     if (
         secret is None
@@ -239,13 +238,11 @@ def _verified(job: VerificationJob) -> Finding:
         or is_score_right(job.challenge, content, secret)
     ):
         return finding
-    return replace(
-        finding, standing=VerificationStatus.REFUTED, faults=("the score that was public is not that of its episodes",)
-    )
+    return replace(finding, standing=VerificationStatus.REFUTED, faults=("its public score is not that of its episodes",))
 
 
 def _fields(content: bytes) -> dict[str, Any]:
-    """The document's fields; none where it is no document."""
+    """The fields of a JSON object; empty if the content is none."""
     try:
         value = canonical_json.parse_strict(content)
     except ValueError:

@@ -11,8 +11,8 @@ from typing import Any
 
 from evaluator.model.records.result import sealed
 from leaderboard.core.store import RESULT
-from scripts.github.official import publish, shard_jobs
-from scripts.github.official.commit_facts import Ask, CommitFacts
+from scripts.github.official import publish, record_results, shard_jobs
+from scripts.github.official.commit_facts import AskGitHub, CommitFacts
 from scripts.github.official.shard_jobs import PlannedShards, ShardAssignment
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.checkout import Checkout
@@ -32,12 +32,12 @@ def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> 
     return open_official(clone.repository, ("process", ""), answers(signed), RUN)
 
 
-def answers(signed: Callable[[str], bool] = lambda sha: True) -> Ask:
+def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
     """GitHub says of every commit whether it is signed, and that number 11 opened its pull request."""
     return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11) for sha in shas}
 
 
-ALONE = publish.PushPatience(tries=1, pause=no_pause)
+ALONE = record_results.PushPatience(tries=1, pause=no_pause)
 
 
 @functools.cache
@@ -66,13 +66,13 @@ class Round:
         shard_jobs.evaluate(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
-    def check(self, *folders: Path, run: OfficialRun | None = None) -> publish.CheckedRecord:
+    def check(self, *folders: Path, run: OfficialRun | None = None) -> publish.CheckedRound:
         shutil.rmtree(self.place / "accepted", ignore_errors=True)
         now = datetime.now(UTC)
         return publish.check(run or self.run, self.assignment(), folders or [self.place], self.place / "accepted", now)
 
-    def record(self) -> publish.PublishedRound:
-        return publish.record(self.run, "1", self.place / "accepted", datetime.now(UTC), ALONE)
+    def record(self) -> record_results.PublishedRound:
+        return record_results.record(self.run, "1", self.place / "accepted", datetime.now(UTC), ALONE)
 
 
 def plan_round(clone: Clone, place: Path) -> Round:
@@ -82,7 +82,7 @@ def plan_round(clone: Clone, place: Path) -> Round:
     return Round(clone, run, shard_jobs.plan(run), place)
 
 
-def whole_round(clone: Clone, place: Path) -> publish.PublishedRound:
+def whole_round(clone: Clone, place: Path) -> record_results.PublishedRound:
     """Plan, evaluate every shard, publish."""
     begun = plan_round(clone, place)
     for shard in begun.planned.shards:

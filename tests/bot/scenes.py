@@ -64,7 +64,7 @@ class Scene:
             "GITHUB_STEP_SUMMARY": str(self.place / "summary.md"), "GITHUB_WORKSPACE": str(self.clone.path),
         }  # fmt: skip
 
-    def desk(self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW) -> BotContext:
+    def context(self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW) -> BotContext:
         """What a privileged step has at hand."""
         surroundings = read_workflow_environment(self.environment(event, payload, run_id))
         git(self.clone.path, "checkout-index", "-f", "challenge.yml")

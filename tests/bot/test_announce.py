@@ -10,7 +10,7 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 
 def tell(scene: Scene, run_id: int = 500) -> None:
-    assert announce.run(scene.desk("push", run_id=run_id)) == 0
+    assert announce.run(scene.context("push", run_id=run_id)) == 0
 
 
 def record_all(scene: Scene, at: str = make.NOON, returns: tuple[float, ...] = (9.0, 11.0)) -> None:
@@ -66,21 +66,21 @@ def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bring_three(scene)
-    scene.world.left["core"] = announce.RESERVE + 6
+    scene.world.left["core"] = announce.REQUESTS_RESERVED + 6
 
     tell(scene)
 
-    told = [number for number in (7, 8, 9) if scene.bodies(number)]
-    assert 1 <= len(told) < 3
-    assert scene.world.left["core"] > announce.RESERVE - 10
-    assert f"{3 - len(told)} merged pull requests are told by a later run" in capsys.readouterr().err
+    announced = [number for number in (7, 8, 9) if scene.bodies(number)]
+    assert 1 <= len(announced) < 3
+    assert scene.world.left["core"] > announce.REQUESTS_RESERVED - 10
+    assert f"{3 - len(announced)} merged pull requests are told by a later run" in capsys.readouterr().err
     scene.world.left["core"] = 1000
     tell(scene, 501)
     assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
 
 
 def test_a_run_tells_no_more_than_github_lets_it_write(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announce, "AT_ONCE", 2)
+    monkeypatch.setattr(announce, "PULLS_PER_RUN", 2)
     bring_three(scene)
 
     tell(scene)
@@ -98,8 +98,8 @@ def test_those_that_wait_for_a_result_do_not_hide_one_that_has_it(scene: Scene, 
     assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [[], [], []]
 
     record_all(scene)
-    monkeypatch.setattr(announce, "AT_ONCE", 1)
-    assert list(announce.waiting(scene.desk("push", run_id=501))) == [7]
+    monkeypatch.setattr(announce, "PULLS_PER_RUN", 1)
+    assert list(announce.pulls_with_news(scene.context("push", run_id=501))) == [7]
     tell(scene, 501)
 
     assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [["official"], [], []]

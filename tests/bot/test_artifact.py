@@ -46,17 +46,17 @@ def info(name: str, mode: int) -> zipfile.ZipInfo:
 
 
 def test_what_the_preview_writes_is_read() -> None:
-    found = read_artifact(zipped(("preview.json", json.dumps(preview()).encode()), ("preview.log", b"| hello\n")))
+    checked = read_artifact(zipped(("preview.json", json.dumps(preview()).encode()), ("preview.log", b"| hello\n")))
 
-    assert found.agents[0].results[0].returns == (1.0, 2.5)
-    assert found.document() == preview()
+    assert checked.agents[0].results[0].returns == (1.0, 2.5)
+    assert checked.document() == preview()
 
 
 GOOD = json.dumps(preview()).encode()
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "fault"),
     [
         (b"", "not a zip file"),
         (b"not a zip", "not a zip file"),
@@ -80,8 +80,8 @@ GOOD = json.dumps(preview()).encode()
     # Not their bytes, which hold the time.
     ids=lambda value: value if isinstance(value, str) else "container",
 )
-def test_any_other_container_is_refused_in_one_line(content: bytes, said: str) -> None:
-    with pytest.raises(ArtifactError, match=said) as caught:
+def test_any_other_container_is_refused_in_one_line(content: bytes, fault: str) -> None:
+    with pytest.raises(ArtifactError, match=fault) as caught:
         read_artifact(content)
 
     assert "\n" not in str(caught.value)
@@ -129,7 +129,7 @@ def test_stored_and_deflated_members_are_read(method: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "fault"),
     [
         (zipped(("preview.json", GOOD), method=zipfile.ZIP_LZMA), "neither stored nor deflated"),
         (zipped(("preview.json", GOOD), method=zipfile.ZIP_BZIP2), "neither stored nor deflated"),
@@ -149,8 +149,8 @@ def test_stored_and_deflated_members_are_read(method: int) -> None:
         "encrypted", "patched", "strongly-encrypted",
     ],
 )  # fmt: skip
-def test_a_member_that_cannot_be_unpacked_is_refused_in_one_line(content: bytes, said: str) -> None:
-    with pytest.raises(ArtifactError, match=said) as caught:
+def test_a_member_that_cannot_be_unpacked_is_refused_in_one_line(content: bytes, fault: str) -> None:
+    with pytest.raises(ArtifactError, match=fault) as caught:
         read_artifact(content)
 
     assert "\n" not in str(caught.value)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from evaluator.model.config.challenge import Challenge
+from leaderboard.core.entry import AgentName
 from scripts.console import CommandError
-from scripts.git.beacon import Name, SeedBeacon, arrived, beacon, origins, verify
+from scripts.git.beacon import SeedBeacon, arrived, beacon, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
@@ -15,9 +16,9 @@ from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
 
 
-def beacons(repository: GitRepository, main_sha: str, digests: dict[Name, str]) -> dict[Name, SeedBeacon]:
+def beacons(repository: GitRepository, main_sha: str, digests: dict[AgentName, str]) -> dict[AgentName, SeedBeacon]:
     """The commits that brought versions."""
-    return origins(repository, main_sha, digests, {}).versions
+    return version_origins(repository, main_sha, digests, {}).versions
 
 
 @pytest.fixture
@@ -29,12 +30,12 @@ def digest(board: Clone, login: str = "alice") -> str:
     return next(entry.digest for entry in read_entries(board.repository, board.head, RULES)[0] if entry.login == login)
 
 
-def found(board: Clone, login: str = "alice") -> str:
+def version_commit(board: Clone, login: str = "alice") -> str:
     """Both ways to ask give the same."""
     name, version = (login, "a"), digest(board, login)
-    one = beacon(board.repository, board.head, login, "a", version)
-    assert beacons(board.repository, board.head, {name: version})[name] == one
-    return one.sha
+    beacon_commit = beacon(board.repository, board.head, login, "a", version)
+    assert beacons(board.repository, board.head, {name: version})[name] == beacon_commit
+    return beacon_commit.sha
 
 
 def test_the_commit_that_brought_it_is_the_beacon_whatever_came_later(board: Clone) -> None:
@@ -42,24 +43,24 @@ def test_the_commit_that_brought_it_is_the_beacon_whatever_came_later(board: Clo
     board.commit({"README.md": b"later\n"})
     board.commit(agent_files("bob"))
 
-    assert found(board) == first
+    assert version_commit(board) == first
 
 
 def test_another_version_has_another_beacon_and_going_back_the_first_again(board: Clone) -> None:
     first = board.commit(agent_files("alice"))
     second = board.commit(agent_files("alice", source=AGENT + b"# 2\n"))
-    assert found(board) == second
+    assert version_commit(board) == second
     board.commit(agent_files("alice"))
 
-    assert found(board) == first
+    assert version_commit(board) == first
 
 
 def of_tasks(board: Clone, agent: str, *tasks: str) -> dict[str, str]:
     """The commit that the seeds of each task come from."""
     name = ("alice", agent)
     entry = next(one for one in read_entries(board.repository, board.head, RULES)[0] if (one.login, one.agent) == name)
-    found = origins(board.repository, board.head, {name: entry.digest}, {name: tasks})
-    return {task: item.sha for (_, task), item in found.tasks.items()}
+    origins = version_origins(board.repository, board.head, {name: entry.digest}, {name: tasks})
+    return {task: item.sha for (_, task), item in origins.tasks.items()}
 
 
 def test_a_task_that_is_named_later_has_seeds_of_a_later_commit(board: Clone) -> None:
@@ -69,7 +70,7 @@ def test_a_task_that_is_named_later_has_seeds_of_a_later_commit(board: Clone) ->
     board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [Acrobot-v1]\n"))
     last = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: all\n"))
 
-    assert found(board) == first
+    assert version_commit(board) == first
     assert of_tasks(board, "a", "CartPole-v1", "Acrobot-v1", "Taxi-v4") == {
         "CartPole-v1": first, "Acrobot-v1": second, "Taxi-v4": last,
     }  # fmt: skip
@@ -87,7 +88,7 @@ def test_other_words_in_the_manifest_keep_the_beacon(board: Clone) -> None:
     first = board.commit(agent_files("alice"))
     board.commit(agent_files("alice", manifest=MANIFEST + b"description: better words\n"))
 
-    assert found(board) == first
+    assert version_commit(board) == first
 
 
 def test_withdrawn_and_entered_again_keeps_the_beacon(board: Clone) -> None:
@@ -95,7 +96,7 @@ def test_withdrawn_and_entered_again_keeps_the_beacon(board: Clone) -> None:
     board.commit(dict.fromkeys(agent_files("alice")))
     board.commit(agent_files("alice"))
 
-    assert found(board) == first
+    assert version_commit(board) == first
 
 
 def test_a_merge_commit_is_the_beacon_not_the_authors_own_commits(board: Clone) -> None:
@@ -104,7 +105,7 @@ def test_a_merge_commit_is_the_beacon_not_the_authors_own_commits(board: Clone) 
     own = board.commit(agent_files("alice"))
     merge = board.commit(agent_files("alice"), "merge", (main, own))
 
-    assert found(board) == merge
+    assert version_commit(board) == merge
 
 
 def test_other_folders_with_odd_names_do_not_pass_for_commits(board: Clone) -> None:
@@ -112,7 +113,7 @@ def test_other_folders_with_odd_names_do_not_pass_for_commits(board: Clone) -> N
     board.commit({f"submissions/bob/a/{'0' * 40} 2020-01-01T00:00:00Z": b"", "submissions/bob/a/x\n\ny": b""})
     board.commit({f"submissions/alice/{'1' * 40} 2020": b""})
 
-    assert found(board) == first
+    assert version_commit(board) == first
 
 
 def test_a_version_that_main_does_not_hold_has_none(board: Clone) -> None:
@@ -136,19 +137,6 @@ def test_a_shallow_clone_is_refused(board: Clone, tmp_path: Path) -> None:
         beacon(shallow, board.head, "alice", "a", digest(board))
 
 
-def test_github_is_asked_once_for_each_commit() -> None:
-    asked: list[str] = []
-
-    def verified(sha: str) -> bool:
-        asked.append(sha)
-        return sha == "a"
-
-    told = verify([SeedBeacon(sha=sha, committed_at="") for sha in "aba"], verified)
-
-    assert sorted(asked) == ["a", "b"]
-    assert {sha: item.verified for sha, item in told.items()} == {"a": True, "b": False}
-
-
 def moved(old: str, new: str, login: str = "alice") -> dict[str, bytes | None]:
     """The same files in another folder."""
     return {**dict.fromkeys(agent_files(login, old)), **agent_files(login, new)}
@@ -162,7 +150,7 @@ def test_a_folder_that_is_renamed_keeps_its_seeds_and_so_does_the_way_back(board
     assert beacons(board.repository, board.head, {("alice", "b"): version})["alice", "b"].sha == first
     assert beacon(board.repository, board.head, "alice", "b", version).sha == first
     board.commit(moved("b", "a"))
-    assert found(board) == first
+    assert version_commit(board) == first
 
 
 def test_twenty_folders_of_one_login_draw_once(board: Clone) -> None:
@@ -213,7 +201,7 @@ def test_a_folder_that_once_held_a_link_held_no_version_then(board: Clone) -> No
     board.commit({**agent_files("alice"), "120000:submissions/alice/a/link": b"agent.py"})
     second = board.commit({"submissions/alice/a/link": None})
 
-    assert found(board) == second
+    assert version_commit(board) == second
 
 
 def test_a_long_history_is_walked_once_and_read_hardly(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from scripts.console import CommandError
-from scripts.github.api.client import TRIES, GitHub, GitHubError
+from scripts.github.api.client import REQUEST_TRIES, GitHub, GitHubError
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 from scripts.github.api.responses import BODY_CHARACTERS, CommitStatus, GitHubIssue, IssueComment
 from tests.github import world
@@ -254,7 +254,7 @@ def test_patience_ends_after_eight_tries(github: GitHub, standin: GitHubStandIn,
     with pytest.raises(GitHubError, match="500"):
         github.pull(7)
 
-    assert len(standin.calls) == TRIES
+    assert len(standin.calls) == REQUEST_TRIES
     assert slept == [2, 4, 8, 16, 32, 60]
 
 
@@ -281,7 +281,7 @@ def test_connections_that_always_drop_are_an_error_of_one_line(github: GitHub, s
     with pytest.raises(GitHubError, match="did not answer GET /repos/host/board/pulls/7"):
         github.pull(7)
 
-    assert len(standin.calls) == TRIES
+    assert len(standin.calls) == REQUEST_TRIES
 
 
 def test_a_wrong_token_is_an_error_of_one_line(standin: GitHubStandIn) -> None:
@@ -337,6 +337,6 @@ def test_a_pull_request_is_opened_merged_and_closed_as_github_describes_it(githu
 
 def test_whose_token_it_is(standin: GitHubStandIn) -> None:
     standin.world.tokens["person"] = OWNER
-    found = GitHub("person", standin.address, f"{OWNER}/{NAME}", pace=0).account()
+    account = GitHub("person", standin.address, f"{OWNER}/{NAME}", pace=0).account()
 
-    assert (found.login, found.id) == (OWNER, 1)
+    assert (account.login, account.id) == (OWNER, 1)

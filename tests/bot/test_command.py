@@ -1,7 +1,7 @@
 import pytest
 
 from scripts.github.pull_request import slash_commands
-from scripts.github.pull_request.slash_commands import SlashCommand, parse
+from scripts.github.pull_request.slash_commands import SlashCommand, parse_command
 from tests.bot.scenes import POLE, Scene, commented, previewed
 from tests.github.world import BOT
 from tests.leaderboard import make
@@ -12,7 +12,7 @@ ALICE, EVE, HOST = ("alice", 11), ("eve", 66), ("host", 1)
 def say(scene: Scene, body: str, author: tuple[str, int] = ALICE, **fields: object) -> list[str]:
     """Somebody comments on pull request 7; returns the reactions that it got."""
     written = scene.world.comment(7, author[0], body)
-    assert slash_commands.run(scene.desk("issue_comment", commented(7, written.id, body, author, **fields))) == 0
+    assert slash_commands.run(scene.context("issue_comment", commented(7, written.id, body, author, **fields))) == 0
     return written.reactions
 
 
@@ -47,7 +47,7 @@ def sha(scene: Scene) -> str:
     ],
 )
 def test_only_a_first_line_that_is_a_command_is_one(body: str, expected: SlashCommand | None) -> None:
-    assert parse(body) == expected
+    assert parse_command(body) == expected
 
 
 @pytest.mark.parametrize("body", ["nice agent!", "/merge", "/retry please, it was so close"])
@@ -68,7 +68,7 @@ def test_rank_says_where_the_authors_agents_stand(scene: Scene, sha: str) -> Non
     scene.record(make.result(scene.entry(scene.clone.head), (9.0, 11.0), on=POLE))
 
     assert say(scene, "/rank", EVE) == ["+1"]
-    assert "Where your agents stand now" in scene.bodies()[0]
+    assert "Current places of your agents" in scene.bodies()[0]
     assert "CartPole" in scene.bodies()[0]
 
 

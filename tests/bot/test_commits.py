@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.solo.verify_result import parse_result
-from scripts.git.data_branches import RESULTS, newest_results, parse_record, read_results
+from scripts.git.data_branches import newest_results, parse_record, read_recorded
 from scripts.github.api.client import GitHub
-from scripts.github.official import commit_facts, publish, shard_jobs
-from scripts.github.official.commit_facts import RESERVE, CommitFacts
+from scripts.github.official import commit_facts, publish, record_results, shard_jobs
+from scripts.github.official.commit_facts import POINTS_RESERVED, CommitFacts
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, Workload, read_work
+from scripts.github.official.workload import OfficialRun, Workload, read_workload
+from scripts.repository.layout import RESULTS_BRANCH
 from tests.bot.games import FIRST, LAST, entered, game_board
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import ALONE, Round, open_run, plan_round
@@ -124,9 +125,9 @@ def test_a_hundred_commits_are_one_request(ask: Asking, standin: GitHubStandIn) 
     for number in range(NEW):
         standin.world.person(LOGIN.format(number), 5000 + number)
         merge(standin, sha(number), 10 + number, LOGIN.format(number))
-    found = ask([sha(number) for number in range(NEW)])
+    facts = ask([sha(number) for number in range(NEW)])
 
-    assert [found[sha(number)].login_id for number in range(NEW)] == [5000 + number for number in range(NEW)]
+    assert [facts[sha(number)].login_id for number in range(NEW)] == [5000 + number for number in range(NEW)]
     assert queried(standin) == [100] * 6
     assert standin.world.left == {"core": 1000, "graphql": 994}
 
@@ -134,12 +135,12 @@ def test_a_hundred_commits_are_one_request(ask: Asking, standin: GitHubStandIn) 
 def test_near_the_limit_no_more_is_asked(
     ask: Asking, standin: GitHubStandIn, slept: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standin.world.left["graphql"] = RESERVE + 1
-    found = ask([sha(number) for number in range(NEW)])
+    standin.world.left["graphql"] = POINTS_RESERVED + 1
+    facts = ask([sha(number) for number in range(NEW)])
 
-    assert set(found) == {sha(number) for number in range(200)}
+    assert set(facts) == {sha(number) for number in range(200)}
     assert slept == []
-    assert f"GitHub was not asked about 400 commits ({RESERVE - 1} points are left" in capsys.readouterr().err
+    assert f"GitHub was not asked about 400 commits ({POINTS_RESERVED - 1} points are left" in capsys.readouterr().err
 
 
 def test_a_limit_that_is_used_up_is_no_failure(
@@ -162,9 +163,9 @@ def test_a_wait_that_is_too_long_is_not_waited(ask: Asking, standin: GitHubStand
 
 def test_a_query_that_takes_github_too_long_is_asked_in_smaller_parts(ask: Asking, standin: GitHubStandIn) -> None:
     standin.world.go_wrong("POST", "/graphql", status=502, message="Bad Gateway", times=8)
-    found = ask([sha(number) for number in range(60)])
+    facts = ask([sha(number) for number in range(60)])
 
-    assert len(found) == 60
+    assert len(facts) == 60
     assert queried(standin)[8:] == [25, 25, 10]
 
 
@@ -225,7 +226,7 @@ def copied(clone: Clone, place: Path) -> Clone:
 def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignment, Workload]:
     """Every shard hands in a file for each of its agents; that none of them is a result costs a try of each."""
     planned = shard_jobs.plan(run)
-    work = read_work(run, planned.sha, planned.results_sha)
+    work = read_workload(run, planned.sha, planned.results_sha)
     for number in planned.shards:
         given = ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
         items = work.shard(number)
@@ -240,7 +241,7 @@ def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignm
     return ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards)), work
 
 
-@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (RESERVE + 2, 300)])
+@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (POINTS_RESERVED + 2, 300)])
 def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
     crowd: Clone, ask: Asking, standin: GitHubStandIn, slept: list[float], tmp_path: Path, left: int, answered: int
 ) -> None:
@@ -253,8 +254,8 @@ def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
         merge(standin, item.wanted.beacon, 10 + number, login)
     standin.world.left["graphql"] = left
     checked = publish.check(run, assignment, [tmp_path / "in"], tmp_path / "accepted", datetime.now(UTC))
-    published = publish.record(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
-    recorded = read_results(clone.repository, newest_results(clone.repository))
+    published = record_results.record(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
+    recorded = read_recorded(clone.repository, newest_results(clone.repository))[0]
     ids = {person.login: person.id for person in standin.world.people.values()}
 
     assert len({item.wanted.beacon for item in work.items}) == NEW
@@ -289,9 +290,9 @@ def begun(played: Round, ask: Asking, standin: GitHubStandIn, tmp_path: Path) ->
 
 def facts_of(clone: Clone) -> dict[str, tuple[bool | None, int | None]]:
     """What the results branch says that GitHub said; every file is whole."""
-    records = {name: parse_record(content) for name, content in origin_branch(clone, RESULTS).items()}
+    records = {name: parse_record(content) for name, content in origin_branch(clone, RESULTS_BRANCH).items()}
     assert all(one.self_hash() == one.self_sha256 and one.path() + ".json" == name for name, one in records.items())
-    singles = [parse_result(content) for content in origin_branch(clone, RESULTS).values()]
+    singles = [parse_result(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
     return {f"{one.login} {one.task}": (one.beacon_verified, one.login_id) for one in singles}
 
 
@@ -305,7 +306,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     standin.world.left["graphql"] = 0
     begun.check()
     begun.record()
-    before, traces = origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")
+    before, traces = origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")
     assert set(facts_of(begun.clone).values()) == {(None, None)}
 
     standin.world.left["graphql"] = 1000
@@ -313,7 +314,7 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
     later = following(begun, tmp_path / "later")
     checked = later.check(later.place)
     published = later.record()
-    after = origin_branch(begun.clone, RESULTS)
+    after = origin_branch(begun.clone, RESULTS_BRANCH)
 
     assert (later.planned.count, later.planned.unasked, later.planned.outputs()["unasked"]) == (0, 4, 4)
     assert (checked.filled_in, published.filled_in, published.recorded, published.known) == (4, 4, (), 0)
@@ -323,15 +324,15 @@ def test_what_could_not_be_asked_is_filled_in_by_a_later_round(begun: Round, sta
         for task in ("CartPole-v1", "FrozenLake-v1")
     }
     assert queried(standin) == [2]
-    told = ("login_id", "beacon_verified", "self_sha256")
+    filled = ("login_id", "beacon_verified", "self_sha256")
     for name, content in after.items():
         old, new = (parse_result(one).document() for one in (before[name], content))
-        assert {k: v for k, v in old.items() if k not in told} == {k: v for k, v in new.items() if k not in told}
+        assert {k: v for k, v in old.items() if k not in filled} == {k: v for k, v in new.items() if k not in filled}
     assert origin_branch(begun.clone, "traces-1") == traces
     manifest = (later.place / "accepted" / "manifests" / "0.sha256").read_text()
     assert sorted(line.split("  results/")[1] for line in manifest.splitlines()) == sorted(after)
     assert following(begun, tmp_path / "last").planned.unasked == 0
-    subjects = git(begun.clone.path.parent / "origin.git", "log", "--format=%s", RESULTS).splitlines()
+    subjects = git(begun.clone.path.parent / "origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()
     assert sum(subject.startswith("fill in: ") for subject in subjects) == 4
 
 
@@ -369,7 +370,7 @@ def test_a_commit_is_asked_about_once_ever(begun: Round, standin: GitHubStandIn,
 
     assert queried(standin) == [2, 1]
     assert facts_of(begun.clone)["eve CartPole-v1"] == (True, None)
-    assert len(origin_branch(begun.clone, RESULTS)) == 8
+    assert len(origin_branch(begun.clone, RESULTS_BRANCH)) == 8
 
 
 def test_duels_are_filled_in_once_both_players_commits_are_known(
@@ -386,12 +387,12 @@ def test_duels_are_filled_in_once_both_players_commits_are_known(
     standin.world.left["graphql"] = 0
     begun.check()
     begun.record()
-    before = [parse_record(content) for content in origin_branch(board, RESULTS).values()]
+    before = [parse_record(content) for content in origin_branch(board, RESULTS_BRANCH).values()]
     standin.world.left["graphql"] = 1000
     later = following(begun, tmp_path / "later")
     later.check(later.place)
     published = later.record()
-    after = [parse_record(content) for content in origin_branch(board, RESULTS).values()]
+    after = [parse_record(content) for content in origin_branch(board, RESULTS_BRANCH).values()]
 
     assert {one.beacon_verified for one in before} == {None}
     assert {one.beacon_verified for one in after} == {True}

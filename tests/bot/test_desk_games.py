@@ -9,7 +9,7 @@ from scripts.commands import bot
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.pull_request import announce, reconcile
-from scripts.github.pull_request.bot_context import guarded
+from scripts.github.pull_request.bot_context import guard_pull
 from scripts.repository.checkout import Checkout
 from tests.bot.games import CHALLENGE, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import git
@@ -33,7 +33,7 @@ def merged(scene: Scene) -> None:
 
 def record(scene: Scene, names: list[tuple[str, str, str]], **fields: object) -> None:
     board = Checkout(scene.clone.path)
-    entries = {f"{found.login}/{found.agent}": found.entry() for found in board.read_all()[0]}
+    entries = {f"{submission.login}/{submission.agent}": submission.entry() for submission in board.read_all()[0]}
     store = ResultStore(results=scene.clone.path / "results", traces=scene.clone.path / "traces")
     for number, (first, second, outcomes) in enumerate(names):
         provenance = {"provenance": {"evaluated_at": "2026-01-01T00:00:00Z", "run_url": RUN}}
@@ -49,12 +49,12 @@ VALIDATED = [("alice/a", "alice/a", "dd"), ("local/first", "local/first", "dd"),
 
 def test_a_merged_player_is_told_what_is_pending_then_its_rating(scene: Scene) -> None:
     merged(scene)
-    announce.run(scene.desk())
+    announce.run(scene.context())
     assert "alice/a on Tic-tac-toe" in scene.bodies()[0]
     assert "official" not in scene.world.labelled.get(7, [])
 
     record(scene, [*VALIDATED, ("alice/a", "local/first", "wwdl")])
-    announce.run(scene.desk())
+    announce.run(scene.context())
     (body,) = scene.bodies()
     assert "Official:" in body
     assert "Elo on" in body
@@ -66,7 +66,7 @@ def test_a_merged_player_is_told_what_is_pending_then_its_rating(scene: Scene) -
 def test_a_merged_player_that_breaks_a_rule_is_told_so(scene: Scene) -> None:
     merged(scene)
     record(scene, [("alice/a", "alice/a", "di")])
-    announce.run(scene.desk())
+    announce.run(scene.context())
 
     assert "refused, it breaks a rule against itself" in scene.bodies()[0]
     assert "official" in scene.world.labelled[7]
@@ -75,12 +75,12 @@ def test_a_merged_player_that_breaks_a_rule_is_told_so(scene: Scene) -> None:
 def test_a_duel_that_is_given_up_is_reported_to_the_maintainers(scene: Scene) -> None:
     merged(scene)
     record(scene, [("alice/a", "local/first", "")] * 3, message="no engine")
-    reconcile.run(scene.desk())
+    reconcile.run(scene.context())
     (issue,) = scene.world.issues.values()
     assert "alice/a v local/first on tictactoe has no official result" in issue.body
 
     record(scene, [("alice/a", "local/first", "wd")])
-    reconcile.run(scene.desk())
+    reconcile.run(scene.context())
     assert issue.state == "closed"
 
 
@@ -88,7 +88,7 @@ def test_an_example_that_changed_is_no_longer_in_the_report(scene: Scene) -> Non
     merged(scene)
     record(scene, [("alice/a", "local/first", "")] * 3, message="no engine")
     scene.clone.commit({"example_agents/first/agent.py": LAST + b"# 2\n"})
-    reconcile.run(scene.desk())
+    reconcile.run(scene.context())
 
     assert not scene.world.issues
 
@@ -97,14 +97,14 @@ def test_an_account_whose_login_played_under_another_number_is_refused(scene: Sc
     """The guard knows the numbers of players too."""
     merged(scene)
     record(scene, [("alice/a", "alice/a", "dd")])
-    desk = scene.desk()
-    for made in desk.duels:
+    context = scene.context()
+    for made in context.duels:
         object.__setattr__(made, "players", tuple(p.model_copy(update={"login_id": 999}) for p in made.players))
     scene.push(entered("alice", FIRST), 8)
     pull = next(pull for pull in scene.github.open_pulls() if pull.number == 8)
     assert isinstance(pull, PullRequest)
 
-    assert "belongs to another account" in " ".join(guarded(desk, pull).faults)
+    assert "belongs to another account" in " ".join(guard_pull(context, pull).faults)
 
 
 def test_the_next_round_is_asked_of_mains_own_workflow(
@@ -140,7 +140,7 @@ def test_publish_says_whether_another_round_is_due(scene: Scene, monkeypatch: py
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     (scene.clone.path / "challenge.yml").write_bytes(CHALLENGE)
-    said = []
+    outputs = []
     for number in range(3):
         output.write_text("")
         bot.plan(sandbox="process")
@@ -150,6 +150,6 @@ def test_publish_says_whether_another_round_is_due(scene: Scene, monkeypatch: py
         for shard in range(shards):
             bot.evaluate(shard, shards, scene.clone.head, place / f"shard-{shard}", results, "process")
         bot.publish([place], scene.clone.head, shards, results, place / "accepted", "both", "process")
-        said.append([line for line in output.read_text().splitlines() if line.startswith("again")])
+        outputs.append([line for line in output.read_text().splitlines() if line.startswith("again")])
 
-    assert said == [["again=true"], ["again=false"], ["again=false"]]
+    assert outputs == [["again=true"], ["again=false"], ["again=false"]]

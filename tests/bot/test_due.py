@@ -11,7 +11,7 @@ from scripts.console import CommandError
 from scripts.github import due
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import PlannedShards
-from scripts.github.official.workload import OfficialRun, runtime_of
+from scripts.github.official.workload import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce
 from scripts.static_site.deployed_commit import BRANCH, FILE, BuiltSite, built_now, parse_built, read_note, write_note
 from tests.bot.repos import Clone, git
@@ -46,18 +46,22 @@ def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 def note(scene: Scene, address: str = "", now: datetime = NOW) -> None:
     """The site was deployed as it would be built now."""
-    desk = scene.desk()
-    write_note(desk.clone, built_now(desk.clone, desk.board.challenge, address, now), now)
+    context = scene.context()
+    write_note(context.clone, built_now(context.clone, context.board.challenge, address, now), now)
 
 
 def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
     """Whether an official run begins."""
     scene.standin.calls.clear()
-    desk = replace(scene.desk(), now=now)
+    context = replace(scene.context(), now=now)
     work = OfficialRun(
-        clone=desk.clone, sandbox="process", runtime_digest=runtime_of("process", ""), ask=lambda shas: {}, run_url=None
+        clone=context.clone,
+        sandbox="process",
+        runtime_digest=planned_runtime_digest("process", ""),
+        ask=lambda shas: {},
+        run_url=None,
     )
-    assert due.run(desk, work, address) == 0
+    assert due.run(context, work, address) == 0
     assert scene.standin.writes() in ([], [DISPATCH])
     return scene.standin.writes() == [DISPATCH]
 
@@ -142,7 +146,7 @@ def test_the_note_is_one_commit_that_is_replaced(quiet: Scene) -> None:
     assert git(origin, "rev-parse", f"refs/heads/{BRANCH}") != first
     assert git(origin, "rev-list", "--count", f"refs/heads/{BRANCH}") == "1"
     assert git(origin, "ls-tree", "-r", "--name-only", f"refs/heads/{BRANCH}") == FILE
-    kept = read_note(quiet.desk().clone)
+    kept = read_note(quiet.context().clone)
     assert kept is not None
     assert (kept.main, kept.results, kept.address) == (quiet.clone.head, None, "https://board.example/")
 
@@ -160,7 +164,7 @@ def test_a_merge_that_was_not_told_is_due_until_it_was(quiet: Scene) -> None:
     quiet.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
 
     assert look(quiet)
-    assert announce.run(quiet.desk("push")) == 0
+    assert announce.run(quiet.context("push")) == 0
     assert quiet.bodies() != []
     assert not look(quiet)
 
@@ -169,7 +173,7 @@ def test_a_merge_that_waits_is_due_only_while_there_is_something_to_say(quiet: S
     merged(quiet)
 
     assert look(quiet)
-    assert announce.run(quiet.desk("push")) == 0
+    assert announce.run(quiet.context("push")) == 0
     assert not look(quiet)
     quiet.record(make.result(quiet.entry(quiet.clone.head), (9.0, 11.0), on=POLE))
     assert look(quiet)
@@ -179,7 +183,7 @@ def test_a_comment_without_its_label_is_due(quiet: Scene) -> None:
     merged(quiet)
     entry = quiet.entry(quiet.clone.head)
     quiet.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
-    assert announce.run(quiet.desk("push")) == 0
+    assert announce.run(quiet.context("push")) == 0
     quiet.world.labelled[7] = []
 
     assert look(quiet)
@@ -198,7 +202,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> Any:
         raise error
 
-    for place, name in ((shard_jobs, "plan"), (due, "read_note"), (announce, "waiting")):
+    for place, name in ((shard_jobs, "plan"), (due, "read_note"), (announce, "pulls_with_news")):
         with monkeypatch.context() as here:
             here.setattr(place, name, fail)
             assert look(quiet), name

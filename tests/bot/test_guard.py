@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.config.challenge import SubmissionLimits
-from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect
+from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
 from scripts.git.tree_diff import TreeChange
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
@@ -19,14 +19,14 @@ def board(tmp_path: Path) -> Clone:
 
 
 def judge(board: Clone, head: str, author: PullAuthor = ALICE, base: str | None = None) -> GuardedPaths:
-    return inspect(board.repository, base or git(board.path, "rev-parse", "origin/main"), head, author, LIMITS)
+    return inspect_pull(board.repository, base or git(board.path, "rev-parse", "origin/main"), head, author, LIMITS)
 
 
 def test_a_new_agent_in_its_authors_folder_is_clean(board: Clone) -> None:
-    found = judge(board, board.commit(agent_files("Alice")))
+    paths = judge(board, board.commit(agent_files("Alice")))
 
-    assert found == GuardedPaths(agents=("submissions/Alice/a",), removed=(), faults=(), outside=())
-    assert found.is_clean
+    assert paths == GuardedPaths(agents=("submissions/Alice/a",), removed=(), faults=(), outside=())
+    assert paths.is_clean
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_a_new_agent_in_its_authors_folder_is_clean(board: Clone) -> None:
 def test_whatever_is_not_the_authors_is_outside(board: Clone, path: str) -> None:
     if path in ("submissions", "submissions/bob"):
         git(board.path, "rm", "-rq", "--cached", path)
-    found = judge(board, board.commit({**({} if path == "submissions" else agent_files("Alice")), path: b"mine now\n"}))
+    paths = judge(board, board.commit({**({} if path == "submissions" else agent_files("Alice")), path: b"mine now\n"}))
 
-    assert found.outside
-    assert not found.is_clean
+    assert paths.outside
+    assert not paths.is_clean
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "fault_text"),
     [
         ("submissions/Alice/a/.gitattributes", "git's own files"),
         ("submissions/Alice/a/deep/.GitModules", "git's own files"),
@@ -72,35 +72,35 @@ def test_whatever_is_not_the_authors_is_outside(board: Clone, path: str) -> None
         ("160000:submissions/Alice/a/module", "another repository"),
     ],
 )
-def test_inside_the_authors_folder_the_rules_hold(board: Clone, path: str, said: str) -> None:
+def test_inside_the_authors_folder_the_rules_hold(board: Clone, path: str, fault_text: str) -> None:
     content = board.head.encode() if path.startswith("160000") else b"/etc/passwd"
-    found = judge(board, board.commit({**agent_files("Alice"), path: content}))
+    paths = judge(board, board.commit({**agent_files("Alice"), path: content}))
 
-    assert found.outside == ()
-    assert len(found.faults) == 1
-    assert said in found.faults[0]
-    assert "\n" not in found.faults[0]
+    assert paths.outside == ()
+    assert len(paths.faults) == 1
+    assert fault_text in paths.faults[0]
+    assert "\n" not in paths.faults[0]
 
 
 def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> None:
-    found = judge(board, board.commit(agent_files("Local")), PullAuthor(login="Local", id=9))
+    paths = judge(board, board.commit(agent_files("Local")), PullAuthor(login="Local", id=9))
 
-    assert not found.is_clean
-    assert "stands for the example agents" in found.faults[0]
+    assert not paths.is_clean
+    assert "stands for the example agents" in paths.faults[0]
 
 
 def test_a_rename_from_outside_is_a_deletion_outside(board: Clone) -> None:
-    found = judge(board, board.commit({"evaluator/e.py": None, **agent_files("Alice", source=b"x = 1\n")}))
+    paths = judge(board, board.commit({"evaluator/e.py": None, **agent_files("Alice", source=b"x = 1\n")}))
 
-    assert found.outside == ("evaluator/e.py",)
+    assert paths.outside == ("evaluator/e.py",)
 
 
 def test_a_file_that_becomes_a_link_is_seen_though_its_path_is_old(board: Clone) -> None:
     board.commit(agent_files("Alice"))
     board.push()
-    found = judge(board, board.commit({"120000:submissions/Alice/a/agent.py": b"/etc/passwd"}))
+    paths = judge(board, board.commit({"120000:submissions/Alice/a/agent.py": b"/etc/passwd"}))
 
-    assert "symbolic link" in found.faults[0]
+    assert "symbolic link" in paths.faults[0]
 
 
 def test_mains_spelling_of_a_login_is_the_only_one(board: Clone) -> None:
@@ -117,18 +117,18 @@ def test_mains_spelling_of_a_login_is_the_only_one(board: Clone) -> None:
 def test_names_that_differ_only_by_case_are_one_on_some_disks(board: Clone) -> None:
     board.commit({**agent_files("Alice"), "submissions/Alice/a/data.txt": b"1"})
     board.push()
-    found = judge(board, board.commit({"submissions/Alice/a/Data.txt": b"2"}))
+    paths = judge(board, board.commit({"submissions/Alice/a/Data.txt": b"2"}))
 
-    assert "only by case" in found.faults[0]
+    assert "only by case" in paths.faults[0]
 
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 1048576\n"
 
 
 def test_a_pointer_of_git_lfs_is_not_taken_for_weights(board: Clone) -> None:
-    found = judge(board, board.commit({**agent_files("Alice"), "submissions/Alice/a/weights.npz": POINTER}))
+    paths = judge(board, board.commit({**agent_files("Alice"), "submissions/Alice/a/weights.npz": POINTER}))
 
-    (fault,) = found.faults
+    (fault,) = paths.faults
     assert fault.startswith("submissions/Alice/a: weights.npz: is a Git LFS pointer, not the file; run 'git lfs untrack'")
 
 
@@ -140,9 +140,9 @@ def test_words_about_git_lfs_are_no_pointer(board: Clone) -> None:
 
 @pytest.mark.parametrize("login", ["octo_corp", "mona--lisa"])
 def test_logins_that_github_manages_or_gave_long_ago_may_submit(board: Clone, login: str) -> None:
-    found = judge(board, board.commit(agent_files(login)), PullAuthor(login=login, id=9))
+    paths = judge(board, board.commit(agent_files(login)), PullAuthor(login=login, id=9))
 
-    assert found == GuardedPaths(agents=(f"submissions/{login}/a",), removed=(), faults=(), outside=())
+    assert paths == GuardedPaths(agents=(f"submissions/{login}/a",), removed=(), faults=(), outside=())
 
 
 def test_the_whole_folder_keeps_the_caps_of_size_and_number(board: Clone) -> None:
@@ -174,33 +174,33 @@ def test_an_agent_with_a_name_that_is_refused_now_can_be_taken_away(board: Clone
 
 
 def test_nobody_withdraws_for_another(board: Clone) -> None:
-    found = judge(board, board.commit(dict.fromkeys(agent_files("bob", "b"))))
+    paths = judge(board, board.commit(dict.fromkeys(agent_files("bob", "b"))))
 
-    assert found.outside == ("submissions/bob/b/agent.py", "submissions/bob/b/submission.yml")
+    assert paths.outside == ("submissions/bob/b/agent.py", "submissions/bob/b/submission.yml")
 
 
 def test_a_copy_of_anothers_agent_is_refused_whatever_it_calls_itself(board: Clone) -> None:
     copy = agent_files("Alice", "mine", AGENT + b"# bob's\n", b"name: All my own work\nalgorithm: genius\n")
-    found = judge(board, board.commit(copy))
+    paths = judge(board, board.commit(copy))
 
-    said = "is the same agent as submissions/bob/b, which stands on main already; enter one of your own"
-    assert found.faults == (f"submissions/Alice/mine: {said}",)
+    fault_text = "is the same agent as submissions/bob/b, which stands on main already; enter one of your own"
+    assert paths.faults == (f"submissions/Alice/mine: {fault_text}",)
 
 
 def test_ones_own_agent_stands_in_one_folder(board: Clone) -> None:
-    found = judge(board, board.commit(agent_files("bob", "again", AGENT + b"# bob's\n")), PullAuthor(login="bob"))
+    paths = judge(board, board.commit(agent_files("bob", "again", AGENT + b"# bob's\n")), PullAuthor(login="bob"))
 
-    assert len(found.faults) == 1
-    assert found.faults[0].startswith(
+    assert len(paths.faults) == 1
+    assert paths.faults[0].startswith(
         "submissions/bob/again: is the same agent as submissions/bob/b, and one version stands in"
     )
 
 
 def test_two_new_folders_of_the_same_bytes_are_refused(board: Clone) -> None:
     files = {**agent_files("Alice", "x"), **agent_files("Alice", "y", manifest=MANIFEST + b"tasks: [CartPole-v1]\n")}
-    found = judge(board, board.commit(files))
+    paths = judge(board, board.commit(files))
 
-    assert [fault.partition("; ")[0] for fault in found.faults] == [
+    assert [fault.partition("; ")[0] for fault in paths.faults] == [
         "submissions/Alice/x: is the same agent as submissions/Alice/y, and one version stands in one folder",
         "submissions/Alice/y: is the same agent as submissions/Alice/x, and one version stands in one folder",
     ]
@@ -208,12 +208,12 @@ def test_two_new_folders_of_the_same_bytes_are_refused(board: Clone) -> None:
 
 def test_a_folder_may_be_renamed_and_another_version_may_stand_beside_it(board: Clone) -> None:
     renamed = {**dict.fromkeys(agent_files("bob", "b")), **agent_files("bob", "c", AGENT + b"# bob's\n")}
-    found = judge(
+    paths = judge(
         board, board.commit({**renamed, **agent_files("bob", "d", AGENT + b"# another\n")}), PullAuthor(login="bob")
     )
 
-    assert found.is_clean
-    assert (found.agents, found.removed) == (("submissions/bob/c", "submissions/bob/d"), ("submissions/bob/b",))
+    assert paths.is_clean
+    assert (paths.agents, paths.removed) == (("submissions/bob/c", "submissions/bob/d"), ("submissions/bob/b",))
 
 
 def test_a_twin_that_came_to_main_meanwhile_is_seen(board: Clone) -> None:
@@ -228,9 +228,9 @@ def test_a_twin_that_came_to_main_meanwhile_is_seen(board: Clone) -> None:
 
 def test_a_login_that_was_registered_again_does_not_inherit(board: Clone) -> None:
     author = PullAuthor(login="bob", id=99, known_ids=frozenset({2}))
-    found = judge(board, board.commit(agent_files("bob", "c")), author)
+    paths = judge(board, board.commit(agent_files("bob", "c")), author)
 
-    assert "another account" in found.faults[0]
+    assert "another account" in paths.faults[0]
 
 
 def test_what_main_did_meanwhile_is_not_the_pull_requests(board: Clone) -> None:
@@ -270,17 +270,17 @@ def test_a_history_of_its_own_is_refused(board: Clone) -> None:
 
 def test_more_faults_than_anybody_reads_are_counted() -> None:
     changes = [TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"x/%d" % n) for n in range(1000)]
-    found = check_paths(changes, "Alice", {})
+    paths = check_paths(changes, "Alice", {})
 
-    assert len(found.outside) == 51
-    assert found.outside[-1] == "and 950 more"
+    assert len(paths.outside) == 51
+    assert paths.outside[-1] == "and 950 more"
 
 
 def test_a_path_that_is_no_text_is_shown_escaped() -> None:
     change = TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"\xff\x1b[31m/\xe2\x80\xae")
-    found = check_paths([change], "Alice", {})
+    paths = check_paths([change], "Alice", {})
 
-    assert found.outside[0].isprintable()
+    assert paths.outside[0].isprintable()
 
 
 def test_the_repositorys_own_configuration_runs_nothing(board: Clone, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_no_list_has_more_bytes_than_can_be_attested(tmp_path: Path) -> None:
 def test_what_is_beyond_all_lists_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(publish, "MOST", 2)
+    monkeypatch.setattr(publish, "ATTESTED_LISTS", 2)
 
     assert write_manifests(files(tmp_path, 2 * SUBJECTS + 3), tmp_path) == 2
     assert len(listed(tmp_path)) == 2

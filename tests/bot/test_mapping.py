@@ -44,7 +44,7 @@ def test_a_branch_of_the_board_itself_is_served_like_a_fork() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "reason"),
     [
         ({"repository_id": 9}, "another repository"),
         ({"event": "push"}, "'push'"),
@@ -56,15 +56,15 @@ def test_a_branch_of_the_board_itself_is_served_like_a_fork() -> None:
         ({"head_repository_id": None}, "deleted"),
     ],
 )
-def test_a_run_of_the_wrong_kind_speaks_for_nobody(fields: dict[str, Any], said: str) -> None:
-    found = find_pull(run(**fields), [PULL, pull(head_repository_id=None)], BOARD)
+def test_a_run_of_the_wrong_kind_speaks_for_nobody(fields: dict[str, Any], reason: str) -> None:
+    match = find_pull(run(**fields), [PULL, pull(head_repository_id=None)], BOARD)
 
-    assert isinstance(found, str)
-    assert said in found
+    assert isinstance(match, str)
+    assert reason in match
 
 
 @pytest.mark.parametrize(
-    ("candidates", "said"),
+    ("candidates", "reason"),
     [
         ([], "no pull request"),
         ([pull(head_repository_id=9)], "no pull request"),
@@ -78,11 +78,11 @@ def test_a_run_of_the_wrong_kind_speaks_for_nobody(fields: dict[str, Any], said:
         ([pull(head_sha=NEWER), pull(number=4, base_ref="old")], "not into main"),
     ],
 )
-def test_a_pull_request_that_does_not_fit_is_not_written_to(candidates: list[PullRequest], said: str) -> None:
-    found = find_pull(RUN, candidates, BOARD)
+def test_a_pull_request_that_does_not_fit_is_not_written_to(candidates: list[PullRequest], reason: str) -> None:
+    match = find_pull(RUN, candidates, BOARD)
 
-    assert isinstance(found, str)
-    assert said in found
+    assert isinstance(match, str)
+    assert reason in match
 
 
 def test_an_old_branch_does_not_hide_the_true_one() -> None:

@@ -15,7 +15,7 @@ from leaderboard.planning.shards import Capacity
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
-from scripts.github.official.workload import read_work, runtime_of
+from scripts.github.official.workload import planned_runtime_digest, read_workload
 from scripts.github.workflow.run_context import parse_run_context
 from tests.bot.repos import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
 from tests.bot.rounds import RUN, bench, open_run, plan_round, whole_round
@@ -59,11 +59,11 @@ def test_a_shard_writes_official_results_with_their_beacon(board: Clone, tmp_pat
     stores = [
         ResultStore(results=begun.folder(s) / "results", traces=begun.folder(s) / "traces") for s in begun.planned.shards
     ]
-    found = {(r.login, r.task): r for store in stores for r in (parse_result(path.read_bytes()) for path in store.files())}
-    alice, bob = found["alice", "CartPole-v1"], found["bob", "CartPole-v1"]
+    results = {(r.login, r.task): r for store in stores for r in (parse_result(path.read_bytes()) for path in store.files())}
+    alice, bob = results["alice", "CartPole-v1"], results["bob", "CartPole-v1"]
 
-    assert len(found) == 4
-    assert {result.tier for result in found.values()} == {Tier.OFFICIAL}
+    assert len(results) == 4
+    assert {result.tier for result in results.values()} == {Tier.OFFICIAL}
     assert (alice.beacon, bob.beacon) == (begun.clone.repository.first_parent(board.head)[1], board.head)
     assert (alice.beacon_verified, alice.login_id, alice.provenance.commit) == (False, None, board.head)
     assert alice.provenance.run_url == RUN
@@ -83,7 +83,7 @@ def test_what_is_recorded_is_not_planned_again(board: Clone, tmp_path: Path) -> 
 
 def test_every_machine_finds_the_same_shards(board: Clone, tmp_path: Path) -> None:
     begun = plan_round(board, tmp_path)
-    works = [read_work(open_run(board), board.head, "") for _ in range(2)]
+    works = [read_workload(open_run(board), board.head, "") for _ in range(2)]
 
     assert works[0] == works[1]
     assert sum(len(works[0].shard(n)) for n in begun.planned.shards) == 4
@@ -91,7 +91,7 @@ def test_every_machine_finds_the_same_shards(board: Clone, tmp_path: Path) -> No
 
 def test_an_excluded_entry_is_not_played(board: Clone, tmp_path: Path) -> None:
     board.commit({"moderation.yml": EXCLUDED})
-    work = read_work(open_run(board), board.head, "")
+    work = read_workload(open_run(board), board.head, "")
 
     assert {item.entry.login for item in work.items} == {"bob"}
 
@@ -106,11 +106,11 @@ def test_a_folder_that_is_no_submission_keeps_nobody_else_out(
             "submissions/fay/x/submission.yml": MANIFEST + b"unknown: 1\n", "submissions/gus/x/.gitattributes": b"* text\n",
         }
     )  # fmt: skip
-    work = read_work(open_run(board), board.head, "")
-    said = capsys.readouterr().err
+    work = read_workload(open_run(board), board.head, "")
+    errors = capsys.readouterr().err
 
     assert {item.entry.login for item in work.items} == {"alice", "bob"}
-    assert all(f"submissions/{login}/x" in said for login in ("carol", "dora", "-eve", "fay", "gus"))
+    assert all(f"submissions/{login}/x" in errors for login in ("carol", "dora", "-eve", "fay", "gus"))
 
 
 def test_two_folders_of_one_version_each_have_their_result(board: Clone, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_checkout_of_another_commit_is_refused(board: Clone) -> None:
     before = board.repository.first_parent(board.head)[1]
 
     with pytest.raises(CommandError, match="the checkout is not commit"):
-        read_work(open_run(board), before, "")
+        read_workload(open_run(board), before, "")
 
 
 def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(boar
 
 
 def test_the_runtime_needs_no_engine_where_the_base_has_a_digest() -> None:
-    named = runtime_of("docker", "python:3.12@sha256:" + "0" * 64)
+    named = planned_runtime_digest("docker", "python:3.12@sha256:" + "0" * 64)
 
-    assert named == runtime_of("gvisor", "other/python@sha256:" + "0" * 64)
-    assert named != runtime_of("process", "")
+    assert named == planned_runtime_digest("gvisor", "other/python@sha256:" + "0" * 64)
+    assert named != planned_runtime_digest("process", "")

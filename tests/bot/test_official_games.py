@@ -15,10 +15,11 @@ from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
-from scripts.git.data_branches import RESULTS, newest_results, read_recorded
+from scripts.git.data_branches import newest_results, read_recorded
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.workload import Workload, read_work
+from scripts.github.official.workload import Workload, read_workload
+from scripts.repository.layout import RESULTS_BRANCH
 from tests.bot import rounds
 from tests.bot.games import CHALLENGE, CHEATS, FIRST, MIDDLE, TIC, Change, entered, example, forge_duel, game_board
 from tests.bot.repos import Clone, git, origin_branch
@@ -42,7 +43,7 @@ def board(tmp_path: Path) -> Clone:
 
 def names(clone: Clone) -> set[str]:
     """Who met whom, as the branch has it."""
-    return {path.split("/")[1] for path in origin_branch(clone, RESULTS)}
+    return {path.split("/")[1] for path in origin_branch(clone, RESULTS_BRANCH)}
 
 
 def asked(work: Workload) -> set[str]:
@@ -66,7 +67,7 @@ def test_rounds_go_on_from_validations_to_pairs_until_nothing_is_wanted(board: C
     assert (len(first.recorded), len(second.recorded)) == (4, 3)
 
     origin = board.path.parent / "origin.git"
-    subjects = set(git(origin, "log", "--format=%s", RESULTS).splitlines())
+    subjects = set(git(origin, "log", "--format=%s", RESULTS_BRANCH).splitlines())
     assert {"record: alice/a validated on tictactoe", "record: eve/a refused on tictactoe"} <= subjects
     assert any(line.startswith("record: alice/a v local/first +") for line in subjects)
 
@@ -90,7 +91,7 @@ def test_what_is_recorded_is_official_signed_and_replays(board: Clone, tmp_path:
     for number in range(2):
         whole_round(board, tmp_path / str(number))
     game = open_game(parse_challenge(CHALLENGE).tasks[0])
-    files = origin_branch(board, RESULTS)
+    files = origin_branch(board, RESULTS_BRANCH)
     duels = {path.split("/")[1]: parse_duel(content) for path, content in files.items()}
 
     assert {verify_duel(path, content, game).standing for path, content in files.items()} == {VerificationStatus.VERIFIED}
@@ -106,7 +107,7 @@ def test_the_seeds_come_from_whoever_came_later(board: Clone, tmp_path: Path) ->
     newest, alice, first = git(board.path, "rev-list", "--first-parent", "HEAD").splitlines()
     works = []
     for number in range(2):
-        works.append(read_work(open_run(board), board.head, newest_results(board.repository)))
+        works.append(read_workload(open_run(board), board.head, newest_results(board.repository)))
         whole_round(board, tmp_path / str(number))
     beacons = {
         "--".join(f"{e.login}+{e.agent}" for e in item.entries): item.wanted.beacon  # type: ignore[union-attr]
@@ -122,18 +123,18 @@ def test_the_seeds_come_from_whoever_came_later(board: Clone, tmp_path: Path) ->
 
 def test_only_named_examples_are_part_of_the_board(board: Clone, tmp_path: Path) -> None:
     board.commit({"submissions/local/x/agent.py": FIRST, "submissions/local/x/submission.yml": b"name: X\nalgorithm: x\n"})
-    assert asked(read_work(open_run(board), board.head, "")) == VALIDATED
+    assert asked(read_workload(open_run(board), board.head, "")) == VALIDATED
 
     named = CHALLENGE.replace(b"[first, last]", b"[other, alice/a]")
     board.commit({"challenge.yml": named})
-    work = read_work(open_run(board), board.head, "")
+    work = read_workload(open_run(board), board.head, "")
     assert asked(work) == {"local+other--local+other", "alice+a--alice+a", "eve+a--eve+a"}
     assert {e.agent for item in work.items for e in item.entries if e.baseline} == {"other", "a"}  # type: ignore[union-attr]
 
 
 def test_a_changed_example_is_another_player_with_a_beacon_of_its_own(board: Clone) -> None:
     changed = board.commit(example("first", FIRST + b"# 2\n"))
-    work = read_work(open_run(board), board.head, "")
+    work = read_workload(open_run(board), board.head, "")
 
     assert work.beacons["local", "first"].sha == changed
     assert work.beacons["local", "last"].sha != changed
@@ -141,12 +142,12 @@ def test_a_changed_example_is_another_player_with_a_beacon_of_its_own(board: Clo
 
 def test_nothing_that_a_player_says_is_in_the_log(board: Clone, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole_round(board, tmp_path / "1")
-    said = "".join(capsys.readouterr())
-    (refused,) = [path for path in origin_branch(board, RESULTS) if "eve" in path]
+    printed = "".join(capsys.readouterr())
+    (refused,) = [path for path in origin_branch(board, RESULTS_BRANCH) if "eve" in path]
 
-    assert "SECRET" not in said
-    assert "eve/a on tictactoe: refused" in said
-    assert b"SECRET" in origin_branch(board, RESULTS)[refused]
+    assert "SECRET" not in printed
+    assert "eve/a on tictactoe: refused" in printed
+    assert b"SECRET" in origin_branch(board, RESULTS_BRANCH)[refused]
 
 
 def test_planning_reads_the_branch_without_logs_and_times(board: Clone, tmp_path: Path) -> None:
@@ -232,19 +233,19 @@ FORGED: list[tuple[Change, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), FORGED)
-def test_a_forged_duel_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, said: str) -> None:
+@pytest.mark.parametrize(("change", "fault"), FORGED)
+def test_a_forged_duel_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, fault: str) -> None:
     pair = "alice+a--local+first"
     forge_duel(holder(begun, pair), pair, change)
     checked = begun.check()
 
-    failed = [found for found in checked.accepted if found.verdict is Verdict.INTERNAL_ERROR]
-    assert [isinstance(found, Duel) and found.players[0].login for found in failed] == ["alice"]
+    failed = [record for record in checked.accepted if record.verdict is Verdict.INTERNAL_ERROR]
+    assert [isinstance(record, Duel) and record.players[0].login for record in failed] == ["alice"]
     assert (len(checked.accepted), len(checked.refused)) == (3, 1)
-    assert said in checked.refused[0]
+    assert fault in checked.refused[0]
     published = begun.record()
     assert len(published.recorded) == 3
-    assert [path for path in origin_branch(begun.clone, RESULTS) if ".try1." in path and pair in path]
+    assert [path for path in origin_branch(begun.clone, RESULTS_BRANCH) if ".try1." in path and pair in path]
 
 
 def test_after_three_tries_a_duel_is_given_up_and_the_rounds_rest(begun: Round, tmp_path: Path) -> None:
@@ -260,7 +261,7 @@ def test_after_three_tries_a_duel_is_given_up_and_the_rounds_rest(begun: Round, 
         current.check()
         published = current.record()
 
-    assert [isinstance(found, Duel) for found in published.given_up] == [True]
+    assert [isinstance(record, Duel) for record in published.given_up] == [True]
     assert not shard_jobs.is_more_wanted(begun.run)
 
 
@@ -304,7 +305,7 @@ def test_a_file_that_was_not_asked_is_told_and_never_recorded(begun: Round, path
     assert "were not asked" in checked.refused[0]
     assert checked.lost == ()
     assert len(checked.accepted) == len(begun.record().recorded) == 3
-    assert not any("0123456789ab" in name or "outside" in name for name in origin_branch(begun.clone, RESULTS))
+    assert not any("0123456789ab" in name or "outside" in name for name in origin_branch(begun.clone, RESULTS_BRANCH))
 
 
 def test_too_large_a_duel_costs_that_duel_alone(begun: Round) -> None:
@@ -325,4 +326,4 @@ def test_the_accepted_files_are_listed_and_published_once(begun: Round) -> None:
     assert len(begun.record().recorded) == 3
     again = begun.record()
     assert (again.recorded, again.known) == ((), 3)
-    assert len(origin_branch(begun.clone, RESULTS)) == 6
+    assert len(origin_branch(begun.clone, RESULTS_BRANCH)) == 6

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from scripts.console import CommandError
-from scripts.github.workflow.outputs import CUT, SUMMARY_BYTES, write_output, write_summary
+from scripts.github.workflow.outputs import SUMMARY_BYTES, SUMMARY_CUT, write_output, write_summary
 
 
 def test_outputs_are_json_on_one_line(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_summaries_add_up_to_what_github_takes(tmp_path: Path) -> None:
 
     text = path.read_text()
     assert text.startswith("# one\né")
-    assert text.endswith(CUT)
+    assert text.endswith(SUMMARY_CUT)
     assert SUMMARY_BYTES - 4 <= path.stat().st_size <= SUMMARY_BYTES
 
 

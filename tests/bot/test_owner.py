@@ -4,7 +4,7 @@ import pytest
 
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.pull_request import report
-from scripts.github.pull_request.bot_context import guarded
+from scripts.github.pull_request.bot_context import guard_pull
 from tests.bot.repos import agent_files
 from tests.bot.scenes import POLE, Scene, completed, previewed
 from tests.leaderboard import make
@@ -27,7 +27,7 @@ def registered_anew(scene: Scene, old: str) -> None:
 
 
 def judge(scene: Scene, number: int) -> GuardedPaths:
-    return guarded(scene.desk(), scene.github.pull(number))
+    return guard_pull(scene.context(), scene.github.pull(number))
 
 
 @pytest.mark.parametrize("old", ["ghost", "alice-as-she-is-now"])
@@ -36,7 +36,7 @@ def test_a_login_registered_anew_before_the_first_result_does_not_inherit(scene:
     registered_anew(scene, old)
     sha = scene.bring(8, agent="b", source=b"x = 2\n")
     scene.ran(31, number=8, content=previewed(scene, scene.world.pulls[7].head_sha))
-    report.run(scene.desk("workflow_run", completed(31)))
+    report.run(scene.context("workflow_run", completed(31)))
 
     assert "belongs to another account" in scene.bodies(8)[0]
     assert scene.statuses(sha)[0][0] == "failure"

@@ -15,11 +15,11 @@ from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.log_excerpt import CAP, log_tails
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, log_tails
 from leaderboard.core.store import ResultStore
 from scripts.console import CommandError
 from scripts.github.preview import preview_session, run_preview
-from scripts.github.preview.artifact import LOG, PREVIEW, PREVIEW_BYTES
+from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.repository.checkout import open_checkout
 from scripts.runs.evaluate_missing import Evaluator
@@ -35,7 +35,7 @@ class Agent:
 """
 
 
-class Desk:
+class PreviewBoard:
     """A runner's disk: main checked out, the head's clone beside it, and what the workflow says."""
 
     def __init__(self, place: Path) -> None:
@@ -69,7 +69,7 @@ class Desk:
         return self.written()
 
     def written(self) -> Preview:
-        return Preview.model_validate(json.loads((self.out / PREVIEW).read_bytes()))
+        return Preview.model_validate(json.loads((self.out / PREVIEW_FILE).read_bytes()))
 
     def said(self) -> str:
         body = self.summary.read_text(encoding="utf-8")
@@ -79,56 +79,56 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def preview_board(tmp_path: Path) -> PreviewBoard:
+    return PreviewBoard(tmp_path)
 
 
-def test_a_good_agent_is_played_on_its_tasks(desk: Desk) -> None:
-    desk.change(agent_files("alice"))
+def test_a_good_agent_is_played_on_its_tasks(preview_board: PreviewBoard) -> None:
+    preview_board.change(agent_files("alice"))
 
-    found = desk.run()
+    preview = preview_board.run()
 
-    (agent,) = found.agents
+    (agent,) = preview.agents
     assert (agent.login, agent.agent, agent.name, agent.faults) == ("alice", "a", "Test", ())
     assert [(r.task, r.verdict, r.tier, r.login_id) for r in agent.results] == [
         ("CartPole-v1", "ok", "preview", 11),
         ("FrozenLake-v1", "ok", "preview", 11),
     ]
     assert {r.beacon for r in agent.results} == {"preview"}
-    assert {r.provenance.commit for r in agent.results} == {desk.head.head} == {found.head_sha}
-    assert found.evaluator_sha == desk.main.head
-    assert "✅ Preview: all 2 evaluations scored" in desk.said()
-    assert "would take place" not in desk.said().splitlines()[1]
+    assert {r.provenance.commit for r in agent.results} == {preview_board.head.head} == {preview.head_sha}
+    assert preview.evaluator_sha == preview_board.main.head
+    assert "✅ Preview: all 2 evaluations scored" in preview_board.said()
+    assert "would take place" not in preview_board.said().splitlines()[1]
 
 
-def test_it_says_at_home_what_it_says_here(desk: Desk) -> None:
-    desk.change(agent_files("alice"))
+def test_it_says_at_home_what_it_says_here(preview_board: PreviewBoard) -> None:
+    preview_board.change(agent_files("alice"))
 
-    first, second = desk.run(), desk.run()
+    first, second = preview_board.run(), preview_board.run()
 
     assert [r.returns for a in first.agents for r in a.results] == [r.returns for a in second.agents for r in a.results]
     assert [r.key for a in first.agents for r in a.results] == [r.key for a in second.agents for r in a.results]
 
 
 def test_a_crash_is_told_with_its_log_and_no_command_reaches_the_runner(
-    desk: Desk, capfd: pytest.CaptureFixture[str]
+    preview_board: PreviewBoard, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    desk.change(agent_files("alice", source=CRASH))
+    preview_board.change(agent_files("alice", source=CRASH))
 
-    found = desk.run()
+    preview = preview_board.run()
 
-    (agent,) = found.agents
+    (agent,) = preview.agents
     assert {r.verdict for r in agent.results} == {Verdict.CRASHED}
     assert {r.log_tail for r in agent.results} == {""}
     assert all(r.self_hash() == r.self_sha256 for r in agent.results)
-    log = (desk.out / LOG).read_text(encoding="utf-8")
+    log = (preview_board.out / LOG_FILE).read_text(encoding="utf-8")
     assert all(line.startswith("| ") for line in log.splitlines())
     assert "##[" not in log
     assert "@torvalds closes #1" in log_tails(log)["alice/a on CartPole-v1"]
     printed = capfd.readouterr()
     assert "set-output" not in printed.out + printed.err
     assert "stop-commands" not in printed.out + printed.err
-    body = desk.said()
+    body = preview_board.said()
     assert "❌ No score on 2 tasks" in body
     assert "agent.py, line 6" in body
     assert "img" not in Seen(body).tags
@@ -146,80 +146,82 @@ def test_a_crash_is_told_with_its_log_and_no_command_reaches_the_runner(
         (agent_files("alice", manifest=b"name: T\nalgorithm: x\ntasks: [Nim]\n"), "there is no task 'Nim'"),
     ],
 )
-def test_a_broken_manifest_is_an_outcome(desk: Desk, files: dict[str, bytes | None], fault: str) -> None:
-    desk.change(files)
+def test_a_broken_manifest_is_an_outcome(preview_board: PreviewBoard, files: dict[str, bytes | None], fault: str) -> None:
+    preview_board.change(files)
 
-    found = desk.run()
+    preview = preview_board.run()
 
-    (agent,) = found.agents
+    (agent,) = preview.agents
     assert (agent.results, agent.submission_digest) == ((), None)
     assert fault in agent.faults[0]
-    assert "❌ No score: 1 thing to mend first" in desk.said()
-    assert fault in desk.said()
+    assert "❌ No score: 1 thing to mend first" in preview_board.said()
+    assert fault in preview_board.said()
 
 
-def test_a_broken_agent_does_not_keep_another_from_its_score(desk: Desk) -> None:
-    desk.change({**agent_files("alice", "bad", manifest=b"x: 1\n"), **agent_files("alice", "good")})
+def test_a_broken_agent_does_not_keep_another_from_its_score(preview_board: PreviewBoard) -> None:
+    preview_board.change({**agent_files("alice", "bad", manifest=b"x: 1\n"), **agent_files("alice", "good")})
 
-    found = desk.run()
+    preview = preview_board.run()
 
-    assert [(a.agent, len(a.results), bool(a.faults)) for a in found.agents] == [("bad", 0, True), ("good", 2, False)]
-    assert "🟡 Preview: 2 of 3 scored" in desk.said()
-
-
-def test_files_outside_are_refused_and_nothing_is_played(desk: Desk) -> None:
-    desk.change({**agent_files("alice"), ".github/workflows/preview.yml": b"x", "submissions/bob/standing/agent.py": b"x"})
-
-    found = desk.run()
-
-    assert found.agents == ()
-    assert set(found.skipped) == {".github/workflows/preview.yml", "submissions/bob/standing/agent.py"}
-    assert "2 paths outside your folder" in desk.said()
+    assert [(a.agent, len(a.results), bool(a.faults)) for a in preview.agents] == [("bad", 0, True), ("good", 2, False)]
+    assert "🟡 Preview: 2 of 3 scored" in preview_board.said()
 
 
-def test_a_copy_is_refused(desk: Desk) -> None:
-    desk.change(agent_files("alice", source=AGENT + b"# bob\n"))
+def test_files_outside_are_refused_and_nothing_is_played(preview_board: PreviewBoard) -> None:
+    preview_board.change(
+        {**agent_files("alice"), ".github/workflows/preview.yml": b"x", "submissions/bob/standing/agent.py": b"x"}
+    )
 
-    found = desk.run()
+    preview = preview_board.run()
 
-    assert found.agents == ()
-    assert "is the same agent as submissions/bob/standing" in found.skipped[0]
-    assert "something here is not allowed" in desk.said()
-
-
-def test_a_withdrawal_and_a_change_of_nothing_are_outcomes_too(desk: Desk) -> None:
-    desk.change({"submissions/bob/standing/agent.py": None, "submissions/bob/standing/submission.yml": None})
-
-    assert desk.run("bob").agents == ()
-    assert "🪦 This withdraws 1 agent" in desk.said()
-
-    desk.summary.unlink()
-    git(desk.head.path, "reset", "-q", "--hard", "origin/main")
-    git(desk.head.path, "commit", "-q", "--allow-empty", "-m", "nothing")
-    assert desk.run("bob").agents == ()
-    assert "Nothing to play" in desk.said()
+    assert preview.agents == ()
+    assert set(preview.skipped) == {".github/workflows/preview.yml", "submissions/bob/standing/agent.py"}
+    assert "2 paths outside your folder" in preview_board.said()
 
 
-def test_a_fifth_agent_waits_for_the_merge(desk: Desk) -> None:
+def test_a_copy_is_refused(preview_board: PreviewBoard) -> None:
+    preview_board.change(agent_files("alice", source=AGENT + b"# bob\n"))
+
+    preview = preview_board.run()
+
+    assert preview.agents == ()
+    assert "is the same agent as submissions/bob/standing" in preview.skipped[0]
+    assert "something here is not allowed" in preview_board.said()
+
+
+def test_a_withdrawal_and_a_change_of_nothing_are_outcomes_too(preview_board: PreviewBoard) -> None:
+    preview_board.change({"submissions/bob/standing/agent.py": None, "submissions/bob/standing/submission.yml": None})
+
+    assert preview_board.run("bob").agents == ()
+    assert "🪦 This withdraws 1 agent" in preview_board.said()
+
+    preview_board.summary.unlink()
+    git(preview_board.head.path, "reset", "-q", "--hard", "origin/main")
+    git(preview_board.head.path, "commit", "-q", "--allow-empty", "-m", "nothing")
+    assert preview_board.run("bob").agents == ()
+    assert "Nothing to play" in preview_board.said()
+
+
+def test_a_fifth_agent_waits_for_the_merge(preview_board: PreviewBoard) -> None:
     manifest = b"name: T\nalgorithm: x\ntasks: [FrozenLake-v1]\n"
     files = [agent_files("alice", f"a{i}", AGENT + b"#%d\n" % i, manifest) for i in range(6)]
-    desk.change({name: content for one in files for name, content in one.items()})
+    preview_board.change({name: content for one in files for name, content in one.items()})
 
-    found = desk.run()
+    preview = preview_board.run()
 
-    assert [a.agent for a in found.agents] == ["a0", "a1", "a2", "a3"]
-    assert [line.split(":")[0] for line in found.skipped] == ["alice/a4", "alice/a5"]
-    assert "alice/a5" in desk.said()
+    assert [a.agent for a in preview.agents] == ["a0", "a1", "a2", "a3"]
+    assert [line.split(":")[0] for line in preview.skipped] == ["alice/a4", "alice/a5"]
+    assert "alice/a5" in preview_board.said()
 
 
-def test_when_time_is_up_nothing_more_begins(desk: Desk) -> None:
-    desk.change(agent_files("alice"))
+def test_when_time_is_up_nothing_more_begins(preview_board: PreviewBoard) -> None:
+    preview_board.change(agent_files("alice"))
     ticks = itertools.count(0, 10)
 
-    found = desk.run(budget=15, clock=lambda: float(next(ticks)))
+    preview = preview_board.run(budget=15, clock=lambda: float(next(ticks)))
 
-    assert [r.task for r in found.agents[0].results] == ["CartPole-v1"]
-    assert found.skipped == (
+    assert [r.task for r in preview.agents[0].results] == ["CartPole-v1"]
+    assert preview.skipped == (
         "alice/a on FrozenLake-v1: the preview’s time was up; the official run plays it after the merge",
     )
 
@@ -236,71 +238,71 @@ def stopped_after(count: int, how: Callable[[], BaseException]) -> Callable[...,
     return run
 
 
-def test_what_was_done_before_a_stop_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.change(agent_files("alice"))
+def test_what_was_done_before_a_stop_is_kept(preview_board: PreviewBoard, monkeypatch: pytest.MonkeyPatch) -> None:
+    preview_board.change(agent_files("alice"))
     monkeypatch.setattr(Evaluator, "run", stopped_after(1, KeyboardInterrupt))
 
     with pytest.raises(KeyboardInterrupt):
-        run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+        run_preview.run(preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process")
 
-    assert [r.task for r in desk.written().agents[0].results] == ["CartPole-v1"]
-    assert "the run was stopped" in desk.written().skipped[0]
-    assert "CartPole" in desk.said()
+    assert [r.task for r in preview_board.written().agents[0].results] == ["CartPole-v1"]
+    assert "the run was stopped" in preview_board.written().skipped[0]
+    assert "CartPole" in preview_board.said()
 
 
-def test_a_kill_leaves_what_was_done(desk: Desk) -> None:
-    desk.change(agent_files("alice"))
+def test_a_kill_leaves_what_was_done(preview_board: PreviewBoard) -> None:
+    preview_board.change(agent_files("alice"))
     child = os.fork()
     if not child:
         try:
             Evaluator.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
-            run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+            run_preview.run(preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process")
         finally:  # Whatever is raised here must not go on as a second run of the tests.
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
-    assert [r.task for r in desk.written().agents[0].results] == ["CartPole-v1"]
+    assert [r.task for r in preview_board.written().agents[0].results] == ["CartPole-v1"]
 
 
-def test_a_failure_of_ours_is_told_and_raised(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.change(agent_files("alice"))
+def test_a_failure_of_ours_is_told_and_raised(preview_board: PreviewBoard, monkeypatch: pytest.MonkeyPatch) -> None:
+    preview_board.change(agent_files("alice"))
     monkeypatch.setattr(Evaluator, "run", stopped_after(0, lambda: CommandError(3, "the engine does not answer")))
 
     with pytest.raises(CommandError):
-        run_preview.run(desk.surroundings(), desk.head.path, desk.out, sandbox="process")
+        run_preview.run(preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process")
 
-    assert desk.written().agents[0].results == ()
-    assert "our fault, not yours" in desk.said()
-    assert "the engine does not answer" in desk.said()
-
-
-def test_a_head_without_mains_history_is_an_outcome(desk: Desk) -> None:
-    desk.change(agent_files("alice"))
-    orphan = git(desk.head.path, "commit-tree", git(desk.head.path, "write-tree"), "-m", "fresh")
-    git(desk.head.path, "update-ref", "HEAD", orphan)
-
-    found = desk.run()
-
-    assert "no commit in common with main" in found.skipped[0]
+    assert preview_board.written().agents[0].results == ()
+    assert "our fault, not yours" in preview_board.said()
+    assert "the engine does not answer" in preview_board.said()
 
 
-def test_results_that_do_not_fit_are_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.change(agent_files("alice"))
-    desk.run()
-    monkeypatch.setattr(preview_session, "PREVIEW_BYTES", (desk.out / PREVIEW).stat().st_size - 300)
+def test_a_head_without_mains_history_is_an_outcome(preview_board: PreviewBoard) -> None:
+    preview_board.change(agent_files("alice"))
+    orphan = git(preview_board.head.path, "commit-tree", git(preview_board.head.path, "write-tree"), "-m", "fresh")
+    git(preview_board.head.path, "update-ref", "HEAD", orphan)
 
-    found = desk.run()
+    preview = preview_board.run()
 
-    assert [r.task for r in found.agents[0].results] == ["CartPole-v1"]
-    assert found.skipped == ("alice/a on FrozenLake-v1: played, but its episodes do not fit a preview",)
+    assert "no commit in common with main" in preview.skipped[0]
 
 
-def test_notes_are_bounded(desk: Desk) -> None:
+def test_results_that_do_not_fit_are_named(preview_board: PreviewBoard, monkeypatch: pytest.MonkeyPatch) -> None:
+    preview_board.change(agent_files("alice"))
+    preview_board.run()
+    monkeypatch.setattr(preview_session, "PREVIEW_BYTES", (preview_board.out / PREVIEW_FILE).stat().st_size - 300)
+
+    preview = preview_board.run()
+
+    assert [r.task for r in preview.agents[0].results] == ["CartPole-v1"]
+    assert preview.skipped == ("alice/a on FrozenLake-v1: played, but its episodes do not fit a preview",)
+
+
+def test_notes_are_bounded(preview_board: PreviewBoard) -> None:
     session = preview_session.PreviewSession(
-        board=open_checkout(desk.main.path),
-        pull=pull_event(desk.surroundings()),
+        board=open_checkout(preview_board.main.path),
+        pull=pull_event(preview_board.surroundings()),
         evaluator_sha="e" * 40,
-        out=desk.out,
+        out=preview_board.out,
         run_url="u",
     )
     for i in range(150):
@@ -310,21 +312,21 @@ def test_notes_are_bounded(desk: Desk) -> None:
     assert max(map(len, session.skipped)) == 1000
 
 
-def test_both_files_keep_their_caps(desk: Desk) -> None:
+def test_both_files_keep_their_caps(preview_board: PreviewBoard) -> None:
     noisy = b"print('x' * 100_000)\nraise SystemExit\n"
-    desk.change(agent_files("alice", source=noisy))
+    preview_board.change(agent_files("alice", source=noisy))
 
-    desk.run()
+    preview_board.run()
 
-    assert (desk.out / PREVIEW).stat().st_size <= PREVIEW_BYTES
-    assert (desk.out / LOG).stat().st_size <= CAP
+    assert (preview_board.out / PREVIEW_FILE).stat().st_size <= PREVIEW_BYTES
+    assert (preview_board.out / LOG_FILE).stat().st_size <= CAP
 
 
-def record_for_bob(desk: Desk) -> None:
+def record_for_bob(preview_board: PreviewBoard) -> None:
     """An official result of bob's agent, better than what alice's has."""
-    desk.change(agent_files("alice"))
-    played = desk.run().agents[0].results[0]
-    digest = read_folder(desk.main.path / "submissions/bob/standing", SubmissionLimits()).digest
+    preview_board.change(agent_files("alice"))
+    played = preview_board.run().agents[0].results[0]
+    digest = read_folder(preview_board.main.path / "submissions/bob/standing", SubmissionLimits()).digest
     fields = {
         "class": "official",
         "sandbox": "docker",
@@ -334,48 +336,48 @@ def record_for_bob(desk: Desk) -> None:
         "submission_digest": digest,
     }
     official = sealed({**played.document(), **fields, "returns": [400.0, 450.0, 500.0]})
-    ResultStore(results=desk.main.path / "results", traces=desk.main.path / "traces").write(official, None)
-    desk.summary.unlink()
+    ResultStore(results=preview_board.main.path / "results", traces=preview_board.main.path / "traces").write(official, None)
+    preview_board.summary.unlink()
 
 
-def test_recorded_results_give_the_place_that_it_would_take(desk: Desk) -> None:
-    record_for_bob(desk)
+def test_recorded_results_give_the_place_that_it_would_take(preview_board: PreviewBoard) -> None:
+    record_for_bob(preview_board)
 
-    desk.run()
+    preview_board.run()
 
-    assert "| **2** of 2 |" in desk.said()
-    assert "to `bob/standing`" in desk.said()
+    assert "| **2** of 2 |" in preview_board.said()
+    assert "to `bob/standing`" in preview_board.said()
 
 
-def test_an_excluded_entry_takes_no_place(desk: Desk) -> None:
+def test_an_excluded_entry_takes_no_place(preview_board: PreviewBoard) -> None:
     moderation = (
         b'exclusions:\n  - {login: bob, since: "2026-01-01", who: host, why: asked to, link: "https://example.org/1"}\n'
     )
-    (desk.main.path / "moderation.yml").write_bytes(moderation)
+    (preview_board.main.path / "moderation.yml").write_bytes(moderation)
 
-    record_for_bob(desk)
-    desk.run()
+    record_for_bob(preview_board)
+    preview_board.run()
 
-    assert "**1** of 1" in desk.said()
+    assert "**1** of 1" in preview_board.said()
 
 
-def test_a_robots_pull_request_is_an_outcome(desk: Desk) -> None:
-    desk.change(agent_files("renovate[bot]"))
+def test_a_robots_pull_request_is_an_outcome(preview_board: PreviewBoard) -> None:
+    preview_board.change(agent_files("renovate[bot]"))
 
-    found = desk.run("renovate[bot]")
+    preview = preview_board.run("renovate[bot]")
 
-    assert found.agents == ()
-    assert found.skipped
+    assert preview.agents == ()
+    assert preview.skipped
 
 
 @pytest.mark.docker
-def test_in_the_container(desk: Desk, docker: object) -> None:
-    desk.change({**agent_files("alice", "good"), **agent_files("alice", "bad", source=CRASH)})
+def test_in_the_container(preview_board: PreviewBoard, docker: object) -> None:
+    preview_board.change({**agent_files("alice", "good"), **agent_files("alice", "bad", source=CRASH)})
     begun = time.monotonic()
 
-    found = desk.run(sandbox="docker")
+    preview = preview_board.run(sandbox="docker")
 
-    assert [(a.agent, {r.verdict for r in a.results}) for a in found.agents] == [("bad", {"crashed"}), ("good", {"ok"})]
-    assert {r.sandbox for a in found.agents for r in a.results} == {"docker"}
-    assert "@torvalds" in (desk.out / LOG).read_text(encoding="utf-8")
+    assert [(a.agent, {r.verdict for r in a.results}) for a in preview.agents] == [("bad", {"crashed"}), ("good", {"ok"})]
+    assert {r.sandbox for a in preview.agents for r in a.results} == {"docker"}
+    assert "@torvalds" in (preview_board.out / LOG_FILE).read_text(encoding="utf-8")
     assert time.monotonic() - begun < 600

@@ -14,13 +14,13 @@ from leaderboard.comments.log_excerpt import log_tails
 from leaderboard.core.store import ResultStore
 from scripts.github.api.client import GitHub
 from scripts.github.preview import preview_session
-from scripts.github.preview.artifact import LOG, ArtifactError, read_artifact
+from scripts.github.preview.artifact import LOG_FILE, ArtifactError, read_artifact
 from scripts.github.pull_request import report
 from scripts.repository.checkout import open_checkout
 from tests.bot.games import CHEATS, FIRST, LAST, MIDDLE, entered, game_board
 from tests.bot.repos import Clone, git
 from tests.bot.scenes import Scene, completed, zipped
-from tests.bot.test_preview import Desk
+from tests.bot.test_preview import PreviewBoard
 from tests.github.server import GitHubStandIn
 from tests.leaderboard.make import duel as made
 from tests.leaderboard_comment.github import Seen
@@ -28,7 +28,7 @@ from tests.leaderboard_comment.github import Seen
 MINE = MIDDLE + b"# mine\n"
 
 
-class GameDesk(Desk):
+class GamePreviewBoard(PreviewBoard):
     """A runner's disk with a board that has a game and three players."""
 
     def __init__(self, place: Path) -> None:
@@ -45,7 +45,7 @@ class GameDesk(Desk):
         """Official duels of main's players with the first baseline; the letters are the player's outcomes."""
         board = open_checkout(self.main.path)
         game = board.challenge.tasks[0]
-        entries = {found.login: found.entry() for found in board.read_all()[0] if found.agent in ("a", "first")}
+        entries = {agent.login: agent.entry() for agent in board.read_all()[0] if agent.agent in ("a", "first")}
         store = ResultStore(results=self.main.path / "results", traces=self.main.path / "traces")
         for entry in entries.values():
             store.write_duel(made(entry, on=game, at="2026-01-01T00:00:00Z"))
@@ -54,8 +54,8 @@ class GameDesk(Desk):
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> GameDesk:
-    return GameDesk(tmp_path)
+def preview_board(tmp_path: Path) -> GamePreviewBoard:
+    return GamePreviewBoard(tmp_path)
 
 
 def met(agent: PreviewedAgent) -> list[str]:
@@ -65,91 +65,95 @@ def met(agent: PreviewedAgent) -> list[str]:
     return ["/".join(next((name for name in pair if name != own), own)) for pair in names]
 
 
-def test_a_player_meets_itself_and_then_the_baselines(desk: GameDesk) -> None:
-    desk.change(entered("alice", MINE))
-    (agent,) = desk.run().agents
+def test_a_player_meets_itself_and_then_the_baselines(preview_board: GamePreviewBoard) -> None:
+    preview_board.change(entered("alice", MINE))
+    (agent,) = preview_board.run().agents
 
     assert met(agent) == ["alice/a", "local/first", "local/last"]
     assert {(duel.tier, duel.beacon, duel.provenance.commit) for duel in agent.duels} == {
-        ("preview", "preview", desk.head.head)
+        ("preview", "preview", preview_board.head.head)
     }
     assert {p.login_id for duel in agent.duels for p in duel.players} == {11, None}
     assert all(sum(times) == 0 for duel in agent.duels for times in duel.match_milliseconds())
-    body = desk.said()
+    body = preview_board.said()
     assert "✅ Preview" in body.splitlines()[1]
     assert "`local/first` (baseline)" in body
     assert "| Against | Won | Drawn | Lost |" in body
 
 
-def test_who_is_rated_nearest_is_met_next_and_the_comment_rates(desk: GameDesk) -> None:
+def test_who_is_rated_nearest_is_met_next_and_the_comment_rates(preview_board: GamePreviewBoard) -> None:
     wins = (11, 9, 6, 3, 1)
-    desk.record({f"p{n}": "w" * won + "l" * (12 - won) for n, won in enumerate(wins)})
-    desk.change(entered("alice", MINE))
-    (agent,) = desk.run().agents
+    preview_board.record({f"p{n}": "w" * won + "l" * (12 - won) for n, won in enumerate(wins)})
+    preview_board.change(entered("alice", MINE))
+    (agent,) = preview_board.run().agents
 
     assert met(agent)[:3] == ["alice/a", "local/first", "local/last"]
     assert len(met(agent)) == 6
     assert {name.partition("/")[0] for name in met(agent)[3:]} < {"p0", "p1", "p2", "p3", "p4"}
-    body = desk.said()
+    body = preview_board.said()
     assert "| Game | Rating | 95 % interval | Would place | Ranks |" in body
     assert "`local/first` is 0" in body
     assert re.search(r"✅ Preview: [+−]?\d+ Elo on Tic-tac-toe, place \d of 7", body.splitlines()[1])
 
 
 def test_a_player_that_breaks_a_rule_is_refused_with_the_position_and_meets_nobody(
-    desk: GameDesk, capfd: pytest.CaptureFixture[str]
+    preview_board: GamePreviewBoard, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    desk.change(entered("alice", CHEATS))
-    (agent,) = desk.run().agents
+    preview_board.change(entered("alice", CHEATS))
+    (agent,) = preview_board.run().agents
     printed = capfd.readouterr()
-    body = desk.said()
+    body = preview_board.said()
 
     assert met(agent) == ["alice/a"]
     assert "SECRET" not in printed.out + printed.err
     assert not any(player.log_tail for duel in agent.duels for player in duel.players)
-    assert "SECRET" in log_tails((desk.out / LOG).read_text())["alice/a on tictactoe"]
+    assert "SECRET" in log_tails((preview_board.out / LOG_FILE).read_text())["alice/a on tictactoe"]
     assert "❌ Refused on" in body.splitlines()[1]
     assert "the illegal move" in body
     assert "The position in which that happened" in body
     assert "X" in body.partition("The position in which")[2].partition("What to do")[0]
-    assert "##[" not in (desk.out / LOG).read_text()
+    assert "##[" not in (preview_board.out / LOG_FILE).read_text()
 
 
-def test_what_an_opponent_prints_is_in_none_of_the_files(desk: GameDesk, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_an_opponent_prints_is_in_none_of_the_files(
+    preview_board: GamePreviewBoard, capfd: pytest.CaptureFixture[str]
+) -> None:
     loud = FIRST.replace(b"        return", b"        print(':LOUD:')\n        return")
-    desk.main.commit({"example_agents/first/agent.py": loud})
-    desk.main.push()
-    git(desk.main.path, "reset", "-q", "--hard")
-    git(desk.head.path, "fetch", "-q", "origin", "main")
-    desk.change(entered("alice", MINE))
-    (agent,) = desk.run().agents
+    preview_board.main.commit({"example_agents/first/agent.py": loud})
+    preview_board.main.push()
+    git(preview_board.main.path, "reset", "-q", "--hard")
+    git(preview_board.head.path, "fetch", "-q", "origin", "main")
+    preview_board.change(entered("alice", MINE))
+    (agent,) = preview_board.run().agents
     printed = capfd.readouterr()
-    written = "".join(path.read_text() for path in desk.out.iterdir())
+    written = "".join(path.read_text() for path in preview_board.out.iterdir())
 
     assert "local/first" in met(agent)
-    assert ":LOUD:" not in printed.out + printed.err + written + desk.said()
+    assert ":LOUD:" not in printed.out + printed.err + written + preview_board.said()
 
 
-def test_what_there_is_no_time_for_is_said_once(desk: GameDesk) -> None:
-    desk.change(entered("alice", MINE))
+def test_what_there_is_no_time_for_is_said_once(preview_board: GamePreviewBoard) -> None:
+    preview_board.change(entered("alice", MINE))
     ticks = iter([0.0, 1.0, 1.0, *[1e9] * 50])
-    found = desk.run(budget=10.0, clock=lambda: next(ticks))
+    preview = preview_board.run(budget=10.0, clock=lambda: next(ticks))
 
-    assert len(found.agents[0].duels) < 3
-    assert [line for line in found.skipped if "time was up" in line] == [
+    assert len(preview.agents[0].duels) < 3
+    assert [line for line in preview.skipped if "time was up" in line] == [
         "alice/a on tictactoe: the preview’s time was up; the official run plays the rest after the merge"
     ]
 
 
-def test_what_there_is_no_room_for_is_told_with_its_outcome(desk: GameDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.change(entered("alice", MINE))
-    whole = len(preview_session.serialised(desk.run()))
+def test_what_there_is_no_room_for_is_told_with_its_outcome(
+    preview_board: GamePreviewBoard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preview_board.change(entered("alice", MINE))
+    whole = len(preview_session.serialised_preview(preview_board.run()))
     monkeypatch.setattr(preview_session, "PREVIEW_BYTES", whole - 600)
-    found = desk.run()
+    preview = preview_board.run()
 
-    assert len(preview_session.serialised(found)) <= whole - 600
-    assert any(line.startswith("alice/a v local/last on tictactoe: +") for line in found.skipped)
-    assert met(found.agents[0]) == ["alice/a", "local/first"]
+    assert len(preview_session.serialised_preview(preview)) <= whole - 600
+    assert any(line.startswith("alice/a v local/last on tictactoe: +") for line in preview.skipped)
+    assert met(preview.agents[0]) == ["alice/a", "local/first"]
 
 
 # The report
@@ -165,9 +169,9 @@ def scene(tmp_path: Path, standin: GitHubStandIn, github: GitHub) -> Scene:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> PreviewedAgent:
     """Alice's player as a preview played it."""
-    desk = GameDesk(tmp_path_factory.mktemp("played"))
-    desk.change(entered("alice", MINE))
-    (agent,) = desk.run().agents
+    preview_board = GamePreviewBoard(tmp_path_factory.mktemp("played"))
+    preview_board.change(entered("alice", MINE))
+    (agent,) = preview_board.run().agents
     return agent
 
 
@@ -179,7 +183,7 @@ def told(scene: Scene, sha: str, agent: PreviewedAgent, **fields: Any) -> str:
 
 def reported(scene: Scene, content: bytes) -> str:
     scene.ran(31, content=content)
-    assert report.run(scene.desk("workflow_run", completed(31))) == 0
+    assert report.run(scene.context("workflow_run", completed(31))) == 0
     (body,) = scene.bodies()
     return body.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -225,14 +229,14 @@ FORGED: list[tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), FORGED)
+@pytest.mark.parametrize(("change", "fault"), FORGED)
 def test_a_forged_duel_is_never_told(
-    scene: Scene, played: PreviewedAgent, change: Callable[[dict[str, Any]], dict[str, Any]], said: str
+    scene: Scene, played: PreviewedAgent, change: Callable[[dict[str, Any]], dict[str, Any]], fault: str
 ) -> None:
     sha = scene.push(entered("alice", MINE))
     body = told(scene, sha, duels(played, change))
 
-    assert said in body
+    assert fault in body
     assert scene.statuses(sha)[0][0] == "error"
     assert "Against" not in body
 
@@ -269,8 +273,8 @@ def test_duels_of_another_or_too_many_or_twice_are_no_preview(played: PreviewedA
         "log tails": [sealed_duel(other(log_tail="x")(first)).document()],
         "its own hash": [first | {"self_sha256": "0" * 64}],
     }
-    for said, forged in wrong.items():
-        with pytest.raises(ArtifactError, match=said):
+    for fault, forged in wrong.items():
+        with pytest.raises(ArtifactError, match=fault):
             read_artifact(remade(played, duels=forged))
 
 

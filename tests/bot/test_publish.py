@@ -19,10 +19,11 @@ from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
-from scripts.git.data_branches import RESULTS, export_results, newest_results, read_results, traces_branch
-from scripts.github.official import publish
-from scripts.github.official.shard_artifacts import RESULT_BYTES, TRACE_BYTES
+from scripts.git.data_branches import export_results, newest_results, read_recorded, traces_branch
+from scripts.github.official import publish, record_results
+from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES, MAX_TRACE_BYTES
 from scripts.repository.checkout import Checkout
+from scripts.repository.layout import RESULTS_BRANCH
 from scripts.verification import verify_records
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board, origin_branch
@@ -54,7 +55,7 @@ def begun(played: Round, tmp_path: Path) -> Round:
     return Round(clone, open_run(clone), played.planned, tmp_path / "in")
 
 
-def kept(checked: publish.CheckedRecord) -> list[str]:
+def kept(checked: publish.CheckedRound) -> list[str]:
     """What was accepted as measured."""
     return sorted(f"{r.login} {r.task}" for r in checked.accepted if r.verdict is not Verdict.INTERNAL_ERROR)
 
@@ -65,9 +66,9 @@ ALL = ["alice CartPole-v1", "alice FrozenLake-v1", "bob CartPole-v1", "bob Froze
 def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Round) -> None:
     checked = begun.check()
     published = begun.record()
-    results, traces = origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")
+    results, traces = origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")
     origin = begun.clone.path.parent / "origin.git"
-    subjects = git(origin, "log", "--format=%s", RESULTS).splitlines()
+    subjects = git(origin, "log", "--format=%s", RESULTS_BRANCH).splitlines()
 
     assert (kept(checked), checked.refused, checked.lost) == (ALL, (), ())
     assert (len(published.recorded), published.known) == (4, 0)
@@ -77,7 +78,7 @@ def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Ro
     assert {name.removesuffix(RESULT) for name in results} == {name.removesuffix(TRACE) for name in traces}
     assert all(parse_result(content).path() + RESULT == name for name, content in results.items())
     assert "challenge.yml" not in results
-    assert git(origin, "rev-list", "--max-parents=0", RESULTS) != git(origin, "rev-list", "--max-parents=0", "main")
+    assert git(origin, "rev-list", "--max-parents=0", RESULTS_BRANCH) != git(origin, "rev-list", "--max-parents=0", "main")
 
 
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
@@ -88,7 +89,7 @@ def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: R
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}
     assert len(named) == 4
-    assert all(hashlib.sha256((accepted / name).read_bytes()).hexdigest() == found for name, found in named.items())
+    assert all(hashlib.sha256((accepted / name).read_bytes()).hexdigest() == record for name, record in named.items())
     assert all(parse_result((accepted / name).read_bytes()).trace_sha256 for name in named)
 
 
@@ -105,14 +106,14 @@ def test_publishing_again_changes_nothing(begun: Round) -> None:
 def test_what_is_recorded_already_wins(begun: Round) -> None:
     begun.check()
     begun.record()
-    before = origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")
+    before = origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")
     shutil.rmtree(begun.folder(0))
     begun.evaluate(0)
     begun.check()
     again = begun.record()
 
     assert (len(again.recorded), again.known) == (0, 4)
-    assert (origin_branch(begun.clone, RESULTS), origin_branch(begun.clone, "traces-1")) == before
+    assert (origin_branch(begun.clone, RESULTS_BRANCH), origin_branch(begun.clone, "traces-1")) == before
 
 
 def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_results_are_read_and_exported_from_the_branch(begun: Round, tmp_path: P
     store = ResultStore(results=tmp_path / "results", traces=tmp_path / "traces")
 
     assert written == 4
-    assert len(store.read()[0]) == len(read_results(begun.clone.repository, tip)) == 4
+    assert len(store.read()[0]) == len(read_recorded(begun.clone.repository, tip)[0]) == 4
     assert not begun.clone.repository.is_shallow()
 
 
@@ -132,7 +133,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "fault"),
     [
         (lambda d: d | {"returns": [500.0] * 3}, "returns"),
         (lambda d: d | {"returns": [d["returns"][0] + 1e-9, *d["returns"][1:]]}, "returns"),
@@ -160,13 +161,13 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
         (lambda d: d | {"versions": {str(n): "x" for n in range(51)}}, "versions"),
     ],
 )
-def test_a_forged_value_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, said: str) -> None:
+def test_a_forged_value_is_refused_and_counted_as_a_failed_try(begun: Round, change: Change, fault: str) -> None:
     forge(begun.folder(0), CARTPOLE, change)
     checked = begun.check()
 
     assert len(kept(checked)) == 3
     assert len(checked.refused) == 1
-    assert said in checked.refused[0]
+    assert fault in checked.refused[0]
     assert [r.verdict for r in checked.accepted if f"{r.login} {r.task}" not in kept(checked)] == [Verdict.INTERNAL_ERROR]
 
 
@@ -242,7 +243,7 @@ def test_a_missing_shard_costs_only_itself_and_the_next_round_plays_it(begun: Ro
 
     assert checked.lost == (1,)
     assert (len(kept(checked)), following.planned.count, len(again.recorded)) == (2, 2, 2)
-    assert len(origin_branch(begun.clone, RESULTS)) == 4
+    assert len(origin_branch(begun.clone, RESULTS_BRANCH)) == 4
 
 
 def test_a_shard_beyond_the_round_and_strange_folders_are_refused(begun: Round) -> None:
@@ -260,7 +261,7 @@ def test_a_shard_beyond_the_round_and_strange_folders_are_refused(begun: Round) 
         lambda f: ((f / "shard.json").unlink(), (f / "shard.json").symlink_to("/etc/passwd")),
         lambda f: ((f / "shard.json").unlink(), (f / "shard.json").mkdir()),
         lambda f: ((f / "shard.json").unlink(), os.mkfifo(f / "shard.json")),
-        lambda f: os.truncate(f / "shard.json", RESULT_BYTES + 1),
+        lambda f: os.truncate(f / "shard.json", MAX_RESULT_BYTES + 1),
         lambda f: (f / "shard.json").unlink(),
         lambda f: (f / "shard.json").write_bytes(b"{}"),
         lambda f: (f / "shard.json").write_bytes(b"[" * 100_000),
@@ -352,7 +353,7 @@ def spoiled_time(folder: Path, at: str) -> None:
         lambda f: replaced(of_one_item(f, "results"), os.mkfifo),
         lambda f: replaced(of_one_item(f, "results"), lambda path: path.symlink_to("/etc/passwd")),
         lambda f: replaced(of_one_item(f, "results"), lambda path: path.symlink_to(path)),
-        lambda f: os.truncate(of_one_item(f, "results"), RESULT_BYTES + 1),
+        lambda f: os.truncate(of_one_item(f, "results"), MAX_RESULT_BYTES + 1),
         lambda f: of_one_item(f, "results").write_bytes(b"\x80"),
         lambda f: of_one_item(f, "results").write_bytes(b'{"a":' * 100_000),
         lambda f: of_one_item(f, "results").write_bytes(b"9" * 1_000_000),
@@ -366,7 +367,7 @@ def spoiled_time(folder: Path, at: str) -> None:
         lambda f: of_one_item(f, "traces").unlink(),
         lambda f: replaced(of_one_item(f, "traces"), Path.mkdir),
         lambda f: replaced(of_one_item(f, "traces"), os.mkfifo),
-        lambda f: os.truncate(of_one_item(f, "traces"), TRACE_BYTES + 1),
+        lambda f: os.truncate(of_one_item(f, "traces"), MAX_TRACE_BYTES + 1),
         lambda f: of_one_item(f, "traces").write_bytes(b"[" * 100_000),
         lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"shape": [1 << 20] * 8}]}),
         lambda f: crafted(f, lambda d: d | {"actions": [d["actions"][0] | {"shape": [-1]}]}),
@@ -383,7 +384,7 @@ def test_one_surprising_file_costs_that_result_alone(begun: Round, spoil: Callab
     spoil(begun.folder(0))
     checked = begun.check()
     begun.record()
-    recorded = origin_branch(begun.clone, RESULTS)
+    recorded = origin_branch(begun.clone, RESULTS_BRANCH)
 
     assert checked.lost == ()
     assert len(kept(checked)) == 3
@@ -455,11 +456,11 @@ def test_what_only_github_can_tell_is_asked_by_publish_once_for_each_commit(begu
         asked.append(sha)
         return sha == begun.clone.head
 
-    told = begun.check(run=open_run(begun.clone, signed))
+    checked = begun.check(run=open_run(begun.clone, signed))
 
-    assert {r.login: (r.beacon_verified, r.login_id) for r in told.accepted} == {"alice": (False, 11), "bob": (True, 11)}
+    assert {r.login: (r.beacon_verified, r.login_id) for r in checked.accepted} == {"alice": (False, 11), "bob": (True, 11)}
     assert len(asked) == len(set(asked)) == 2
-    assert all(r.self_hash() == r.self_sha256 for r in told.accepted)
+    assert all(r.self_hash() == r.self_sha256 for r in checked.accepted)
 
 
 def test_failures_of_ours_are_tried_three_times_and_then_reported(begun: Round, tmp_path: Path) -> None:
@@ -473,7 +474,7 @@ def test_failures_of_ours_are_tried_three_times_and_then_reported(begun: Round, 
                 path.write_bytes(sealed(broken(json.loads(path.read_bytes()))).serialised())
         now.check()
         given_up.append(len(now.record().given_up))
-    tries = sorted(name for name in origin_branch(begun.clone, RESULTS) if ".try" in name)
+    tries = sorted(name for name in origin_branch(begun.clone, RESULTS_BRANCH) if ".try" in name)
 
     assert given_up == [0, 0, 1]
     assert [name.rpartition(".try")[2] for name in tries] == ["1.json", "2.json", "3.json"]
@@ -492,7 +493,7 @@ def test_a_publish_that_is_run_again_does_not_count_a_failure_twice(begun: Round
     begun.record()
     begun.record()
 
-    assert len([name for name in origin_branch(begun.clone, RESULTS) if ".try" in name]) == 1
+    assert len([name for name in origin_branch(begun.clone, RESULTS_BRANCH) if ".try" in name]) == 1
 
 
 def test_a_result_from_the_future_is_refused(begun: Round) -> None:
@@ -509,7 +510,7 @@ def test_a_protected_branch_is_told_at_once_in_one_line(begun: Round) -> None:
     begun.check()
 
     with pytest.raises(CommandError, match=r"^git push failed: .*GH006") as caught:
-        publish.record(begun.run, "1", begun.place / "accepted", datetime.now(UTC), ALONE)
+        record_results.record(begun.run, "1", begun.place / "accepted", datetime.now(UTC), ALONE)
     assert "\n" not in str(caught.value)
 
 
@@ -532,10 +533,10 @@ def test_no_refusal_is_a_command_to_the_runner(begun: Round) -> None:
     (begun.folder(0) / "##[add-mask]0").write_text("")
     path = next(begun.folder(1).glob(f"results/*/*/*/*{RESULT}"))
     path.write_bytes(b'{"schema": "##[stop-commands]x\\n::set-output name=a::b"}')
-    told = begun.check().refused
+    refused = begun.check().refused
 
-    assert len(told) == 2
-    assert not any(word in line for line in told for word in ("##[", "::", "\n"))
+    assert len(refused) == 2
+    assert not any(word in line for line in refused for word in ("##[", "::", "\n"))
 
 
 def test_what_there_is_no_time_to_replay_is_left_for_the_next_round_and_counts_as_no_failure(

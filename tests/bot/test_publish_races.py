@@ -17,9 +17,9 @@ import pytest
 from evaluator.host.solo.verify_result import parse_result
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
-from scripts.git.data_branches import RESULTS
-from scripts.github.official import publish, record_results
+from scripts.github.official import record_results
 from scripts.github.official.workload import OfficialRun, open_official
+from scripts.repository.layout import RESULTS_BRANCH
 from tests.bot.repos import Clone, git, make_board, origin_branch
 from tests.bot.rounds import answers
 from tests.leaderboard.make import entry, result
@@ -52,16 +52,16 @@ def accepted(place: Path, *logins: str) -> Path:
 
 def whole(clone: Clone) -> dict[str, str]:
     """Login to the publisher whose result is recorded, once every result is seen to lie with the very trace it names."""
-    results, traces = origin_branch(clone, RESULTS), origin_branch(clone, "traces-1")
-    found = {}
+    results, traces = origin_branch(clone, RESULTS_BRANCH), origin_branch(clone, "traces-1")
+    messages = {}
     for name, content in results.items():
         recorded = parse_result(content)
         trace = traces[name.removesuffix(RESULT) + TRACE]
         assert hashlib.sha256(trace).hexdigest() == recorded.trace_sha256
-        found[recorded.login] = recorded.message
+        messages[recorded.login] = recorded.message
     assert len(traces) == len(results)
     git(clone.path.parent / "origin.git", "fsck", "--strict")
-    return found
+    return messages
 
 
 def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
@@ -76,15 +76,15 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
         time.sleep(random.uniform(0, 1.5))
 
     with ThreadPoolExecutor(PUBLISHERS) as pool:
-        patience = publish.PushPatience(pause=pause)
-        done = list(pool.map(lambda folder: publish.record(run_on(clone), "1", folder, NOW, patience), folders))
-    found = whole(clone)
+        patience = record_results.PushPatience(pause=pause)
+        done = list(pool.map(lambda folder: record_results.record(run_on(clone), "1", folder, NOW, patience), folders))
+    messages = whole(clone)
 
     assert refused  # they did get in each other's way
-    assert set(found) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
-    assert all(found[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
+    assert set(messages) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
+    assert all(messages[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
     assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
-    assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS).splitlines()) == PUBLISHERS + 1
+    assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()) == PUBLISHERS + 1
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:
@@ -100,7 +100,7 @@ def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> i
     def work() -> None:
         os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-        publish.record(run_on(clone), "1", folder, NOW, publish.PushPatience(pause=lambda attempt: None))
+        record_results.record(run_on(clone), "1", folder, NOW, record_results.PushPatience(pause=lambda attempt: None))
 
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
@@ -113,7 +113,7 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_run_completes(tmp_path: P
     first = accepted(tmp_path / "first", "alice")
     folder = accepted(tmp_path / "second", "alice", "bob", "carol")
     original = make_board(tmp_path / "original")
-    publish.record(run_on(original), "1", first, NOW)
+    record_results.record(run_on(original), "1", first, NOW)
     calls, killed, seen = 1, 0, set()
     while True:
         codes = []
@@ -126,7 +126,7 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_run_completes(tmp_path: P
             after_kill = whole(clone)
             seen.add(len(after_kill))
             assert after_kill["alice"] == "first"
-            publish.record(run_on(clone), "1", folder, NOW)
+            record_results.record(run_on(clone), "1", folder, NOW)
             assert whole(clone) == {"alice": "first", "bob": "second", "carol": "second"}
         if codes == [0, 0]:
             break
@@ -145,7 +145,7 @@ def test_a_kill_at_first_use_leaves_both_branches_or_none(tmp_path: Path) -> Non
         killed_publish(clone, folder, tmp_path, after=call)
         branches = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
         assert branches in (["main"], ["main", "results", "traces-1"])
-        publish.record(run_on(clone), "1", folder, NOW)
+        record_results.record(run_on(clone), "1", folder, NOW)
         assert whole(clone) == {"alice": "first"}
 
 
@@ -156,11 +156,11 @@ def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
     lock = tmp_path / "board/origin.git/refs/heads/results.lock"
     lock.write_text("")
     with pytest.raises(CommandError, match="nothing is lost"):
-        publish.record(run_on(clone), "1", folder, NOW, publish.PushPatience(tries=5, pause=waits.append))
+        record_results.record(run_on(clone), "1", folder, NOW, record_results.PushPatience(tries=5, pause=waits.append))
     lock.unlink()
 
     assert waits == [1, 2, 3, 4, 5]
-    assert len(publish.record(run_on(clone), "1", folder, NOW).recorded) == 1
+    assert len(record_results.record(run_on(clone), "1", folder, NOW).recorded) == 1
 
 
 # In parts
@@ -170,7 +170,7 @@ def pushes(clone: Clone) -> list[dict[str, bool]]:
     """Of each push to the origin, oldest first: whether it moved each of the two branches."""
     log = clone.path.parent / "pushes"
     lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
-    return [{"results": f"refs/heads/{RESULTS}" in line, "traces": "refs/heads/traces-1" in line} for line in lines]
+    return [{"results": f"refs/heads/{RESULTS_BRANCH}" in line, "traces": "refs/heads/traces-1" in line} for line in lines]
 
 
 def watched(clone: Clone) -> Clone:
@@ -193,12 +193,12 @@ def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
     monkeypatch.setattr(record_results, "PART_FILES", files)
     monkeypatch.setattr(record_results, "PART_BYTES", size)
     clone = watched(make_board(tmp_path / "board"))
-    published = publish.record(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
+    published = record_results.record(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
 
     assert pushes(clone) == [{"results": True, "traces": True}] * expected
     assert (len(published.recorded), published.known) == (7, 0)
     assert whole(clone) == dict.fromkeys(LOGINS, "mine")
-    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS).split()) == 7
+    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 7
 
 
 def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the_rest(
@@ -214,14 +214,14 @@ def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the
         if code == 0:
             break
         there = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
-        counts.add(len(whole(clone)) if RESULTS in there else 0)
+        counts.add(len(whole(clone)) if RESULTS_BRANCH in there else 0)
         before = len(pushes(clone))
-        again = publish.record(run_on(clone), "1", folder, NOW)
+        again = record_results.record(run_on(clone), "1", folder, NOW)
         assert whole(clone) == dict.fromkeys(LOGINS[:4], "mine")
         assert len(again.recorded) + again.known == 4
         assert len(pushes(clone)) == 2
         assert before <= 2
-        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS).split()) == 4
+        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 4
 
     assert code == 0
     assert counts == {0, 2, 4}
@@ -235,10 +235,10 @@ def test_a_part_that_the_remote_refuses_leaves_the_parts_before_it(tmp_path: Pat
     hook.chmod(0o755)
     folder = accepted(tmp_path / "mine", *LOGINS)
     with pytest.raises(CommandError, match="too large"):
-        publish.record(run_on(clone), "1", folder, NOW)
+        record_results.record(run_on(clone), "1", folder, NOW)
     assert len(whole(clone)) == 3
 
     hook.unlink()
-    again = publish.record(run_on(clone), "1", folder, NOW)
+    again = record_results.record(run_on(clone), "1", folder, NOW)
     assert (len(again.recorded), again.known) == (4, 3)
     assert whole(clone) == dict.fromkeys(LOGINS, "mine")

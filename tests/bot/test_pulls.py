@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scripts.commands import bot
-from scripts.git.merged_pulls import FILE, merged_pulls, write_confirmed
+from scripts.git.merged_pulls import PULLS_FILE, merged_pulls, write_confirmed
 from tests.bot.repos import AGENT, Clone, make_board
 from tests.bot.scenes import Scene
 
@@ -81,6 +81,6 @@ def test_a_commit_that_is_not_on_main_is_left_out_and_a_broken_note_is_none(clon
     assert write_confirmed(clone.repository, clone.head, []) == 0
     merge(clone, folder("Bob", "two"), "Merge pull request #8 from Bob/two")
     assert merged_pulls(clone.path) == {}
-    (clone.path / FILE).write_text("[1")
+    (clone.path / PULLS_FILE).write_text("[1")
 
     assert merged_pulls(clone.path) == {("bob", "two"): 8}

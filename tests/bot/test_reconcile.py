@@ -1,12 +1,12 @@
 import pytest
 
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.posts import LABEL
+from scripts.github.api.posts import FAILURE_LABEL
 from scripts.github.official import empty_rounds
 from scripts.github.pull_request import reconcile
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.outcome import Outcome
-from scripts.github.pull_request.reconcile import TITLE
+from scripts.github.pull_request.reconcile import FAILURE_ISSUE_TITLE
 from scripts.github.pull_request.report import PreviewCase
 from tests.bot.bombs import bomb, commit_tree
 from tests.bot.repos import Clone, agent_files, git
@@ -19,12 +19,12 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 def say(scene: Scene, sha: str, creator: str) -> None:
     """Somebody says `success` on a commit."""
-    said = {"sha": sha, "state": "success", "context": "pullrank", "description": "", "target_url": ""}
-    scene.world.statuses.append({**said, "creator": creator, "at": scene.world.now()})
+    status = {"sha": sha, "state": "success", "context": "pullrank", "description": "", "target_url": ""}
+    scene.world.statuses.append({**status, "creator": creator, "at": scene.world.now()})
 
 
 def settle(scene: Scene) -> None:
-    assert reconcile.run(scene.desk()) == 0
+    assert reconcile.run(scene.context()) == 0
 
 
 def test_a_judged_commit_costs_one_request(scene: Scene) -> None:
@@ -138,7 +138,7 @@ def test_a_failure_of_ours_is_tried_three_times_then_reported_then_closed(scene:
         run.conclusion = conclusion
     assert scene.world.reruns == [31, 31]
     (issue,) = scene.world.issues.values()
-    assert (issue.title, issue.labels, issue.author) == (TITLE, [LABEL], BOT)
+    assert (issue.title, issue.labels, issue.author) == (FAILURE_ISSUE_TITLE, [FAILURE_LABEL], BOT)
     assert "the preview of #7 failed 3 times" in issue.body
     assert f"/issues/{issue.number}" in scene.bodies()[0]
 
@@ -188,14 +188,14 @@ def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
     first, second = scene.bring(8), scene.bring(7, source=b"x = 7\n")
     scene.ran(31, number=8, content=previewed(scene, second))
     scene.ran(32, number=7, content=previewed(scene, second))
-    score = reconcile.scored
+    score = reconcile.scored_outcome
 
-    def surprised(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
+    def surprised(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
         if case.pull.number == 8:
             raise RecursionError("a stranger's \x1b[31mwords")
-        return score(desk, case, found)
+        return score(context, case, paths)
 
-    monkeypatch.setattr(reconcile, "scored", surprised)
+    monkeypatch.setattr(reconcile, "scored_outcome", surprised)
     settle(scene)
 
     assert scene.statuses(first) == []
@@ -213,13 +213,13 @@ def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeyp
     scene.ran(32, number=9)
     asleep = []
 
-    def dies(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
+    def dies(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
         asleep.append([scene.statuses(sha) for sha in (good, bad)])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reconcile, "scored", dies)
+    monkeypatch.setattr(reconcile, "scored_outcome", dies)
     with pytest.raises(KeyboardInterrupt):
-        reconcile.run(scene.desk())
+        reconcile.run(scene.context())
 
     ((of_good, of_bad),) = asleep
     assert (of_good, of_bad[0][0]) == ([], "failure")
@@ -275,9 +275,9 @@ def test_official_runs_that_keep_failing_are_reported(scene: Scene) -> None:
 
 
 def test_doubled_issues_are_healed_and_those_of_others_left_alone(scene: Scene) -> None:
-    scene.world.issues[90] = Opened(90, BOT, TITLE, "old", [LABEL])
-    scene.world.issues[91] = Opened(91, BOT, TITLE, "old", [LABEL])
-    scene.world.issues[92] = Opened(92, "eve", TITLE, "old", [LABEL])
+    scene.world.issues[90] = Opened(90, BOT, FAILURE_ISSUE_TITLE, "old", [FAILURE_LABEL])
+    scene.world.issues[91] = Opened(91, BOT, FAILURE_ISSUE_TITLE, "old", [FAILURE_LABEL])
+    scene.world.issues[92] = Opened(92, "eve", FAILURE_ISSUE_TITLE, "old", [FAILURE_LABEL])
     scene.bring()
     scene.ran(31, conclusion="failure", attempt=3)
 
@@ -302,8 +302,8 @@ def test_the_issue_of_a_round_without_results_is_closed_by_a_later_run_that_succ
     scene: Scene, runs: list[tuple[int, str | None]], state: str
 ) -> None:
     named = "<!-- pullrank:publish run=41 -->\nWhat the official run was asked for …"
-    scene.world.issues[90] = Opened(90, BOT, empty_rounds.TITLE, named, [LABEL])
-    scene.world.issues[91] = Opened(91, "eve", empty_rounds.TITLE, named, [LABEL])
+    scene.world.issues[90] = Opened(90, BOT, empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
+    scene.world.issues[91] = Opened(91, "eve", empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
     for run_id, conclusion in runs:
         path = ".github/workflows/official.yml"
         scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion=conclusion)

@@ -31,17 +31,17 @@ from leaderboard.pages.page_renderer import render_pages
 from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.git.data_branches import RESULTS, export_results, newest_results
+from scripts.git.data_branches import export_results, newest_results
 from scripts.github.official import publish, shard_jobs
-from scripts.github.official.workload import read_work
+from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
 from scripts.github.workflow.season_key import PACE_SECONDS, waiting
 from scripts.repository.checkout import Checkout
+from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.repository.season_file import Revealed, Seasons
 from scripts.seasons.publish_season import keep
 from scripts.seasons.publish_season import publish as publish_news
-from scripts.verification import verify_claims
 from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import Round, bench, open_run
@@ -94,7 +94,7 @@ SCRIPT_FILES: dict[str, bytes | None] = {
 }
 
 
-def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> shard_jobs.Official:
+def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> OfficialRun:
     return dataclasses.replace(open_run(clone), secret=secret)
 
 
@@ -146,17 +146,17 @@ def reveal(seasons: Seasons) -> Seasons:
 
 def test_every_entry_plays_the_same_episodes_and_none_knows_its_own_seed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=True)
-    found = {result.login: result for result in board.recorded[0]}
+    results = {result.login: result for result in board.recorded[0]}
 
-    assert found["alice"].seeds == found["carol"].seeds == SECRET.episode_seeds("1", "CartPole-v1", 3)
-    assert found["alice"].beacon == f"sealed-{SECRET.sha256}"
-    assert ":MARK: seed" not in found["carol"].log_tail
+    assert results["alice"].seeds == results["carol"].seeds == SECRET.episode_seeds("1", "CartPole-v1", 3)
+    assert results["alice"].beacon == f"sealed-{SECRET.sha256}"
+    assert ":MARK: seed" not in results["carol"].log_tail
     assert SECRET.agent_seeds("1", "a" * 64, "t", 3) != SECRET.agent_seeds("1", "b" * 64, "t", 3)
 
 
 def test_what_is_public_carries_no_episode(played: Round) -> None:
     handed = [p for p in played.place.rglob("*") if p.is_file()]
-    branch = origin_branch(played.clone, RESULTS)
+    branch = origin_branch(played.clone, RESULTS_BRANCH)
     traces = origin_branch(played.clone, "traces-1")
     seeds = SECRET.episode_seeds("1", "CartPole-v1", 3)
     everything = [*(p.read_bytes() for p in handed), *branch.values(), *traces.values()]
@@ -186,15 +186,15 @@ def test_how_much_an_agent_wrote_does_not_show_in_the_size(played: Round) -> Non
 
 
 def played_results(played: Round) -> list[bytes]:
-    return list(origin_branch(played.clone, RESULTS).values())
+    return list(origin_branch(played.clone, RESULTS_BRANCH).values())
 
 
 def test_the_public_log_of_a_shard_says_nothing_of_the_agents(played: Round, capsys: pytest.CaptureFixture[str]) -> None:
     again = dataclasses.replace(played, place=played.place.parent / "again")
     again.evaluate(0)
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
 
-    assert said.out + said.err == ""
+    assert printed.out + printed.err == ""
 
 
 def test_a_job_ends_at_full_multiples_only() -> None:
@@ -215,7 +215,7 @@ def shard_results(played: Round) -> list[Path]:
 
 
 def test_what_is_recorded_is_not_wanted_again_and_a_version_more_changes_no_episode(played: Round) -> None:
-    work = read_work(open_run(played.clone), played.clone.head, newest_results(played.clone.repository))
+    work = read_workload(open_run(played.clone), played.clone.head, newest_results(played.clone.repository))
 
     assert work.items == ()
 
@@ -245,7 +245,7 @@ def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: 
     clone.commit({"challenge.yml": other})
 
     with pytest.raises(CommandError, match=r"season 1 has results of other episodes: .*give the season another name"):
-        read_work(open_run(clone), clone.head, newest_results(clone.repository))
+        read_workload(open_run(clone), clone.head, newest_results(clone.repository))
 
 
 def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -300,10 +300,10 @@ def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
 ) -> None:
     begun, real = copied(played, tmp_path), publish.sealed_record
 
-    def sealing(challenge: Challenge, secret: SeasonSecret, found: Result, trace: bytes | None) -> Any:
-        if found.login == "alice" and found.verdict is Verdict.OK:
+    def sealing(challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None) -> Any:
+        if result.login == "alice" and result.verdict is Verdict.OK:
             raise CommandError(3, "a metric has no value to rank by")
-        return real(challenge, secret, found, trace)
+        return real(challenge, secret, result, trace)
 
     monkeypatch.setattr(publish, "sealed_record", sealing)
     checked = begun.check()
@@ -351,28 +351,28 @@ def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(playe
 @pytest.fixture
 def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What these rounds are played in is not official anywhere else."""
-    monkeypatch.setattr(verify_claims, "RANKING", tuple(SandboxKind))
+    monkeypatch.setattr(SandboxKind.PROCESS, "is_official", True)
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")
 def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
 
-    found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+    findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
 
-    assert {finding.standing for finding in found} == {VerificationStatus.SEALED}
+    assert {finding.standing for finding in findings} == {VerificationStatus.SEALED}
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")
 def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=True)
-    found = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+    findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
     table = recorded_standings(board, official=False)
     task = table.tasks[0]
     pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
 
-    assert {finding.standing for finding in found} == {VerificationStatus.VERIFIED}
-    assert sum(finding.steps for finding in found) > 0
+    assert {finding.standing for finding in findings} == {VerificationStatus.VERIFIED}
+    assert sum(finding.steps for finding in findings) > 0
     assert all(row.estimate.low <= row.estimate.score <= row.estimate.high for row in task.rows)
     assert "This season is sealed." not in pages
     assert ":MARK:" in pages
@@ -386,10 +386,10 @@ def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_rev
     document["sealed"]["score"] = 500.0
     path.write_bytes(sealed(document).serialised())
 
-    (found,) = verify_files(board.challenge, board.store, [path], quiet=True)
+    (finding,) = verify_files(board.challenge, board.store, [path], quiet=True)
 
-    assert found.standing is VerificationStatus.REFUTED
-    assert "score" in found.faults[0]
+    assert finding.standing is VerificationStatus.REFUTED
+    assert "score" in finding.faults[0]
 
 
 def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -397,9 +397,9 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
     clone = Clone(tmp_path / "board" / "clone")
     git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
     clone.commit(agent_files("dora"))
-    before = read_work(open_run(clone), clone.head, newest_results(clone.repository))
+    before = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
     publish_news(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
-    after = read_work(open_run(clone), clone.head, newest_results(clone.repository))
+    after = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
 
     assert (len(before.items), len(after.items)) == (1, 0)
     assert "was revealed" in capsys.readouterr().err
@@ -410,12 +410,12 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
 
 def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
-    entries = tuple(found.entry() for found in board.read_all()[0] if found.login != "local")
+    entries = tuple(submission.entry() for submission in board.read_all()[0] if submission.login != "local")
     promoted = [sealed({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
     recorded = RecordedResults(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
-    told = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)
+    comment = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)
     plain = make.result(probe, [9.0, 10.0, 11.0], on=board.challenge.tasks[0], sandbox="process", **{"class": "preview"})
     agent = {
         "login": "alice",
@@ -427,15 +427,15 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [agent]}
     guessed = render_comment.render_comment(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
 
-    assert "on the secret episodes of this season, which are the same for everybody" in told
-    assert "merge commit" not in told
-    assert "pullrank verify" not in told
-    assert ":MARK:" not in told
+    assert "on the secret episodes of this season, which are the same for everybody" in comment
+    assert "merge commit" not in comment
+    assert "pullrank verify" not in comment
+    assert ":MARK:" not in comment
     assert "the secret episodes of this season, which a preview never plays: the place is a guess" in guessed
 
 
 def test_a_preview_that_says_it_is_sealed_is_not_believed(played: Round) -> None:
-    (content,) = (c for name, c in origin_branch(played.clone, RESULTS).items() if "alice" in name)
+    (content,) = (c for name, c in origin_branch(played.clone, RESULTS_BRANCH).items() if "alice" in name)
     result = {**json.loads(content), "class": "preview"}
     forged = sealed({**result, "sealed": {**result["sealed"], "score": 1e9}}).document()
     agent = {"login": "alice", "agent": "probe", "submission_digest": result["submission_digest"], "name": "P"}
@@ -472,8 +472,8 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     assert new[0].trace_sha256 == old[0].trace_sha256
     assert origin_branch(clone, "traces-1") == traces
     plain = decrypt_result(new[0], SECRET)
-    told = ("login_id", "beacon_verified", "self_sha256")
-    parts = [{k: v for k, v in one.document().items() if k not in told} for one in (plain, decrypt_result(old[0], SECRET))]
+    filled = ("login_id", "beacon_verified", "self_sha256")
+    parts = [{k: v for k, v in one.document().items() if k not in filled} for one in (plain, decrypt_result(old[0], SECRET))]
     assert parts[0] == parts[1]
     assert plain.self_hash() == plain.self_sha256
     assert verify_file(_job(clone, tmp_path / "store", after, traces)).standing is VerificationStatus.VERIFIED

@@ -8,14 +8,14 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from scripts.console import CommandError
-from scripts.github.official.workload import read_work
+from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.season_rules import rules_before_merge
 from scripts.github.workflow.run_context import RunContext, parse_run_context
 from tests.bot.repos import CHALLENGE, Clone, agent_files, make_board
 from tests.bot.rounds import open_run
 from tests.bot.scenes import LAKE, POLE, Scene
-from tests.bot.test_preview import Desk
+from tests.bot.test_preview import PreviewBoard
 from tests.leaderboard import make
 
 OVER = b"""phases:
@@ -49,7 +49,7 @@ def board(tmp_path: Path) -> Clone:
 
 def planned(board: Clone, more: bytes, **fields: object) -> tuple[set[str], list[str]]:
     put(board, more)
-    work = read_work(replace(open_run(board), **fields), board.head, "")
+    work = read_workload(replace(open_run(board), **fields), board.head, "")
     return {item.task_id for item in work.items}, [held.reason for held in work.held]
 
 
@@ -93,22 +93,22 @@ def test_people_are_left_out_of_the_plan_until_they_keep_the_rules(board: Clone)
 
 
 def test_a_preview_says_what_is_too_late_and_plays_the_rest(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    (desk.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + OVER)
-    desk.change(agent_files("alice"))
+    context = PreviewBoard(tmp_path)
+    (context.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + OVER)
+    context.change(agent_files("alice"))
 
-    found = desk.run()
+    preview = context.run()
 
-    assert [result.task for result in found.agents[0].results] == ["FrozenLake-v1"]
-    assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in desk.said()
+    assert [result.task for result in preview.agents[0].results] == ["FrozenLake-v1"]
+    assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in context.said()
 
 
 def test_a_preview_tells_the_people_s_faults_with_their_line_and_plays_nothing(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    (desk.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + TERMS)
-    desk.change(agent_files("alice"))
+    context = PreviewBoard(tmp_path)
+    (context.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\n" + TERMS)
+    context.change(agent_files("alice"))
 
-    (agent,) = desk.run().agents
+    (agent,) = context.run().agents
 
     assert agent.results == ()
     assert agent.faults[0].startswith("submissions/alice/a/submission.yml:1: the terms are not accepted")
@@ -126,7 +126,7 @@ def test_a_merge_over_the_quota_is_told_when_it_renews_and_is_not_done(scene: Sc
     earlier = replace(scene.entry(scene.clone.head), digest=make.digest("before"))
     scene.record(make.result(earlier, (9.0, 11.0), on=POLE, at=now))
 
-    assert announce.run(scene.desk("push")) == 0
+    assert announce.run(scene.context("push")) == 0
 
     body = "\n".join(scene.bodies())
     assert "Not evaluated now" in body
@@ -141,7 +141,7 @@ def test_a_merge_that_came_too_late_is_told_so_and_what_counts_is_still_awaited(
     scene.bring()
     scene.merge()
 
-    assert announce.run(scene.desk("push")) == 0
+    assert announce.run(scene.context("push")) == 0
 
     body = "\n".join(scene.bodies())
     assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in body
@@ -164,12 +164,12 @@ def test_a_score_on_a_hidden_board_is_told_when_the_board_is_shown(scene: Scene,
     if replaced:
         scene.clone.commit(agent_files("alice", source=b"class Agent:\n    def act(self, o):\n        return 1\n"))
         scene.clone.push()
-    announce.run(scene.desk("push"))
+    announce.run(scene.context("push"))
     before, labels = "\n".join(scene.bodies()), list(scene.world.labelled.get(7, []))
     put(scene.clone, HIDDEN % b"2020-01-01T00:00:00Z")
-    announce.run(scene.desk("push", run_id=501))
+    announce.run(scene.context("push", run_id=501))
 
-    assert "🔒 Official: recorded, and told when the board is shown" in before
+    assert "🔒 Official: recorded, and shown when the leaderboard is public" in before
     assert "10.0" not in before
     assert labels == []
     assert "🏁 Official: all 2 evaluations scored" in "\n".join(scene.bodies())
@@ -181,12 +181,12 @@ def test_a_merge_of_a_member_whom_only_the_plan_could_see_is_not_called_a_strang
     scene.clone.push()
     scene.bring()
     scene.merge()
-    desk = scene.desk("push")
-    handed = RunContext(now=desk.now, members={"lab/rl": frozenset(["alice"])})
+    context = scene.context("push")
+    handed = RunContext(now=context.now, members={"lab/rl": frozenset(["alice"])})
 
-    announce.run(replace(desk, members=parse_run_context(handed.serialised()).members))
+    announce.run(replace(context, members=parse_run_context(handed.serialised()).members))
     member = "\n".join(scene.bodies())
-    announce.run(replace(desk, members={"lab/rl": frozenset()}))
+    announce.run(replace(context, members={"lab/rl": frozenset()}))
     stranger = "\n".join(scene.bodies())
 
     assert "not allowed" not in member
@@ -197,12 +197,12 @@ def test_a_merge_of_a_member_whom_only_the_plan_could_see_is_not_called_a_strang
 def test_outlook_tells_what_merging_now_would_mean(scene: Scene) -> None:
     put(scene.clone, TEAM + QUOTA + b"people: {ban: [{login: mallory, why: ran a miner}]}\n")
     scene.clone.push()
-    desk = scene.desk("schedule")
+    context = scene.context("schedule")
 
-    alice = rules_before_merge(desk.recorded, ["alice"], desk.now, desk.github.is_member)
+    alice = rules_before_merge(context.recorded, ["alice"], context.now, context.github.is_member)
     scene.world.teams["lab/rl"] = {"alice": "active"}
-    member = rules_before_merge(desk.recorded, ["alice"], desk.now, desk.github.is_member)
-    (ban, *_) = rules_before_merge(desk.recorded, ["Mallory"], desk.now, desk.github.is_member)
+    member = rules_before_merge(context.recorded, ["alice"], context.now, context.github.is_member)
+    (ban, *_) = rules_before_merge(context.recorded, ["Mallory"], context.now, context.github.is_member)
 
     assert [line.split(":")[0] for line in alice] == ["not seen", "quota"]
     assert "is for the members of lab/rl; this comment can see public membership" in alice[0]

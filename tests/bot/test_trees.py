@@ -7,7 +7,7 @@ import pytest
 from evaluator.model.config.challenge import SubmissionLimits
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository
-from scripts.git.path_guard import CHANGED, GuardedPaths, PullAuthor, inspect
+from scripts.git.path_guard import AGENTS_CHANGED, GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head, tree_changes
 from tests.bot.bombs import BLOB, TREE, bomb, chain, commit_tree, object_id, raw_tree, write_objects
 from tests.bot.repos import AGENT, Clone, agent_files, git, make_board
@@ -22,7 +22,7 @@ def board(tmp_path: Path) -> Clone:
 
 
 def judge(board: Clone, head: str) -> GuardedPaths:
-    return inspect(board.repository, board.head, head, ALICE, LIMITS)
+    return inspect_pull(board.repository, board.head, head, ALICE, LIMITS)
 
 
 @pytest.fixture
@@ -46,56 +46,56 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("path", ["submissions/alice", "submissions/alice/a", "submissions/alice/a/data"])
 def test_a_few_trees_that_unfold_to_a_million_paths_are_refused(board: Clone, path: str, printed: list[int]) -> None:
-    found = judge(board, commit_tree(board, path, bomb(board.path, 6), board.head))
+    paths = judge(board, commit_tree(board, path, bomb(board.path, 6), board.head))
 
-    assert not found.is_clean
-    assert found.faults == ("submissions/alice: holds more than can be listed; leave out what is no part of an agent",)
+    assert not paths.is_clean
+    assert paths.faults == ("submissions/alice: holds more than can be listed; leave out what is no part of an agent",)
     assert sum(printed) <= tree_diff.LIST_BYTES + 10_000
 
 
 @pytest.mark.parametrize("path", ["docs", "submissions/zed", "submissions/bob/a/data"])
 def test_outside_the_authors_folder_little_is_unfolded(board: Clone, path: str, printed: list[int]) -> None:
-    found = judge(board, commit_tree(board, path, bomb(board.path, 12), board.head))
+    paths = judge(board, commit_tree(board, path, bomb(board.path, 12), board.head))
 
-    assert found.outside[0].startswith(f"{path}/d0/")
-    assert len(found.outside) == 51
-    assert len(printed) < 2 * tree_diff.OPENED + 20
+    assert paths.outside[0].startswith(f"{path}/d0/")
+    assert len(paths.outside) == 51
+    assert len(printed) < 2 * tree_diff.FOLDERS_OPENED + 20
     assert sum(printed) < 100_000
 
 
 def test_an_honest_change_outside_is_named_by_its_files(board: Clone) -> None:
     head = board.commit({"a/b/c/d.txt": b"1\n", "a/b/e.txt": b"2\n", "README.md": None})
-    found = inspect(board.repository, git(board.path, "rev-parse", "origin/main"), head, ALICE, LIMITS)
+    paths = inspect_pull(board.repository, git(board.path, "rev-parse", "origin/main"), head, ALICE, LIMITS)
 
-    assert found.outside == ("README.md", "a/b/c/d.txt", "a/b/e.txt")
+    assert paths.outside == ("README.md", "a/b/c/d.txt", "a/b/e.txt")
 
 
 def test_a_folder_that_is_not_opened_is_named_as_a_whole(board: Clone) -> None:
-    files = {f"docs/{n:03}/file.txt": b"x\n" for n in range(tree_diff.OPENED + 5)}
+    files = {f"docs/{n:03}/file.txt": b"x\n" for n in range(tree_diff.FOLDERS_OPENED + 5)}
     main = board.head
-    found = tree_changes(board.repository, main, board.commit(files), "alice")
+    changes = tree_changes(board.repository, main, board.commit(files), "alice")
 
-    assert [change.path for change in found[:2]] == [b"docs/000/file.txt", b"docs/001/file.txt"]
-    assert [change.path for change in found if change.path.endswith(b"/")] == [
-        b"docs/%03d/" % n for n in range(tree_diff.OPENED - 1, tree_diff.OPENED + 5)
+    assert [change.path for change in changes[:2]] == [b"docs/000/file.txt", b"docs/001/file.txt"]
+    assert [change.path for change in changes if change.path.endswith(b"/")] == [
+        b"docs/%03d/" % n for n in range(tree_diff.FOLDERS_OPENED - 1, tree_diff.FOLDERS_OPENED + 5)
     ]
-    assert all((one.status, one.new_mode) == ("A", "040000") for one in found if one.path.endswith(b"/"))
+    assert all((one.status, one.new_mode) == ("A", "040000") for one in changes if one.path.endswith(b"/"))
 
 
 @pytest.mark.parametrize("levels", [100, 5_000, 100_000])
 def test_a_folder_without_a_floor_is_refused(board: Clone, levels: int) -> None:
-    (found,) = judge(board, commit_tree(board, "submissions/alice/a/x", chain(board.path, levels), board.head)).faults
+    (fault,) = judge(board, commit_tree(board, "submissions/alice/a/x", chain(board.path, levels), board.head)).faults
 
-    assert found.startswith("submissions/alice: ")
-    assert "64 deep" in found or "git cannot read it" in found
-    assert "\n" not in found
+    assert fault.startswith("submissions/alice: ")
+    assert "64 deep" in fault or "git cannot read it" in fault
+    assert "\n" not in fault
 
 
 def test_a_folder_without_a_floor_elsewhere_is_outside(board: Clone) -> None:
-    found = judge(board, commit_tree(board, "docs", chain(board.path, 100_000), board.head))
+    paths = judge(board, commit_tree(board, "docs", chain(board.path, 100_000), board.head))
 
-    assert found.faults == ()
-    assert [path[:9] for path in found.outside] == ["docs/d/d/"]
+    assert paths.faults == ()
+    assert [path[:9] for path in paths.outside] == ["docs/d/d/"]
 
 
 def test_a_tree_with_more_names_than_are_listed_is_refused(board: Clone) -> None:
@@ -163,19 +163,19 @@ def test_many_spellings_of_a_login_share_one_limit(
     folders = [raw_tree((BLOB, spelling + b"%06d" % n, blob) for n in range(1400)) for spelling in spelled]
     _, *made = write_objects(board.path, [("blob", b"x\n"), *(("tree", content) for content in folders)])
     (own,) = write_objects(board.path, [("tree", raw_tree(sorted(zip([TREE] * 8, spelled, made, strict=True))))])
-    found = judge(board, commit_tree(board, "submissions", own, board.head))
+    paths = judge(board, commit_tree(board, "submissions", own, board.head))
 
-    assert "more than can be listed" in found.faults[0]
+    assert "more than can be listed" in paths.faults[0]
     assert 300_000 < sum(printed) <= 410_000
 
 
 def test_more_agents_than_one_pull_request_may_change_are_refused(board: Clone) -> None:
     main = board.head
     tree = git(board.path, "rev-parse", f"{main}:submissions/bob/a")
-    lines = "".join(f"040000 tree {tree}\tagent{n}\n" for n in range(CHANGED + 1))
+    lines = "".join(f"040000 tree {tree}\tagent{n}\n" for n in range(AGENTS_CHANGED + 1))
     head = commit_tree(board, "submissions/alice", git(board.path, "mktree", given=lines.encode()), main)
 
-    assert judge(board, head).faults == (f"the pull request changes more than {CHANGED} agents; make several of it",)
+    assert judge(board, head).faults == (f"the pull request changes more than {AGENTS_CHANGED} agents; make several of it",)
 
 
 def test_many_places_where_histories_meet_are_refused(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

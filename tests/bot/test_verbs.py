@@ -9,7 +9,7 @@ import pytest
 
 from scripts.commands import bot
 from scripts.console import CommandError
-from scripts.github.api.posts import LABEL
+from scripts.github.api.posts import FAILURE_LABEL
 from scripts.github.official import empty_rounds, publish
 from scripts.github.pull_request import report
 from scripts.github.workflow.event import pull_event
@@ -97,9 +97,9 @@ def test_a_verified_run_fetches_the_head_as_objects_and_plays_it(
 
     assert bot.preview(scene.clone.path, tmp_path / "preview", "process") == 0
 
-    found = json.loads((tmp_path / "preview" / "preview.json").read_text())
-    assert found["head_sha"] == sha
-    assert [result["verdict"] for result in found["agents"][0]["results"]] == ["ok", "ok"]
+    preview = json.loads((tmp_path / "preview" / "preview.json").read_text())
+    assert preview["head_sha"] == sha
+    assert [result["verdict"] for result in preview["agents"][0]["results"]] == ["ok", "ok"]
     assert not (scene.clone.path / "submissions" / "alice").exists()
 
 
@@ -117,7 +117,7 @@ def test_publish_knows_its_two_halves(workflow: Path, tmp_path: Path) -> None:
 
 def test_a_verified_run_is_played_as_a_push_would_have_been(scene: Scene) -> None:
     sha = scene.bring()
-    surroundings = scene.desk("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}).surroundings
+    surroundings = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}).surroundings
 
     event = pull_event(report.as_pull_event(surroundings, scene.github, "main"))
 
@@ -128,7 +128,7 @@ def test_a_verified_run_is_played_as_a_push_would_have_been(scene: Scene) -> Non
 @pytest.mark.parametrize("inputs", [{}, {"pull": "7"}, {"pull": "x", "sha": "a" * 40}, {"pull": "٧", "sha": "a" * 40}])
 def test_a_verified_run_without_a_pull_request_and_a_commit_is_refused(scene: Scene, inputs: dict[str, str]) -> None:
     scene.bring()
-    surroundings = scene.desk("workflow_dispatch", {"inputs": inputs}).surroundings
+    surroundings = scene.context("workflow_dispatch", {"inputs": inputs}).surroundings
 
     with pytest.raises(CommandError, match="all 40 digits"):
         report.as_pull_event(surroundings, scene.github, "main")
@@ -137,7 +137,7 @@ def test_a_verified_run_without_a_pull_request_and_a_commit_is_refused(scene: Sc
 def test_a_verified_run_of_a_commit_that_is_gone_is_refused(scene: Scene) -> None:
     scene.world.runs[500] = WorkflowRun(500, scene.clone.head)
     scene.bring()
-    surroundings = scene.desk("workflow_dispatch", {"inputs": {"pull": "7", "sha": "b" * 40}}).surroundings
+    surroundings = scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": "b" * 40}}).surroundings
 
     with pytest.raises(CommandError, match="ask for its newest commit"):
         report.as_pull_event(surroundings, scene.github, "main")
@@ -181,7 +181,7 @@ def test_a_round_that_records_nothing_fails_and_is_told_in_one_issue(step: Step,
             step.publish("record")
     (issue,) = step.issues()
 
-    assert (issue.title, issue.labels, issue.author) == (empty_rounds.TITLE, [LABEL], BOT)
+    assert (issue.title, issue.labels, issue.author) == (empty_rounds.PUBLISH_ISSUE_TITLE, [FAILURE_LABEL], BOT)
     assert "/actions/runs/501" in issue.body
     assert "nothing was recorded, though 4 results were asked for" in issue.body
     assert f"{step.shards} of {step.shards} shards handed in nothing usable" in issue.body

@@ -104,7 +104,7 @@ def tame_site(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def empty_site(tmp_path_factory):
-    """One that nobody has entered."""
+    """One that no agents yet."""
     yield from built.serve(tmp_path_factory.mktemp("empty"), disk.empty)
 
 

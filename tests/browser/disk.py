@@ -55,7 +55,7 @@ HIDDEN = {"id": "Hidden-v0", "title": "Later", "env": "CartPole-v1", "episodes":
 FOUR = {"id": "connect_four", "title": "Connect Four", "game": "pettingzoo.classic.connect_four_v3", "matches": 8}
 QUARTO = {"id": "quarto", "title": "Quarto", "game": "evaluator.environments.quarto", "matches": 4}
 CHALLENGE = {
-    "title": "Proof board", "description": "Everything that a board may hold.", "season": "2026",
+    "title": "Proof board", "description": "Everything that a board may hold.", "season": "2026", "badges": True,
     "repository": samples.REPOSITORY, "tasks": [POLE, CAR, SHORT, LAKE, PONG, SCRIPT, HIDDEN, FOUR, QUARTO],
     "baselines": ["random"], "quota": {"per_day": 3, "total": 90},
     "phases": [

@@ -27,7 +27,7 @@ SAID = {
     "task-empty": ["No agent has a score on this task yet"],
     "task-hidden": ["2099-01-01"],
     "script": ["Learner 0", "Claims", "500"],
-    "game": ["First", "Who met whom", "crooked"],
+    "game": ["First", "Head to head", "crooked"],
     "agent": ["First", "Two paragraphs.", "The team", "CartPole", "MIT", "pullrank verify"],
     "agent-long": ["W" * 60, "m" * 60],
     "agent-script": ["Learner 0", "asked for an environment"],

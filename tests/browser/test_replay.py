@@ -59,7 +59,7 @@ def test_buttons_step_and_the_address_follows(visit, record):
     assert discs(page) == last
     page.get_by_role("button", name="Next match").click()
     at(page, 9, 0)
-    page.get_by_role("button", name="Match before").click()
+    page.get_by_role("button", name="Previous match").click()
     at(page, 8, 0)
 
 

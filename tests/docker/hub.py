@@ -56,8 +56,8 @@ class Hub:
         kind = document.get("mediaType", MANIFEST)
         digest = digest_of(body)
         url = f"http://{self.address}/v2/{name}/manifests/sha256:{digest}"
-        said = requests.put(url, data=body, headers={"content-type": kind}, timeout=60)
-        assert said.ok, said.text
+        response = requests.put(url, data=body, headers={"content-type": kind}, timeout=60)
+        assert response.ok, response.text
         return f"{self.address}/{name}@sha256:{digest}"
 
     def image(
@@ -123,13 +123,13 @@ def need(*tools: str) -> None:
 
 def tree_of(program: str) -> bytes:
     """A program of this machine with the libraries it needs, as the file system of an image."""
-    found = shutil.which(program)
-    assert found
-    listed = subprocess.run(["ldd", found], capture_output=True, text=True, check=True).stdout
+    path = shutil.which(program)
+    assert path
+    listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
     libraries = [word for line in listed.splitlines() for word in line.split() if word.startswith("/")]
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", dereference=True) as tar:
-        tar.add(found, f"usr/bin/{program}")
+        tar.add(path, f"usr/bin/{program}")
         for library in libraries:
             tar.add(library, library.lstrip("/"))
     return buffer.getvalue()

@@ -57,9 +57,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._say(200)
         if "/blobs/uploads/" in path:
             return self._upload(path, query, body)
-        if found := re.search(r"/blobs/(sha256:[0-9a-f]{64})$", path):
-            content = self.here.blobs.get(found[1])
-            return self._say(404) if content is None else self._say(200, content, {"Docker-Content-Digest": found[1]})
+        if match := re.search(r"/blobs/(sha256:[0-9a-f]{64})$", path):
+            content = self.here.blobs.get(match[1])
+            return self._say(404) if content is None else self._say(200, content, {"Docker-Content-Digest": match[1]})
         return self._manifest(path.rpartition("/manifests/")[2], body)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = handle_any  # noqa: N815

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from evaluator.host.docker.engine import LABEL, Engine, this_process
+from evaluator.host.docker.engine import OWNER_LABEL, Engine, this_process
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.select import SelectedSandbox
@@ -133,7 +133,7 @@ def test_nothing_is_left_behind(docker: SelectedSandbox, engine: Engine) -> None
     duelled(LEAVES, "raise RuntimeError()\n", TASK, docker, limits=LIMITS)
 
     mine = json.dumps(vars(this_process()), sort_keys=True)
-    assert engine._api.containers(all=True, filters={"label": f"{LABEL}={mine}"}) == []
+    assert engine._api.containers(all=True, filters={"label": f"{OWNER_LABEL}={mine}"}) == []
 
 
 def test_a_duel_under_gvisor(gvisor: SelectedSandbox) -> None:

@@ -45,8 +45,8 @@ def played(chosen: SelectedSandbox, found: SubmissionFolder, task: Task = TASK, 
 @pytest.fixture(params=["docker", "gvisor"])
 def container(request: pytest.FixtureRequest) -> SelectedSandbox:
     """Both container sandboxes."""
-    found: SelectedSandbox = request.getfixturevalue(request.param)
-    return found
+    selected: SelectedSandbox = request.getfixturevalue(request.param)
+    return selected
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_an_agent_of_evalai_that_fails_is_told_how(docker: SelectedSandbox) -> N
 def test_a_network_saved_as_onnx_plays_what_the_same_agent_plays(container: SelectedSandbox) -> None:
     weights = np.array([[0, 0], [0, 0], [-1, 1], [0, 0]], np.float32)
     files = {"model.onnx": onnx_file.linear(weights)}
-    found = folder("", foreign.manifest("onnx", "model.onnx"), **files)
-    result = on_the_same_seeds(found, TASK, container, limits=PATIENT).result
+    submission = folder("", foreign.manifest("onnx", "model.onnx"), **files)
+    result = on_the_same_seeds(submission, TASK, container, limits=PATIENT).result
 
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
     assert result.returns == on_the_same_seeds(folder(foreign.AS_AGENT), TASK, container, limits=PATIENT).result.returns
@@ -146,17 +146,17 @@ def with_torch() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def models(engine: Engine, with_torch: None) -> dict[str, bytes]:
     """Small models, saved by the same versions that load them."""
-    found = evaluator_image.ensure_with_extras(engine, base(), lambda line: None, ("sb3",))
+    image = evaluator_image.ensure_with_extras(engine, base(), lambda line: None, ("sb3",))
     command = [PYTHON, "-c", MAKER, json.dumps(MODELS)]
-    made = engine._api.create_container(found, command, environment={"HOME": "/tmp"})["Id"]
+    made = engine._api.create_container(image, command, environment={"HOME": "/tmp"})["Id"]
     try:
         engine._api.start(made)
         engine._api.wait(made, timeout=300)
-        said = engine._api.logs(made).decode()
+        output = engine._api.logs(made).decode()
     finally:
         engine._api.remove_container(made, force=True)
-    saved = [json.loads(line) for line in said.splitlines() if line.startswith('{"name"')]
-    assert [one["name"] for one in saved] == list(MODELS), said
+    saved = [json.loads(line) for line in output.splitlines() if line.startswith('{"name"')]
+    assert [one["name"] for one in saved] == list(MODELS), output
     return {one["name"]: base64.b64decode(one["zip"]) for one in saved}
 
 
@@ -165,14 +165,14 @@ def with_model(model: bytes) -> SubmissionFolder:
 
 
 def test_a_model_of_stable_baselines3_plays(container: SelectedSandbox, models: dict[str, bytes]) -> None:
-    found = with_model(models["PPO"])
-    result = played(container, found).result
+    submission = with_model(models["PPO"])
+    result = played(container, submission).result
 
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
     assert len(result.returns) == TASK.episodes
     assert result.limits.memory_mib == 2048
     assert result.versions["torch"].endswith("+cpu")
-    assert played(container, found).result.returns == result.returns
+    assert played(container, submission).result.returns == result.returns
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -182,8 +182,8 @@ def test_a_model_of_every_algorithm_plays_what_it_plays_where_it_was_saved(
     """The zip does not name its algorithm; an agent that is told it does the same in every step."""
     algorithm, environment, _ = MODELS[name]
     task = Task(id=environment, env=environment, episodes=2, max_episode_steps=20)
-    told = LOADED.format(algorithm=algorithm)
-    agent = folder(told, b"name: Test\nalgorithm: none\nextras: [sb3]\n", **{"model.zip": models[name]})
+    source = LOADED.format(algorithm=algorithm)
+    agent = folder(source, b"name: Test\nalgorithm: none\nextras: [sb3]\n", **{"model.zip": models[name]})
     result, wanted = (
         on_the_same_seeds(one, task, docker, limits=PATIENT).result for one in (with_model(models[name]), agent)
     )
@@ -204,8 +204,8 @@ def test_the_example_of_ppo_learns(docker: SelectedSandbox, with_torch: None) ->
     """Its image is larger than a first look should wait for, so `make demo` leaves it out and it is run here."""
     task = read_challenge(ROOT / "challenge.yml").task("CartPole-v1-from-scratch")
     assert task is not None
-    found = read_folder(ROOT / "example_agents" / "with-extras" / "ppo-torch", SubmissionLimits())
-    result = played(docker, found, task).result
+    submission = read_folder(ROOT / "example_agents" / "with-extras" / "ppo-torch", SubmissionLimits())
+    result = played(docker, submission, task).result
 
     assert (result.verdict, result.message) == (Verdict.OK, ""), result.log_tail
     assert result.script is not None
@@ -290,9 +290,9 @@ TORCH_PROFILES: tuple[dict[str, str], ...] = (
 def test_torch_has_one_dialect_when_pinned(
     docker: SelectedSandbox, monkeypatch: pytest.MonkeyPatch, with_torch: None
 ) -> None:
-    found = folder(TORCH_NUMBERS, b"name: Test\nalgorithm: none\nextras: [sb3]\n")
-    pinned = {under(docker, monkeypatch, profile, found, pinned=True) for profile in TORCH_PROFILES}
-    free = {under(docker, monkeypatch, profile, found, pinned=False) for profile in TORCH_PROFILES}
+    submission = folder(TORCH_NUMBERS, b"name: Test\nalgorithm: none\nextras: [sb3]\n")
+    pinned = {under(docker, monkeypatch, profile, submission, pinned=True) for profile in TORCH_PROFILES}
+    free = {under(docker, monkeypatch, profile, submission, pinned=False) for profile in TORCH_PROFILES}
 
     assert len(pinned) == 1
     assert len(free) > 1 or "avx2" not in Path("/proc/cpuinfo").read_text()
@@ -308,8 +308,8 @@ class Agent:
 
 
 def test_an_agent_that_draws_from_torch_chooses_the_same_again(container: SelectedSandbox, with_torch: None) -> None:
-    found = folder(TORCH_DRAWS, b"name: Test\nalgorithm: none\nextras: [torch]\n")
-    one, other = (played(container, found) for _ in range(2))
+    submission = folder(TORCH_DRAWS, b"name: Test\nalgorithm: none\nextras: [torch]\n")
+    one, other = (played(container, submission) for _ in range(2))
 
     assert [each.result.verdict for each in (one, other)] == [Verdict.OK] * 2, (one.result.message, one.result.log_tail)
     assert one.trace is not None

@@ -41,8 +41,8 @@ GIB = 1 << 30
 @pytest.fixture(scope="module")
 def hub(engine: Engine) -> Iterator[Hub]:
     need("gcc")
-    with running() as found:
-        yield found
+    with running() as server:
+        yield server
     agent_image.trim_images(engine, 0)
 
 
@@ -123,15 +123,15 @@ def test_what_a_configuration_asks_for_is_not_given(
     }  # fmt: skip
     result = ended(hub.image("mallory/asks", [misfit, extra], config), request.getfixturevalue(box))
 
-    said = result.log_tail.split("\n")
+    lines = result.log_tail.split("\n")
     assert (result.verdict, "exit code 3" in result.message) == (Verdict.CRASHED, True), result
-    uid = said[0].split()[1]
+    uid = lines[0].split()[1]
     assert int(uid) in UIDS
-    assert [line.split() for line in said[:4]] == [
+    assert [line.split() for line in lines[:4]] == [
         ["Uid:", *[uid] * 4], ["Gid:", *[uid] * 4], ["Groups:", uid], ["CapEff:", "0" * 16],
     ]  # fmt: skip
-    assert said[4] == "channel=/channel/agent.sock home=/tmp own=kept"
-    assert said[5:11] == [
+    assert lines[4] == "channel=/channel/agent.sock home=/tmp own=kept"
+    assert lines[5:11] == [
         "/data/x refused", "/x refused", "/submission/x refused", "/channel/x refused", "/tmp/x WRITTEN", "in /work",
     ]  # fmt: skip
 
@@ -141,10 +141,10 @@ def test_the_engine_keeps_nothing_of_their_configuration(misfit: bytes, hub: Hub
         "mallory/kept", [misfit], {"Cmd": ["/misfit"], "Volumes": {"/v": {}}, "User": "0", "Labels": {"a": "b"}}
     )
 
-    found = engine._api.inspect_image(agent_image.ensure_agent_image(engine, parse_reference(entry), 64))["Config"]
+    config = engine._api.inspect_image(agent_image.ensure_agent_image(engine, parse_reference(entry), 64))["Config"]
 
-    assert {name: value for name, value in found.items() if value} == {
-        "Cmd": ["/misfit"], "WorkingDir": "/", **({"Env": found["Env"]} if found.get("Env") else {}),
+    assert {name: value for name, value in config.items() if value} == {
+        "Cmd": ["/misfit"], "WorkingDir": "/", **({"Env": config["Env"]} if config.get("Env") else {}),
     }  # fmt: skip
 
 
@@ -164,8 +164,10 @@ def test_20_gb_by_the_manifest(hub: Hub, docker: SelectedSandbox, engine: Engine
 
     entry = hub.image("mallory/large", [layer(a=b"a")], {"Cmd": ["/a"]}, lie)
 
-    said = refused(entry, docker, engine, image_mib=4096)
-    assert said == "the image has 20480 MiB in its registry, the limit is 4096 MiB; leave out what the agent does not need"
+    message = refused(entry, docker, engine, image_mib=4096)
+    assert (
+        message == "the image has 20480 MiB in its registry, the limit is 4096 MiB; leave out what the agent does not need"
+    )
 
 
 def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
@@ -180,8 +182,8 @@ def test_a_manifest_that_announces_less_than_there_is(hub: Hub, docker: Selected
 def test_a_layer_that_unpacks_to_gigabytes(hub: Hub, docker: SelectedSandbox, engine: Engine) -> None:
     entry = hub.image("mallory/bomb", [layer(a=bytes(200 << 20))], {"Cmd": ["/a"]})
 
-    said = refused(entry, docker, engine, image_mib=64)
-    assert said == (
+    message = refused(entry, docker, engine, image_mib=64)
+    assert message == (
         "a layer of the image unpacks to more than the limit of the whole image; leave out what the agent does not need"
     )
 
@@ -223,8 +225,8 @@ def test_another_platform(hub: Hub, docker: SelectedSandbox, engine: Engine) -> 
     entry = hub.image("mallory/risc", [layer(a=b"a")], {"Cmd": ["/a"]}, other)
 
     here = engine.platform
-    said = f"the image is for linux/riscv64, and this board runs {here}; build it with '--platform {here}'"
-    assert refused(entry, docker, engine) == said
+    message = f"the image is for linux/riscv64, and this board runs {here}; build it with '--platform {here}'"
+    assert refused(entry, docker, engine) == message
 
 
 def test_a_list_of_platforms_is_looked_up(hub: Hub, docker: SelectedSandbox, engine: Engine, misfit: bytes) -> None:

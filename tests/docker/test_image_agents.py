@@ -46,9 +46,9 @@ def build(engine: Engine, context: Path, target: str, **arguments: str) -> str:
 
     run("build", "--tag", target, *options, str(context))
     run("push", target)
-    said = run("inspect", "--format", "{{index .RepoDigests 0}}", target).strip()
+    reference = run("inspect", "--format", "{{index .RepoDigests 0}}", target).strip()
     run("rmi", target)
-    return said
+    return reference
 
 
 LEGACY = {**os.environ, "DOCKER_BUILDKIT": "0"}
@@ -57,8 +57,8 @@ LEGACY = {**os.environ, "DOCKER_BUILDKIT": "0"}
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Hub]:
     need("docker", "gcc")
-    with running() as found:
-        yield found
+    with running() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -116,8 +116,8 @@ def test_another_language_balances_the_pole(language: str, box: str, request: py
 
 def test_the_rule_is_the_same_in_every_language(javascript: str, compiled: str, docker: SelectedSandbox) -> None:
     """Seeds follow from the version, so those of another version are put in their place."""
-    found = (rooms.folder(rooms.ANGLE_RULE), folder_of(javascript), folder_of(compiled))
-    lengths = [rooms.on_the_same_seeds(one, CARTPOLE, docker, limits=LIMITS).result.lengths for one in found]
+    agents = (rooms.folder(rooms.ANGLE_RULE), folder_of(javascript), folder_of(compiled))
+    lengths = [rooms.on_the_same_seeds(one, CARTPOLE, docker, limits=LIMITS).result.lengths for one in agents]
 
     assert len(lengths[0]) == CARTPOLE.episodes
     assert lengths[1:] == lengths[:1] * 2
@@ -140,22 +140,22 @@ def duel(entry: str, other: str, chosen: SelectedSandbox, **changes: object) -> 
 
 @pytest.mark.parametrize("box", ["docker", "gvisor"])
 def test_javascript_plays_tictactoe_with_its_mask(box: str, javascript: str, request: pytest.FixtureRequest) -> None:
-    found = duel(javascript, rooms.RANDOM_PLAYER, request.getfixturevalue(box))
+    record = duel(javascript, rooms.RANDOM_PLAYER, request.getfixturevalue(box))
 
-    assert (found.verdict, found.message, [p.verdict for p in found.players]) == (Verdict.OK, "", [Verdict.OK] * 2)
-    assert {match.end for match in found.matches} == {MatchEnd.PLAYED}
-    assert found.image_digest not in (None, javascript.partition("@")[2])
-    won = [match.winner for match in found.matches]
+    assert (record.verdict, record.message, [p.verdict for p in record.players]) == (Verdict.OK, "", [Verdict.OK] * 2)
+    assert {match.end for match in record.matches} == {MatchEnd.PLAYED}
+    assert record.image_digest not in (None, javascript.partition("@")[2])
+    won = [match.winner for match in record.matches]
     assert won.count(0) > 10
     assert won.count(0) > 3 * won.count(1)
-    assert verify_duel("d.json", found.serialised(), open_game(TICTACTOE)).standing is VerificationStatus.VERIFIED
+    assert verify_duel("d.json", record.serialised(), open_game(TICTACTOE)).standing is VerificationStatus.VERIFIED
 
 
 def test_an_image_plays_itself(javascript: str, docker: SelectedSandbox) -> None:
     order = rooms.duel_order(rooms.FIRST_LEGAL, None, TICTACTOE, limits=LIMITS)
     one = replace(order.contenders[0], folder=folder_of(javascript))
-    found = evaluate_duel(
+    record = evaluate_duel(
         replace(order, contenders=(one, one)), docker.kind, docker.opener, lambda: datetime.now(UTC), lambda d: None
     )
 
-    assert {match.end for match in found.matches} == {MatchEnd.PLAYED}
+    assert {match.end for match in record.matches} == {MatchEnd.PLAYED}

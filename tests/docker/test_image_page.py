@@ -66,12 +66,12 @@ def named_by_tag(board: Path, hub: Hub, entry: str) -> None:
     path = board / "submissions" / "alice" / "pole" / "submission.yml"
     good = path.read_text()
     path.write_text(good.replace(entry, f"{hub.address}/alice/pole"))
-    code, _, said = run(board, "check", "submissions/alice/pole")
+    code, _, output = run(board, "check", "submissions/alice/pole")
     path.write_text(good)
 
     assert code == 1
-    assert "may be another image tomorrow" in said
-    assert f"today that is {entry}; write it after 'entry:'" in said
+    assert "may be another image tomorrow" in output
+    assert f"today that is {entry}; write it after 'entry:'" in output
 
 
 def named_wrongly(board: Path, hub: Hub) -> None:

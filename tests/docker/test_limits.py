@@ -57,8 +57,8 @@ def jail(engine: Engine, tmp_path: Path) -> Iterator[DockerSandbox]:
 @pytest.fixture
 def settings(jail: DockerSandbox, engine: Engine) -> dict[str, Any]:
     """What the engine says of it."""
-    found: dict[str, Any] = engine._api.inspect_container(jail._id)
-    return found
+    container: dict[str, Any] = engine._api.inspect_container(jail._id)
+    return container
 
 
 def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
@@ -134,9 +134,9 @@ def reported(expression: str, chosen: SelectedSandbox, folder: Path, head: str =
 def test_seccomp_and_no_new_privileges_are_in_force(docker: SelectedSandbox, tmp_path: Path) -> None:
     head = "status = dict(line.split(':', 1) for line in open('/proc/self/status'))"
 
-    said = reported("[status[n].strip() for n in ('Seccomp', 'NoNewPrivs', 'CapEff')]", docker, tmp_path / "a", head)
+    output = reported("[status[n].strip() for n in ('Seccomp', 'NoNewPrivs', 'CapEff')]", docker, tmp_path / "a", head)
 
-    assert said == str(["2", "1", "0" * 16])
+    assert output == str(["2", "1", "0" * 16])
 
 
 def test_every_container_has_a_user_of_its_own(docker: SelectedSandbox, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, parse_trace, verify_result
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign
 from tests.evaluator.scripts import script
@@ -31,8 +32,8 @@ def box(request: pytest.FixtureRequest, docker: SelectedSandbox) -> SelectedSand
     """Both container sandboxes, and both kinds of channel."""
     if request.param == "standard streams":
         return select_sandbox("docker", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None, over_socket=False)
-    found: SelectedSandbox = request.getfixturevalue(request.param)
-    return found
+    selected: SelectedSandbox = request.getfixturevalue(request.param)
+    return selected
 
 
 @pytest.mark.parametrize("name", CHOICES)
@@ -55,15 +56,15 @@ def test_entropy_of_the_machine_stays_its_own_and_the_record_fits(box: SelectedS
     one, other = (evaluated(URANDOM, POLE, box) for _ in range(2))
 
     assert actions(one) != actions(other)
-    found = verify_result("x", one.result.serialised(), one.trace, load_gym_task(POLE))
-    assert found.standing is VerificationStatus.VERIFIED
+    finding = verify_result("x", one.result.serialised(), one.trace, load_gym_task(POLE))
+    assert finding.standing is VerificationStatus.VERIFIED
 
 
 def test_every_process_of_an_agent_of_evalai_draws_by_its_own_episodes_seed(docker: SelectedSandbox) -> None:
-    found = folder(EVALAI, foreign.manifest("evalai-grpc"))
+    submission = folder(EVALAI, foreign.manifest("evalai-grpc"))
 
     def played() -> Evaluation:
-        wanted = order(found, POLE.model_copy(update={"episodes": 4}), limits=PATIENT)
+        wanted = order(submission, POLE.model_copy(update={"episodes": 4}), limits=PATIENT)
         return evaluate_agent(
             wanted, docker.kind, docker.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), lambda done: None
         )

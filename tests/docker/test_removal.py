@@ -18,7 +18,7 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import engine as container_module
-from evaluator.host.docker.engine import LABEL, ContainerOwner, Engine, this_process
+from evaluator.host.docker.engine import OWNER_LABEL, ContainerOwner, Engine, this_process
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.records.verdict import Verdict
@@ -97,7 +97,7 @@ def evaluating(engine: Engine, name: str, root: Path) -> Iterator[tuple[subproce
     write_agent(root / "slow", SLOW)
     environment = {**os.environ, "BASE_IMAGE": base(), "PYTHONPATH": str(ROOT), "TMPDIR": str(root)}
     command = [sys.executable, "-m", "scripts.cli", "evaluate", "slow", "--sandbox", "docker"]
-    if name != LABEL:
+    if name != OWNER_LABEL:
         # Pinned already, so that it does not start itself anew without that label.
         environment |= {**pinned_environment(), "PULLRANK_PINNED": "1"}
         command[1:3] = ["-c", COMMAND, name]
@@ -129,12 +129,12 @@ def exists(engine: Engine, container: str) -> bool:
 def test_evaluator_that_is_stopped_takes_its_container_along(
     number: int, engine: Engine, alone: str, tmp_path: Path
 ) -> None:
-    with evaluating(engine, LABEL, tmp_path / "board") as (process, container):
+    with evaluating(engine, OWNER_LABEL, tmp_path / "board") as (process, container):
         process.send_signal(number)
-        said, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=120)
 
     assert process.returncode == 130
-    assert b"Traceback" not in said
+    assert b"Traceback" not in output
     assert not exists(engine, container)
     assert [path.name for path in (tmp_path / "board").glob("pullrank-*")] == []
 

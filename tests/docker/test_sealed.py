@@ -83,10 +83,10 @@ def play(root: Path) -> None:
     commit = GitRepository(root).resolve("HEAD")
     for login, agent, task in (("alice", "pole", "CartPole-v1"), ("bob", "walker", "lake")):
         path = root / "submissions" / login / agent
-        found = SubmissionEntry(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
+        entry = SubmissionEntry(login=login, agent=agent, path=path, folder=read_folder(path, made.challenge.submissions))
         asked = made.challenge.task(task)
         assert asked is not None
-        order = bench.order(found, asked, SECRET.beacon)
+        order = bench.order(entry, asked, SECRET.beacon)
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
         assert (result.verdict, result.sandbox) == ("ok", SandboxKind.DOCKER), result.message

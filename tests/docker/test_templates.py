@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.host.docker import agent_image, evaluator_image
 from evaluator.host.docker.engine import Engine
-from evaluator.model.config.submission import ADAPTERS, OF_ADAPTERS, parse_reference
+from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS, parse_reference
 from tests.docker.extras import torch_index
 from tests.docker.hub import need, running
 from tests.docker.test_image_page import follow
@@ -46,7 +46,7 @@ def board(tmp_path: Path) -> Path:
 def images(engine: Engine) -> Iterator[None]:
     """The images with extras are there: how long a build takes is no matter of templates."""
     with torch_index():
-        for name in OF_ADAPTERS.values():
+        for name in ADAPTER_EXTRAS.values():
             evaluator_image.ensure_with_extras(engine, base(), lambda line: None, (name,))
         yield
 
@@ -56,15 +56,15 @@ def evaluated(board: Path, folder: str) -> dict[str, str]:
     assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
     code, out, err = run(board, "evaluate", folder, "--sandbox", "docker", "--json")
     assert code == 0, out + err
-    found = json.loads(out)
-    assert {document["sandbox"] for document in found} == {"docker"}
-    return {document["task"]: document["verdict"] for document in found}
+    documents = json.loads(out)
+    assert {document["sandbox"] for document in documents} == {"docker"}
+    return {document["task"]: document["verdict"] for document in documents}
 
 
 @pytest.mark.parametrize("words", WRITTEN, ids=" ".join)
 def test_what_is_written_passes_check_and_evaluate_at_once(words: tuple[str, ...], board: Path) -> None:
-    code, _, said = run(board, "new", FOLDER, *words)
-    assert (code, f"Next: pullrank evaluate {FOLDER}" in said) == (0, True)
+    code, _, output = run(board, "new", FOLDER, *words)
+    assert (code, f"Next: pullrank evaluate {FOLDER}" in output) == (0, True)
 
     assert evaluated(board, FOLDER) == dict.fromkeys(WRITTEN[words], "ok")
 
@@ -87,12 +87,12 @@ def test_an_image_is_built_pushed_and_played_as_its_readme_says(
         assert done.returncode == 0, done.stdout + done.stderr
         entry = done.stdout.splitlines()[-1]
         write_entry(board / FOLDER / "submission.yml", entry)
-        found = evaluated(board, FOLDER)
+        verdicts = evaluated(board, FOLDER)
         again = follow(board, f"set -eu\ncd {FOLDER}\n{trial}")
     engine.forget(agent_image.local_name(parse_reference(entry)))
     engine._api.remove_image(f"{hub.address}/alice/first", force=True)
 
-    assert found == dict.fromkeys([*SOLO, *GAMES, "throws"], "ok")
+    assert verdicts == dict.fromkeys([*SOLO, *GAMES, "throws"], "ok")
     assert again.returncode == 0, again.stdout + again.stderr
     assert again.stderr.count("recorded before") == len(records(board))
 

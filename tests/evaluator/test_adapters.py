@@ -281,10 +281,10 @@ def test_kaggle_agent_sees_its_board(tmp_path: Path) -> None:
         moves.append(player.act(board.see()))
         board.play(moves[-1])
 
-    found = [(seen.board, seen.mark, seen.step) for seen, _ in first._function.__globals__["SEEN"]]
+    boards = [(seen.board, seen.mark, seen.step) for seen, _ in first._function.__globals__["SEEN"]]
     assert moves == [3, 3, 3]
-    assert found[0] == ([0] * 42, 1, 0)
-    assert found[1] == ([0] * 31 + [2] + [0] * 6 + [1] + [0] * 3, 1, 2)
+    assert boards[0] == ([0] * 42, 1, 0)
+    assert boards[1] == ([0] * 31 + [2] + [0] * 6 + [1] + [0] * 3, 1, 2)
     [(seen, configuration)] = second._function.__globals__["SEEN"]
     assert (seen["mark"], seen.step, seen.board.index(1)) == (2, 1, 38)
     assert (configuration.columns, configuration.rows, configuration["inarow"], configuration.actTimeout) == (7, 6, 4, 2)

@@ -42,28 +42,28 @@ def changed(duel: Duel, rows: list[dict[str, Any]], **changes: Any) -> Duel:
 
 
 def test_the_fields_are_the_arenas(honest: Duel, game: PettingZooGame) -> None:
-    found = rl_arena_document(honest, game)
+    document = rl_arena_document(honest, game)
 
-    assert list(found) == DUEL_FIELDS
-    assert [list(match) for match in found["matches"]] == [MATCH_FIELDS] * 6
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert list(document) == DUEL_FIELDS
+    assert [list(match) for match in document["matches"]] == [MATCH_FIELDS] * 6
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
 
 
 def test_the_numbers_are_the_duels(honest: Duel, game: PettingZooGame) -> None:
-    found = rl_arena_document(honest, game)
+    document = rl_arena_document(honest, game)
     winners = [match.winner for match in honest.matches]
 
-    assert (found["error_msg"], found["num_matches"]) == ("", 6)
-    assert (found["player_1_wins"], found["player_2_wins"], found["draws"]) == (
+    assert (document["error_msg"], document["num_matches"]) == ("", 6)
+    assert (document["player_1_wins"], document["player_2_wins"], document["draws"]) == (
         winners.count(0), winners.count(1), winners.count(None),
     )  # fmt: skip
-    assert (found["player_1_errors"], found["player_2_errors"], found["other_errors"]) == (0, 0, 0)
-    assert found["player_1_score"] == winners.count(0) - winners.count(1) == -found["player_2_score"]
-    assert [match["first_player"] for match in found["matches"]] == ["PLAYER_1", "PLAYER_2"] * 3
+    assert (document["player_1_errors"], document["player_2_errors"], document["other_errors"]) == (0, 0, 0)
+    assert document["player_1_score"] == winners.count(0) - winners.count(1) == -document["player_2_score"]
+    assert [match["first_player"] for match in document["matches"]] == ["PLAYER_1", "PLAYER_2"] * 3
     words = {0: "PLAYER_1_WIN", 1: "PLAYER_2_WIN", None: "DRAW"}
-    assert [match["result"] for match in found["matches"]] == [words[winner] for winner in winners]
-    assert [match["player_1_score"] for match in found["matches"]] == [match.scores[0] for match in honest.matches]
-    assert [len(match["states"]) for match in found["matches"]] == [match.plies + 1 for match in honest.matches]
+    assert [match["result"] for match in document["matches"]] == [words[winner] for winner in winners]
+    assert [match["player_1_score"] for match in document["matches"]] == [match.scores[0] for match in honest.matches]
+    assert [len(match["states"]) for match in document["matches"]] == [match.plies + 1 for match in honest.matches]
 
 
 def test_player_1_is_who_is_named_first(honest: Duel, game: PettingZooGame) -> None:
@@ -94,15 +94,20 @@ def offended(*sides: int, message: str = "ply 2: bad") -> dict[str, Any]:
 
 def test_an_error_is_the_offenders_and_the_others_points(honest: Duel, game: PettingZooGame) -> None:
     rows = [offended(1), offended(1), offended(0, message=""), played(1), played(None), played(None)]
-    found = rl_arena_document(changed(honest, rows), game)
+    document = rl_arena_document(changed(honest, rows), game)
 
-    assert [match["result"] for match in found["matches"]] == [
+    assert [match["result"] for match in document["matches"]] == [
         "PLAYER_2_ERROR", "PLAYER_2_ERROR", "PLAYER_1_ERROR", "PLAYER_2_WIN", "DRAW", "DRAW",
     ]  # fmt: skip
-    assert [match["error_msg"] for match in found["matches"]] == ["ply 2: bad", "ply 2: bad", "forfeit", "", "", ""]
-    assert (found["player_1_errors"], found["player_2_errors"], found["player_2_wins"], found["draws"]) == (1, 2, 1, 2)
-    assert (found["player_1_score"], found["player_2_score"]) == (-1.0, 1.0)
-    assert (found["result"], found["error_msg"]) == ("PLAYER_2_WIN", "")  # 2 to 2 by points, then by score
+    assert [match["error_msg"] for match in document["matches"]] == ["ply 2: bad", "ply 2: bad", "forfeit", "", "", ""]
+    assert (document["player_1_errors"], document["player_2_errors"], document["player_2_wins"], document["draws"]) == (
+        1,
+        2,
+        1,
+        2,
+    )
+    assert (document["player_1_score"], document["player_2_score"]) == (-1.0, 1.0)
+    assert (document["result"], document["error_msg"]) == ("PLAYER_2_WIN", "")  # 2 to 2 by points, then by score
 
 
 @pytest.mark.parametrize(("winners", "result"), [
@@ -115,11 +120,11 @@ def test_the_duel_is_won_by_points(winners: tuple[int | None, ...], result: str,
 
 
 def test_where_both_fail_the_arena_knows_only_an_error(honest: Duel, game: PettingZooGame) -> None:
-    found = rl_arena_document(changed(honest, [offended(0, 1)] + [played(0)] * 5), game)
+    document = rl_arena_document(changed(honest, [offended(0, 1)] + [played(0)] * 5), game)
 
-    assert (found["result"], found["other_errors"], found["player_1_wins"]) == ("ERROR", 1, 5)
-    assert found["error_msg"] == "Both players failed in at least one of the matches"
-    assert (found["matches"][0]["result"], found["matches"][0]["error_msg"]) == (
+    assert (document["result"], document["other_errors"], document["player_1_wins"]) == ("ERROR", 1, 5)
+    assert document["error_msg"] == "Both players failed in at least one of the matches"
+    assert (document["matches"][0]["result"], document["matches"][0]["error_msg"]) == (
         "OTHER_ERROR", "both players failed: ply 2: bad",
     )  # fmt: skip
 
@@ -127,16 +132,16 @@ def test_where_both_fail_the_arena_knows_only_an_error(honest: Duel, game: Petti
 def test_a_failure_of_ours_is_an_error_without_matches(honest: Duel, game: PettingZooGame) -> None:
     failed = {"verdict": "internal_error", "message": "the engine is gone", "matches": [], "moves": None}
     duel = sealed_duel({**honest.document(), **failed, "milliseconds": None})
-    found = rl_arena_document(duel, game)
+    document = rl_arena_document(duel, game)
 
-    assert (found["result"], found["error_msg"], found["num_matches"]) == ("ERROR", "the engine is gone", 0)
-    assert (found["matches"], found["player_1_score"], found["draws"]) == ([], 0.0, 0)
+    assert (document["result"], document["error_msg"], document["num_matches"]) == ("ERROR", "the engine is gone", 0)
+    assert (document["matches"], document["player_1_score"], document["draws"]) == ([], 0.0, 0)
 
 
 def test_tictactoe_is_nine_cells_and_the_side_to_move(game: PettingZooGame) -> None:
-    found = rl_arena_states(game, SEED, [0, 4, 1, 5, 2])
+    states = rl_arena_states(game, SEED, [0, 4, 1, 5, 2])
 
-    assert found == [
+    assert states == [
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         [1, 0, 0, 0, 0, 0, 0, 0, 0, -1],
         [1, 0, 0, 0, -1, 0, 0, 0, 0, 1],
@@ -144,19 +149,19 @@ def test_tictactoe_is_nine_cells_and_the_side_to_move(game: PettingZooGame) -> N
         [1, 1, 0, 0, -1, -1, 0, 0, 0, 1],
         [1, 1, 1, 0, -1, -1, 0, 0, 0, 1],  # over: the turn does not pass
     ]
-    assert {type(cell) for state in found for cell in state} == {float}
+    assert {type(cell) for state in states for cell in state} == {float}
 
 
 def test_connect_four_is_42_cells_from_the_top_and_the_side_to_move() -> None:
     game = open_game(CONNECT_FOUR)
-    found = rl_arena_states(game, SEED, [3, 3, 0, 6])
+    states = rl_arena_states(game, SEED, [3, 3, 0, 6])
 
-    assert len(found) == 5
-    assert all(len(state) == 43 for state in found)
-    assert [state[42] for state in found] == [1, -1, 1, -1, 1]
+    assert len(states) == 5
+    assert all(len(state) == 43 for state in states)
+    assert [state[42] for state in states] == [1, -1, 1, -1, 1]
     expected = [0.0] * 42
     expected[35 + 3], expected[28 + 3], expected[35 + 0], expected[35 + 6] = 1.0, -1.0, 1.0, -1.0
-    assert found[-1][:42] == expected
+    assert states[-1][:42] == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -182,23 +187,23 @@ def test_connect_four_follows_the_arenas_own_rules(seed: int) -> None:
 def test_quarto_is_16_cells_and_the_piece_in_hand_between_turns() -> None:
     game = open_game(QUARTO)
     empty = [-1] * 17
-    found = rl_arena_states(game, SEED, [15, 16 + 5, 0, 16 + 15, 9])
+    states = rl_arena_states(game, SEED, [15, 16 + 5, 0, 16 + 15, 9])
 
-    assert found == [
+    assert states == [
         empty,
         [*empty[:16], 15],
         [*empty[:5], 15, *empty[6:16], 0],
         [*empty[:5], 15, *empty[6:15], 0, 9],
     ]
-    assert {type(cell) for state in found for cell in state} == {int}
+    assert {type(cell) for state in states for cell in state} == {int}
 
 
 def test_quarto_ends_with_the_winning_piece_on_the_board() -> None:
     game = open_game(QUARTO)
-    found = rl_arena_states(game, SEED, [0, 16, 1, 17, 2, 18, 3, 19])
+    states = rl_arena_states(game, SEED, [0, 16, 1, 17, 2, 18, 3, 19])
 
-    assert found[-1] == [0, 1, 2, 3] + [-1] * 13
-    assert len(found) == 6
+    assert states[-1] == [0, 1, 2, 3] + [-1] * 13
+    assert len(states) == 6
 
 
 def test_another_game_shows_what_the_mover_sees() -> None:
@@ -218,9 +223,9 @@ def test_observations_become_nested_lists() -> None:
     plain = open_game(task)
     unknown = open_game(task.model_copy(update={"game": "tests.evaluator.test_arena:own_tictactoe"}))
 
-    found = rl_arena_states(unknown, SEED, [4])
-    assert found[0] == [[[0, 0]] * 3] * 3
-    assert found[1] == [[[0, 0]] * 3, [[0, 0], [0, 1], [0, 0]], [[0, 0]] * 3]
+    states = rl_arena_states(unknown, SEED, [4])
+    assert states[0] == [[[0, 0]] * 3] * 3
+    assert states[1] == [[[0, 0]] * 3, [[0, 0], [0, 1], [0, 0]], [[0, 0]] * 3]
     assert rl_arena_states(plain, SEED, [4])[1][4] == 1.0
 
 

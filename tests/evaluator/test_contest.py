@@ -96,8 +96,8 @@ def test_the_same_order_gives_the_same_matches(honest: Duel) -> None:
 
 
 def test_sides_do_not_depend_on_who_is_named_first() -> None:
-    found = folder(FIRST_LEGAL)
-    one, other = (DuelPlayer(login=login, login_id=None, agent="x", folder=found) for login in ("Alice", "bob"))
+    submission = folder(FIRST_LEGAL)
+    one, other = (DuelPlayer(login=login, login_id=None, agent="x", folder=submission) for login in ("Alice", "bob"))
 
     assert order_sides(one, other) == order_sides(other, one) == (one, other)
     assert order_sides(one, one) == (one, one)

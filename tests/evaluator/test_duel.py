@@ -192,10 +192,10 @@ def close(fd):
 
     assert verdicts(tally) == (None, verdict)
     assert words in str(tally.faults[1])
-    found = [match.end for match in tally.matches]
-    played = found.count(MatchEnd.PLAYED)
+    match_ends = [match.end for match in tally.matches]
+    played = match_ends.count(MatchEnd.PLAYED)
     assert 2 <= played <= 4
-    assert found.count(MatchEnd.FORFEIT) == 12 - played
+    assert match_ends.count(MatchEnd.FORFEIT) == 12 - played
     assert {(m.winner, m.offenders) for m in tally.matches if m.end is MatchEnd.FORFEIT} == {(0, (1,))}
     assert {m.message for m in tally.matches if m.end is MatchEnd.FORFEIT} == {f"could not go on: {verdict}"}
 

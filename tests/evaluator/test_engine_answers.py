@@ -48,13 +48,13 @@ def test_an_engine_without_seccomp_is_named(info: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("is_gvisor", [False, True])
 def test_the_profile_lets_through_only_what_it_names(is_gvisor: bool) -> None:
-    found = json.loads(seccomp_profile(loopback=False, is_gvisor=is_gvisor))
-    allowed = {name for rule in found["syscalls"] if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}
+    profile = json.loads(seccomp_profile(loopback=False, is_gvisor=is_gvisor))
+    allowed = {name for rule in profile["syscalls"] if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}
 
-    assert found["defaultAction"] == "SCMP_ACT_ERRNO"
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
     assert not allowed & NEVER
     assert all(re.fullmatch("[a-z0-9_]+", name) for name in allowed)
-    assert [name for rule in found["syscalls"] for name in rule["names"] if not rule.get("args")].count("socket") == 0
+    assert [name for rule in profile["syscalls"] for name in rule["names"] if not rule.get("args")].count("socket") == 0
 
 
 def families(*, loopback: bool) -> set[int]:

@@ -9,7 +9,7 @@ from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.digests.runtime_digest import contents, runtime_digest, versions, with_extras
 from evaluator.host.docker.evaluator_image import image_tag
 from evaluator.model.config.challenge import Limits, Task
-from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_ADAPTERS, Submission, SubmissionKind
+from evaluator.model.config.submission import ADAPTER_EXTRAS, ADAPTERS, EXTRAS, Submission, SubmissionKind
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator import foreign
@@ -76,7 +76,7 @@ def test_an_adapter_brings_its_extra() -> None:
     assert Submission(name="A", algorithm="x", adapter="onnx", extras=("torch", "numpy")).needs == ("onnx", "torch")
     assert Submission(name="A", algorithm="x", extras=("torch", "sb3")).needs == ("sb3",)
     assert Submission(name="A", algorithm="x", extras=("numpy",)).needs == ()
-    assert set(OF_ADAPTERS) <= set(ADAPTERS)
+    assert set(ADAPTER_EXTRAS) <= set(ADAPTERS)
 
 
 def test_unknown_extras_and_extras_of_images_are_refused() -> None:
@@ -125,10 +125,10 @@ def test_each_lock_is_pinned_by_hash_and_holds_no_other_platform_for_learning(na
 
 
 def test_versions_say_how_arithmetic_was_pinned_and_what_the_extras_are() -> None:
-    found = versions(("sb3",))
+    packages = versions(("sb3",))
 
-    assert len(found["pins"]) == 16
-    assert found["torch"] == contents("sb3")["torch"]
+    assert len(packages["pins"]) == 16
+    assert packages["torch"] == contents("sb3")["torch"]
     assert "torch" not in versions()
 
 

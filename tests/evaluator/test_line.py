@@ -33,13 +33,13 @@ def test_an_answer_may_come_in_pieces(pair: Pair) -> None:
     line, theirs = pair
     line.ask(b"question", 16)
     answer = wire.frame(wire.Op.ACTIONS, bytes(range(16)))
-    found = [line.pump()]
+    bodies = [line.pump()]
     for piece in (answer[:3], answer[3:9], answer[9:]):
         theirs.send(piece)
-        found.append(line.pump())
+        bodies.append(line.pump())
 
-    assert found[:3] == [None, None, None]
-    assert bytes(found[3] or b"") == bytes(range(16))
+    assert bodies[:3] == [None, None, None]
+    assert bytes(bodies[3] or b"") == bytes(range(16))
     assert (theirs.recv(99), line.waiting, line.pump()) == (b"question", False, None)
 
 

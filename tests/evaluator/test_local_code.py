@@ -90,11 +90,11 @@ def test_imports_are_followed_in_every_form_and_no_further_than_the_repository(h
         alone="import numpy, rich.console",
         other="1",
     )
-    found = parts(Task(id="t", env="mine.first:Some-v0"))
+    names = parts(Task(id="t", env="mine.first:Some-v0"))
 
     modules = ("alone", "mine", "mine.fifth", "mine.first", "mine.fourth", "mine.second", "mine.third")
-    assert found[:-1] == modules
-    assert found[-1].startswith("rich==")
+    assert names[:-1] == modules
+    assert names[-1].startswith("rich==")
 
 
 def test_folders_without_an_init_are_followed_too(here: Path) -> None:

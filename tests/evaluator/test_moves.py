@@ -10,7 +10,7 @@ import pytest
 
 from evaluator import wire
 from evaluator.sandbox import load_agent
-from evaluator.sandbox.game_moves import LINES, MoveEncoder
+from evaluator.sandbox.game_moves import MAX_COMPLAINT_LINES, MoveEncoder
 
 BAD = wire.MALFORMED
 
@@ -30,8 +30,8 @@ class Seven:
     ],
 )
 def test_each_move_is_judged_alone(moves: list[Any], expected: list[int]) -> None:
-    for found in (MoveEncoder().singles(moves), MoveEncoder().stacked(moves, 4), MoveEncoder().stacked(tuple(moves), 4)):
-        assert np.frombuffer(found, "<i8").tolist() == expected
+    for body in (MoveEncoder().singles(moves), MoveEncoder().stacked(moves, 4), MoveEncoder().stacked(tuple(moves), 4)):
+        assert np.frombuffer(body, "<i8").tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_batch_is_one_move_for_each_position(moves: Any, expected: list[int]) 
 def test_complaints_do_not_fill_the_log(capfd: pytest.CaptureFixture[str]) -> None:
     MoveEncoder().singles([None] * 500)
 
-    assert capfd.readouterr().out.count("act returned None; a move is one integer") == LINES
+    assert capfd.readouterr().out.count("act returned None; a move is one integer") == MAX_COMPLAINT_LINES
 
 
 def test_an_adapter_makes_the_agent_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

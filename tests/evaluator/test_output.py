@@ -4,27 +4,27 @@ import io
 
 import pytest
 
-from evaluator.sandbox.adapters.output import BEGINNING_BYTES, END_BYTES, Output
+from evaluator.sandbox.adapters.output import BEGINNING_BYTES, END_BYTES, ProcessOutput
 
 
-def followed(output: Output, said: bytes) -> None:
-    output.follow(io.BufferedReader(io.BytesIO(said)))  # type: ignore[arg-type]
+def followed(output: ProcessOutput, data: bytes) -> None:
+    output.follow(io.BufferedReader(io.BytesIO(data)))  # type: ignore[arg-type]
 
 
 def test_little_is_shown_as_it_is(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    output = Output()
+    output = ProcessOutput()
     followed(output, b"hello")
-    output.failed()
+    output.show_end()
 
     assert capfdbinary.readouterr().err == b"hello"
 
 
 def test_much_is_cut_and_its_end_is_shown_when_it_fails(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    output = Output()
+    output = ProcessOutput()
     followed(output, b"a" * 10 * BEGINNING_BYTES)
-    output.failed()
+    output.show_end()
     capfdbinary.readouterr()
     followed(output, b"b" * BEGINNING_BYTES + b"why")
-    output.failed()
+    output.show_end()
 
     assert capfdbinary.readouterr().err == b"b" * (END_BYTES - 3) + b"why"

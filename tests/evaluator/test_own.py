@@ -24,17 +24,18 @@ def task(*names, **fields):
 
 def test_a_result_holds_what_the_functions_say_and_verification_says_the_same():
     of = task("share_of_lefts", "largest_angle", "replayed_return")
-    found = evaluated(ANGLE_RULE, of)
-    values = {kind.partition(":")[2]: value for kind, value in found.result.metrics.items() if kind.startswith(HERE)}
+    evaluation = evaluated(ANGLE_RULE, of)
+    values = {kind.partition(":")[2]: value for kind, value in evaluation.result.metrics.items() if kind.startswith(HERE)}
 
-    assert found.result.verdict == "ok"
+    assert evaluation.result.verdict == "ok"
     assert 0.3 < values["share_of_lefts"] < 0.7
     assert 0 < values["largest_angle"] < 0.3
-    assert values["replayed_return"] == sum(found.result.returns) / EPISODES
+    assert values["replayed_return"] == sum(evaluation.result.returns) / EPISODES
     assert values["largest_angle:error"] > 0
     assert values["replayed_return:error"] == 0
     assert (
-        verify_result("r", found.result.serialised(), found.trace, load_gym_task(of)).standing is VerificationStatus.VERIFIED
+        verify_result("r", evaluation.result.serialised(), evaluation.trace, load_gym_task(of)).standing
+        is VerificationStatus.VERIFIED
     )
 
 
@@ -42,11 +43,11 @@ def test_a_result_holds_what_the_functions_say_and_verification_says_the_same():
 @pytest.mark.parametrize("change", ["another value", "left out"])
 def test_a_changed_value_is_refuted(key, change):
     of = task("largest_angle")
-    found = evaluated(ANGLE_RULE, of)
-    metrics = {k: v for k, v in found.result.metrics.items() if k != key}
-    forged = sealed({**found.result.document(), "metrics": metrics | ({key: 0.9} if change == "another value" else {})})
+    evaluation = evaluated(ANGLE_RULE, of)
+    metrics = {k: v for k, v in evaluation.result.metrics.items() if k != key}
+    forged = sealed({**evaluation.result.document(), "metrics": metrics | ({key: 0.9} if change == "another value" else {})})
 
-    finding = verify_result("r", forged.serialised(), found.trace, load_gym_task(of))
+    finding = verify_result("r", forged.serialised(), evaluation.trace, load_gym_task(of))
 
     assert finding.standing is VerificationStatus.REFUTED
     assert key in finding.faults[0]
@@ -100,10 +101,10 @@ def test_the_standard_error_of_a_mean_is_that_of_the_mean():
     world = load_gym_task(of)
     totals = np.random.default_rng(1).normal(size=1000).tolist()
     episodes = [RecordedEpisode(seed="0" * 32, total=t, length=1, world=world, recorded=()) for t in totals]
-    found = compute_custom_metrics(world, episodes)["tests.evaluator.test_own:mean_return:error"]
+    error = compute_custom_metrics(world, episodes)["tests.evaluator.test_own:mean_return:error"]
 
     expected = math.sqrt(1 / 1000)
-    assert expected / 2 < found < expected * 2
+    assert expected / 2 < error < expected * 2
 
 
 def mean_return(episodes):

@@ -23,12 +23,12 @@ REPLAY = """
 import json, sys
 import numpy as np
 from pathlib import Path
-from evaluator.host.load import read_challenge
-from evaluator.host.replay import replay_episode
-from evaluator.host.worlds import open_world
+from evaluator.host.loading.yaml_loader import read_challenge
+from evaluator.host.solo.verify_result import replay_episode
+from evaluator.host.envs.gym_task import load_gym_task
 found = {}
 for task in read_challenge(Path("challenge.yml")).solo_tasks:
-    world = open_world(task)
+    world = load_gym_task(task)
     world.action_space.seed(7)
     actions = np.stack([np.asarray(world.action_space.sample()) for _ in range(300)])
     now = replay_episode(world, "00112233445566778899aabbccddeeff", [actions])
@@ -39,14 +39,17 @@ print(json.dumps(found))
 
 def replays(profile: dict[str, str]) -> dict[str, list[str]]:
     """What a process gives that was started under a profile and then pins itself, as every verb does."""
-    program = "import os, sys\nfrom evaluator.host.pins import run_pinned\nrun_pinned(os.environ, ['-c', PROGRAM])\n"
-    whole = f"PROGRAM = {('import os; from evaluator.host.pins import run_pinned; run_pinned(os.environ, [])' + REPLAY)!r}\n"
+    program = (
+        "import os, sys\nfrom evaluator.host.deterministic import run_pinned\nrun_pinned(os.environ, ['-c', PROGRAM])\n"
+    )
+    pinned = "import os; from evaluator.host.deterministic import run_pinned; run_pinned(os.environ, [])"
+    source = f"PROGRAM = {pinned + REPLAY!r}\n"
     done = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-c", whole + program],
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", source + program],
         cwd=ROOT, env={**os.environ, **profile}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    found: dict[str, list[str]] = json.loads(done.stdout)
-    return found
+    checksums: dict[str, list[str]] = json.loads(done.stdout)
+    return checksums
 
 
 def test_replays_are_the_same_under_every_cpu_profile() -> None:
@@ -89,8 +92,8 @@ def test_pins_that_were_expected_wrongly_are_set_right(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import os\n"
-        "from evaluator.host import pins\n"
-        "pins._DISPATCH = dict.fromkeys(pins._DISPATCH, 'X86_V4')\n"
+        "from evaluator.host import deterministic as pins\n"
+        "pins._LOCKED_DISPATCH = dict.fromkeys(pins._LOCKED_DISPATCH, 'X86_V4')\n"
         f"pins.run_pinned(os.environ, [{str(program)!r}])\n"
         "print(os.environ['NPY_DISABLE_CPU_FEATURES'])\n",
         encoding="utf-8",

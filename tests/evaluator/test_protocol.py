@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.duels.verify_duel import parse_duel, verify_duel
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.solo import verify_result as verifying
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, parse_result, verify_result
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import WantedDuel, sealed_duel
+from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import WantedResult, sealed
 from tests.rooms import ANGLE_RULE, FIRST_LEGAL, duelled, evaluated
 

@@ -43,12 +43,12 @@ class Oracle:
 
     def wins(self) -> set[tuple[str, str]]:
         """Each line with each word that its four pieces share."""
-        found = set()
+        won = set()
         for line in self.LINES:
             pieces = [self.board[cell] for cell in line]
             if None not in pieces:
-                found |= {(line, word) for word in set.intersection(*map(set, pieces))}
-        return found
+                won |= {(line, word) for word in set.intersection(*map(set, pieces))}
+        return won
 
     def seen(self) -> list[int]:
         return [-1 if piece is None else self.PIECES.index(piece) for piece in (*self.board.values(), self.hand)]

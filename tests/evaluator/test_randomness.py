@@ -13,8 +13,8 @@ import pytest
 
 from evaluator.host.digests.image_files import ROOT
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import parse_trace
 from evaluator.model.config.challenge import Task
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, script
@@ -103,10 +103,10 @@ def test_episodes_draw_on_and_another_version_draws_otherwise() -> None:
 
 def test_the_seed_is_that_of_the_first_episode_and_there_before_the_file_is_run() -> None:
     source = TOLD + agent("random")
-    found = evaluated(source, POLE).result.log_tail.split()
+    words = evaluated(source, POLE).result.log_tail.split()
     seed = order(folder(source), POLE).tickets()[0].agent_seed
 
-    assert found == ["random", str(random.Random(seed).random()), "numpy", str(np.random.RandomState(seed).random_sample())]
+    assert words == ["random", str(random.Random(seed).random()), "numpy", str(np.random.RandomState(seed).random_sample())]
 
 
 def test_an_agent_of_its_own_seed_keeps_it() -> None:

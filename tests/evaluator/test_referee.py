@@ -65,7 +65,7 @@ def hashed(space: spaces.Space[Any], observation: Any) -> Any:
 
 def plain(task: Task, source: str) -> list[tuple[float, int]]:
     """Returns and lengths of the loop that everybody writes, a fresh environment for each episode."""
-    found = []
+    episodes = []
     for ticket in tickets(task):
         environment = gymnasium.make(task.env_id, max_episode_steps=task.max_episode_steps, **task.kwargs)
         own = gymnasium.make(task.env_id).action_space
@@ -78,8 +78,8 @@ def plain(task: Task, source: str) -> list[tuple[float, int]]:
             total += float(reward)
             length += 1
             over = terminated or truncated
-        found.append((total, length))
-    return found
+        episodes.append((total, length))
+    return episodes
 
 
 @pytest.mark.parametrize("source", [SEEDED, HASHED, BATCHED], ids=["fresh", "memoryless", "batched"])

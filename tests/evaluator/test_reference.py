@@ -21,9 +21,9 @@ DIGEST = "0123456789abcdef" * 4
     ],
 )
 def test_named_by_digest(text: str, host: str, name: str) -> None:
-    found = parse_reference(text)
+    image = parse_reference(text)
 
-    assert (found.host, found.name, found.digest, str(found)) == (host, name, DIGEST, text)
+    assert (image.host, image.name, image.digest, str(image)) == (host, name, DIGEST, text)
 
 
 @pytest.mark.parametrize("text", ["ghcr.io/alice/agent", "ghcr.io/alice/agent:v1.2", "localhost:5000/agent:latest"])
@@ -54,15 +54,15 @@ def test_what_names_no_image(text: str) -> None:
 def submitted(*lines: str) -> tuple[str, ...]:
     manifest = "\n".join(["name: A", "algorithm: b", "kind: image", *lines]).encode()
     try:
-        found = assemble(
+        submission_folder = assemble(
             (SubmissionFile(path="submission.yml", executable=False, content=manifest),), SubmissionLimits(image_mib=7)
         )
     except LoadError as error:
         return error.lines
-    assert found.submission.kind is SubmissionKind.IMAGE
-    assert found.image is not None
-    assert found.image.image_mib == 7
-    return (str(found.image.reference),)
+    assert submission_folder.submission.kind is SubmissionKind.IMAGE
+    assert submission_folder.image is not None
+    assert submission_folder.image.image_mib == 7
+    return (str(submission_folder.image.reference),)
 
 
 def test_a_folder_needs_nothing_but_its_manifest() -> None:

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.host.duels.verify_duel import parse_duel, verify_duel
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
 from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel, sealed_duel
+from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 
@@ -171,9 +172,9 @@ def test_a_lost_match_cut_short_and_called_too_long_is_found(honest: Duel, game:
     now = replay(game, honest.seeds[0], rows[0], 0)
     fields = {"winner": None, "plies": len(rows[0]), "scores": now.scores, "checksum": now.checksum}
     cut = rematched(honest, 0, end="too_long", **fields)
-    told = forged(cut, moves=packed(rows).model_dump(), milliseconds=packed(times).model_dump())
+    duel = forged(cut, moves=packed(rows).model_dump(), milliseconds=packed(times).model_dump())
 
-    assert faults(told, game)[0] == "match 0 is too long, or is said to be and is not"
+    assert faults(duel, game)[0] == "match 0 is too long, or is said to be and is not"
 
 
 def test_a_duel_that_failed_on_our_side_is_verified_by_its_claims(honest: Duel, game: PettingZooGame) -> None:
@@ -244,8 +245,8 @@ def test_another_end_is_found(honest: Duel, game: PettingZooGame) -> None:
     match = honest.matches[0]
     loser = 1 - (match.winner or 0)
     for end in ("illegal", "malformed", "late", "forfeit"):
-        told = rematched(honest, 0, end=end, offenders=[loser], winner=1 - loser, refused=3 if end == "illegal" else None)
-        assert faults(told, game) == ("match 0 is over after its moves",)
+        duel = rematched(honest, 0, end=end, offenders=[loser], winner=1 - loser, refused=3 if end == "illegal" else None)
+        assert faults(duel, game) == ("match 0 is over after its moves",)
     assert faults(rematched(honest, 0, end="too_long", winner=None), game) == ("match 0 is over after its moves",)
 
 
@@ -256,9 +257,9 @@ def test_a_match_that_is_cut_short_and_blamed_on_the_other_is_found(honest: Duel
     rows[0].pop(), times[0].pop()
     fields = {"offenders": [winner], "winner": 1 - (winner or 0), "plies": len(rows[0]), "scores": (0, 0)}
     cut = rematched(honest, 0, end="forfeit", **fields)
-    told = forged(cut, moves=packed(rows).model_dump(), milliseconds=packed(times).model_dump())
+    duel = forged(cut, moves=packed(rows).model_dump(), milliseconds=packed(times).model_dump())
 
-    assert any(fault == "match 0 meets other observations or rewards" for fault in faults(told, game))
+    assert any(fault == "match 0 meets other observations or rewards" for fault in faults(duel, game))
 
 
 def test_other_plies_are_found(honest: Duel, game: PettingZooGame) -> None:
@@ -299,8 +300,8 @@ def test_fewer_matches_are_found(honest: Duel, game: PettingZooGame) -> None:
         if leaf is not None
     }
 
-    told = forged(honest, matches=fewer, seeds=honest.seeds[:2], **parts)
-    assert faults(told, game) == ("the number of matches is not the task's",)
+    duel = forged(honest, matches=fewer, seeds=honest.seeds[:2], **parts)
+    assert faults(duel, game) == ("the number of matches is not the task's",)
 
 
 def test_a_key_that_does_not_fit_is_found(honest: Duel, game: PettingZooGame) -> None:

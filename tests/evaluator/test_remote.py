@@ -20,13 +20,13 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault
 from evaluator.host.sandboxes.channel import SocketStream
-from evaluator.host.training_scripts.episode_recorder import HELD_STEPS
+from evaluator.host.training_scripts.episode_recorder import MAX_HELD_STEPS
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.host.training_scripts.server import ScriptOutcome, ScriptSession, serve_script
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict
-from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv, named, step_head
+from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv, handles_body, step_head
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 
 POLE = Task.model_validate({"id": "CartPole-v1", "reusable": True, "script": {"worst": 0}})
@@ -88,10 +88,10 @@ def test_one_environment_shows_what_the_real_one_does() -> None:
         totals.append(total)
     remote.close()
 
-    told = desk.finish()
-    assert [one.total for one in told] == totals
-    assert all(one.finished for one in told)
-    assert [len(one.actions[0]) for one in told] == [one.length for one in told]
+    episodes = desk.finish()
+    assert [one.total for one in episodes] == totals
+    assert all(one.finished for one in episodes)
+    assert [len(one.actions[0]) for one in episodes] == [one.length for one in episodes]
 
 
 def test_what_a_script_was_shown_is_its_own() -> None:
@@ -140,9 +140,9 @@ def test_a_vector_resets_as_its_mode_says_and_every_return_is_kept(mode: Autores
             assert [final is not None for final in info["final_obs"]] == over
         ended = over
 
-    told = desk.finish()
-    assert sorted(one.total for one in told if one.finished) == sorted(totals)
-    assert all(one.finished for one in told[desk.counts_from :][:LAST])
+    episodes = desk.finish()
+    assert sorted(one.total for one in episodes if one.finished) == sorted(totals)
+    assert all(one.finished for one in episodes[desk.counts_from :][:LAST])
     assert desk.exhausted
     assert desk.steps <= 600
 
@@ -162,18 +162,20 @@ def test_masks_reset_only_what_they_name() -> None:
 
 
 def test_long_episodes_are_folded_on_the_way() -> None:
-    task = Task.model_validate({"id": "Pendulum-v1", "max_episode_steps": 3 * HELD_STEPS, "script": {"last": 1, "worst": 0}})
+    task = Task.model_validate(
+        {"id": "Pendulum-v1", "max_episode_steps": 3 * MAX_HELD_STEPS, "script": {"last": 1, "worst": 0}}
+    )
     link, desk = joined(task, 10**6)
     env = RemoteEnv(link)
     env.reset()
-    rewards = [env.step(np.array([0.1], np.float32))[1] for _ in range(2 * HELD_STEPS + 7)]
+    rewards = [env.step(np.array([0.1], np.float32))[1] for _ in range(2 * MAX_HELD_STEPS + 7)]
 
-    told = desk.finish()[0]
+    episode = desk.finish()[0]
     total = 0.0
     for reward in rewards:
         total += reward
-    assert (told.total, told.length, told.finished) == (total, len(rewards), False)
-    assert told.actions[0].shape == (len(rewards), 1)
+    assert (episode.total, episode.length, episode.finished) == (total, len(rewards), False)
+    assert episode.actions[0].shape == (len(rewards), 1)
 
 
 def test_more_environments_than_may_live_are_refused_but_nothing_is_lost() -> None:
@@ -202,25 +204,25 @@ def test_an_interrupted_question_is_never_answered_by_the_next_ones_answer() -> 
         env.step(0)
 
 
-BEGIN = [(wire.Op.MAKE, wire.COUNT.pack(2, 0)), (wire.Op.RESET, named([0, 1]))]
+BEGIN = [(wire.Op.MAKE, wire.COUNT.pack(2, 0)), (wire.Op.RESET, handles_body([0, 1]))]
 ACTIONS = struct.pack("<qq", 0, 1)
 NONSENSE = {
     "an unknown opcode": [(99, bytes(8))],
     "the referee's own opcode": [(wire.Op.MADE, bytes(8))],
     "a body that is too short": [(wire.Op.MAKE, b"1234")],
     "no environments": [(wire.Op.MAKE, wire.COUNT.pack(0, 0))],
-    "a reset of none": [(wire.Op.RESET, named([]))],
-    "a reset of what is not open": [(wire.Op.RESET, named([7]))],
+    "a reset of none": [(wire.Op.RESET, handles_body([]))],
+    "a reset of what is not open": [(wire.Op.RESET, handles_body([7]))],
     "a reset of too many": [(wire.Op.RESET, wire.COUNT.pack(1 << 31, 0))],
-    "one twice": [*BEGIN, (wire.Op.RESET, named([0, 0]))],
+    "one twice": [*BEGIN, (wire.Op.RESET, handles_body([0, 0]))],
     "a step before the reset": [BEGIN[0], (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS)],
     "a step of what was released": [
-        *BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS), (wire.Op.RELEASE, named([1])),
+        *BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS), (wire.Op.RELEASE, handles_body([1])),
         (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS),
     ],
     "an action outside the space": [*BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + struct.pack("<qq", 0, 2))],
     "too few actions": [*BEGIN, (wire.Op.STEP, step_head([0, 1], [False] * 2) + ACTIONS[:8])],
-    "a released one released": [*BEGIN, (wire.Op.RELEASE, named([1])), (wire.Op.RELEASE, named([1]))],
+    "a released one released": [*BEGIN, (wire.Op.RELEASE, handles_body([1])), (wire.Op.RELEASE, handles_body([1]))],
 }  # fmt: skip
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, parse_result, parse_trace, verify_result
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
+from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult, sealed
 from evaluator.model.records.trace import Trace, TraceLeaf
 from tests.rooms import ANGLE_RULE, evaluated

@@ -16,7 +16,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret, SecretError, new_se
 from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits, Task
 from evaluator.model.records.result import Result, Tier, sealed
-from evaluator.model.sealed_fields import HIDDEN
+from evaluator.model.sealed_fields import HIDDEN_FIELDS
 
 SECRET = SeasonSecret(bytes(range(32)))
 OTHER = SeasonSecret(bytes(32))
@@ -72,7 +72,7 @@ def test_every_field_an_agent_can_write_into_is_hidden() -> None:
         "platform", "sealed", "protocol",
     }  # fmt: skip
 
-    assert {field.alias or name for name, field in Result.model_fields.items()} - known == set(HIDDEN)
+    assert {field.alias or name for name, field in Result.model_fields.items()} - known == set(HIDDEN_FIELDS)
 
 
 def test_lengths_do_not_tell_what_was_written() -> None:

@@ -12,10 +12,11 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, parse_trace, verify_result
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.scripts import LAKE, POLE, script

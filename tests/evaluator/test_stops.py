@@ -13,11 +13,11 @@ from evaluator import signals
 # A hook of a fork is where an exception is printed and forgotten.
 STOPPED_IN_A_HOOK = """
 import os, signal, subprocess, sys
-from evaluator import stops
+from evaluator import signals
 
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
 try:
-    with stops.put_off():
+    with signals.signals_deferred():
         subprocess.run([sys.executable, "-c", ""], preexec_fn=int)
 except KeyboardInterrupt:
     print("stopped")
@@ -34,28 +34,28 @@ def test_a_stop_inside_a_hook_of_a_fork_is_not_lost():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_comes_in_the_block_happens_after_it(number: signal.Signals):
-    told = []
-    before = signal.signal(number, lambda found, frame: told.append(found))
+    received = []
+    before = signal.signal(number, lambda signum, frame: received.append(signum))
     try:
         with signals.signals_deferred():
             os.kill(os.getpid(), number)
-            assert told == []
-        assert told == [number]
+            assert received == []
+        assert received == [number]
         os.kill(os.getpid(), number)
-        assert told == [number] * 2
+        assert received == [number] * 2
     finally:
         signal.signal(number, before)
 
 
 def test_another_thread_changes_no_handler():
-    found = []
+    handlers = []
 
     def ask() -> None:
         with signals.signals_deferred():
-            found.append(signal.getsignal(signal.SIGINT))
+            handlers.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join()
 
-    assert found == [signal.default_int_handler]
+    assert handlers == [signal.default_int_handler]

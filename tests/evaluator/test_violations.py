@@ -12,24 +12,24 @@ def test_a_clean_validation_has_no_violations() -> None:
 
 def test_a_violation_names_the_match_the_ply_the_moves_and_the_refused_move() -> None:
     duel = duelled(CHEATS, None, TICTACTOE)
-    found = violations(duel)
+    lines = violations(duel)
     moves = " ".join(map(str, duel.match_moves()[0]))
 
-    assert len(found) == 4
-    assert found[0].startswith(f"match 0, ply 2: the move {duel.matches[0].refused} is not legal here")
-    assert found[0].endswith(f"after the moves {moves}")
+    assert len(lines) == 4
+    assert lines[0].startswith(f"match 0, ply 2: the move {duel.matches[0].refused} is not legal here")
+    assert lines[0].endswith(f"after the moves {moves}")
     bare = rematched(duel, 0, message="")
     assert violations(bare)[0] == f"match 0, ply 2: illegal; after the moves {moves}"
 
 
 def test_a_crash_in_validation_is_told_once() -> None:
     duel = duelled(CRASHES_LATE, None, TICTACTOE)
-    found = violations(duel)
+    lines = violations(duel)
 
-    assert len(found) == 1
-    assert found[0].startswith(f"{Verdict.CRASHED}: ")
-    assert "enough" in found[0]
-    assert found[0].endswith("(4 of 4 matches were forfeited)")
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{Verdict.CRASHED}: ")
+    assert "enough" in lines[0]
+    assert lines[0].endswith("(4 of 4 matches were forfeited)")
 
 
 def test_of_a_long_match_the_last_moves_are_shown() -> None:

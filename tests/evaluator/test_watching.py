@@ -89,10 +89,10 @@ def test_the_first_and_the_last_moment_are_always_there() -> None:
 
 
 def test_pictures_are_taken_after_the_steps_they_name() -> None:
-    found = watched(Painter, recorded())
+    frames = watched(Painter, recorded())
 
-    assert [step for step, _ in found] == [0, 2, 3, 4, 6]
-    assert all(picture.shape == (4, 6, 3) and int(picture[0, 0, 0]) == step for step, picture in found)
+    assert [step for step, _ in frames] == [0, 2, 3, 4, 6]
+    assert all(picture.shape == (4, 6, 3) and int(picture[0, 0, 0]) == step for step, picture in frames)
 
 
 def test_an_environment_that_only_writes_is_read() -> None:

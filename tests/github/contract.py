@@ -20,8 +20,8 @@ HOST = "https://api.github.com"
 @cache
 def description() -> dict[str, Any]:
     """The description, as trim.py made it."""
-    found: dict[str, Any] = json.loads(gzip.decompress(Path(__file__).with_name("api.json.gz").read_bytes()))
-    return found
+    document: dict[str, Any] = json.loads(gzip.decompress(Path(__file__).with_name("api.json.gz").read_bytes()))
+    return document
 
 
 @cache
@@ -51,8 +51,8 @@ def answer_faults(request: MockRequest, status: int, body: bytes | None, headers
     kind = "application/json" if body else "text/plain"
     response = MockResponse(body or b"", status_code=status, headers=dict(headers), content_type=kind)
     title = f"answer {status} to {request.method} {request.path}"
-    found = _faults(title, lambda: _api().validate_response(request, response))
-    return [] if status >= 400 and any("Unknown response http status" in fault for fault in found) else found
+    faults = _faults(title, lambda: _api().validate_response(request, response))
+    return [] if status >= 400 and any("Unknown response http status" in fault for fault in faults) else faults
 
 
 def _faults(title: str, check: Any) -> list[str]:

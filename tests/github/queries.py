@@ -38,16 +38,16 @@ def query_faults(body: Any) -> list[str]:
         document = parse(body["query"])
     except GraphQLError as error:
         return [f"POST /graphql: {error.message}"]
-    found = [f"POST /graphql: {error.message}" for error in validate(schema(), document)]
+    faults = [f"POST /graphql: {error.message}" for error in validate(schema(), document)]
     connections = [field for field in _fields(document) if field.name.value == "associatedPullRequests"]
     # In a fragment a connection stands once for each commit that the fragment is used on.
     commits = sum(field.name.value == "object" for field in _fields(document))
     sizes = [_size(field) for field in connections]
     if not all(1 <= size <= 100 for size in sizes):
-        found.append("POST /graphql: a connection wants `first` or `last`, from 1 to 100")
+        faults.append("POST /graphql: a connection wants `first` or `last`, from 1 to 100")
     if commits > COMMITS or commits * (1 + sum(sizes)) > NODES:
-        found.append(f"POST /graphql: asks for {commits} commits")
-    return found
+        faults.append(f"POST /graphql: asks for {commits} commits")
+    return faults
 
 
 def cost(body: Any) -> int:

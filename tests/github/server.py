@@ -99,15 +99,15 @@ class _Handler(BaseHTTPRequestHandler):
         if world.left["core"] < 1:
             return self._send_limit(403, {"message": "API rate limit exceeded for installation ID 1."}, "core")
         world.left["core"] -= 1
-        found = _answer(world, self.command, path, asked, body, login)
-        found = _page(found, path, asked)
-        found = found._replace(headers={**found.headers, **self._limit("core")})
-        content = None if found.body is None else json.dumps(found.body).encode()
-        github.violations += answer_faults(request, found.status, content, found.headers)
+        answer = _answer(world, self.command, path, asked, body, login)
+        answer = _page(answer, path, asked)
+        answer = answer._replace(headers={**answer.headers, **self._limit("core")})
+        content = None if answer.body is None else json.dumps(answer.body).encode()
+        github.violations += answer_faults(request, answer.status, content, answer.headers)
         world.run_hooks(self.command, path)
         if fault and fault.after:
             return self._go_wrong(fault)
-        self._send(found, content, cut=bool(fault and fault.cut))
+        self._send(answer, content, cut=bool(fault and fault.cut))
         return None
 
     def _query(self, body: Any) -> None:
@@ -136,14 +136,14 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.dumps({"message": fault.message, "documentation_url": "https://docs.github.com/rest"}).encode()
         self._send(Answer(fault.status, {}, fault.headers), body)
 
-    def _send(self, found: Answer, content: bytes | None, *, cut: bool = False) -> None:
+    def _send(self, answer: Answer, content: bytes | None, *, cut: bool = False) -> None:
         out = (content or b"").replace(HOST.encode(), self.github.address.encode())
-        self.send_response(found.status)
-        for name, value in found.headers.items():
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
             shown = value.replace("{storage}", self.github.address).replace(HOST, self.github.address)
             self.send_header(name, shown)
         self.send_header("Content-Type", "application/json; charset=utf-8")
-        if found.status != 204:
+        if answer.status != 204:
             self.send_header("Content-Length", str(len(out)))
         self.end_headers()
         if cut:
@@ -162,22 +162,22 @@ class _Handler(BaseHTTPRequestHandler):
 def _answer(world: World, verb: str, path: str, query: dict[str, str], body: Any, login: str | None) -> Answer:
     if login is None:
         return routes.refusal(401, "Bad credentials")
-    found = settings(world, verb, path.removeprefix(ROOT), body)
-    return found or routes.answer(world, verb, path, query, body, login)
+    answer = settings(world, verb, path.removeprefix(ROOT), body)
+    return answer or routes.answer(world, verb, path, query, body, login)
 
 
-def _page(found: Answer, path: str, query: dict[str, str]) -> Answer:
+def _page(answer: Answer, path: str, query: dict[str, str]) -> Answer:
     """Cut lists into pages, with GitHub's links between them."""
     key = next(
-        (k for k in ("workflow_runs", "workflows", "artifacts") if isinstance(found.body, dict) and k in found.body), None
+        (k for k in ("workflow_runs", "workflows", "artifacts") if isinstance(answer.body, dict) and k in answer.body), None
     )
-    entries = found.body[key] if key else found.body
+    entries = answer.body[key] if key else answer.body
     if not isinstance(entries, list):
-        return found
+        return answer
     size, number = int(query.get("per_page", "30")), int(query.get("page", "1"))
     shown = entries[(number - 1) * size : number * size]
-    headers = dict(found.headers)
+    headers = dict(answer.headers)
     if number * size < len(entries):
         following = urlencode({**query, "page": str(number + 1)})
         headers["Link"] = f'<{HOST}{path}?{following}>; rel="next"'
-    return Answer(found.status, {**found.body, key: shown} if key else shown, headers)
+    return Answer(answer.status, {**answer.body, key: shown} if key else shown, headers)

@@ -60,13 +60,13 @@ def _workflows(world: World, verb: str, path: str) -> Answer:
     if verb == "PUT":
         states[WORKFLOWS[int(path.split("/")[3])]] = "active"
         return Answer(204)
-    found = [
+    workflows = [
         example("workflow-paginated")["workflows"][0]
         | {"id": number, "path": f".github/workflows/{name}", "state": states.get(name, "active")}
         for number, name in enumerate(WORKFLOWS)
         if states.get(name, "active")
     ]
-    return Answer(200, {"total_count": len(found), "workflows": found})
+    return Answer(200, {"total_count": len(workflows), "workflows": workflows})
 
 
 def _owned(world: World, path: str) -> Answer | None:
@@ -74,17 +74,17 @@ def _owned(world: World, path: str) -> Answer | None:
     kind, _, rest = path[1:].partition("/")
     if "/packages/container/" in path:
         seen = world.settings.get("package")
-        found = example("package-org" if kind == "orgs" else "package-user")
-        return Answer(200, found | {"visibility": seen}) if seen and path.endswith("/board%2Fevaluator") else MISSING
+        document = example("package-org" if kind == "orgs" else "package-user")
+        return Answer(200, document | {"visibility": seen}) if seen and path.endswith("/board%2Fevaluator") else MISSING
     if "/" in rest:
         return None
     name = world.settings.get("plan")
-    found = example("organization-full" if kind == "orgs" else "public-user-default-response") | {"login": rest}
+    document = example("organization-full" if kind == "orgs" else "public-user-default-response") | {"login": rest}
     # What the description asks for and its examples lack.
-    found |= {"description": None, "archived_at": None} if kind == "orgs" else {"user_view_type": "public"}
+    document |= {"description": None, "archived_at": None} if kind == "orgs" else {"user_view_type": "public"}
     shown = {"name": name, "space": 1, "private_repos": 1, **({} if kind == "orgs" else {"collaborators": 0})}
-    found.pop("plan", None)
-    return Answer(200, found | ({"plan": shown} if name else {}))
+    document.pop("plan", None)
+    return Answer(200, document | ({"plan": shown} if name else {}))
 
 
 def _plain(world: World, verb: str, path: str, body: Any) -> Answer:
@@ -112,8 +112,8 @@ def _listed(world: World, verb: str, path: str, body: Any) -> Answer | None:
             return Answer(201, made)
         return Answer(200, [one for name, one in kept.items() if name.startswith("/rulesets/")])
     if path == "/environments":
-        found = [one for name, one in kept.items() if name.startswith("/environments/") and name.count("/") == 2]
-        return Answer(200, {"total_count": len(found), "environments": found})
+        environments = [one for name, one in kept.items() if name.startswith("/environments/") and name.count("/") == 2]
+        return Answer(200, {"total_count": len(environments), "environments": environments})
     if path.endswith("/secrets"):
         return _secrets(world, path) if path.removesuffix("/secrets") in kept else MISSING
     if verb == "PUT":
@@ -128,8 +128,8 @@ def _listed(world: World, verb: str, path: str, body: Any) -> Answer | None:
 def _secrets(world: World, path: str) -> Answer:
     """The names that were put there with GitHub's own page; the API never tells more."""
     dates = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
-    found = [{"name": name, **dates} for name in world.settings.get(path, ())]
-    return Answer(200, {"total_count": len(found), "secrets": found})
+    secrets = [{"name": name, **dates} for name in world.settings.get(path, ())]
+    return Answer(200, {"total_count": len(secrets), "secrets": secrets})
 
 
 def _policies(world: World, verb: str, path: str, body: Any) -> Answer:

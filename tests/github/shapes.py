@@ -12,37 +12,37 @@ ROOT = f"{HOST}/repos/{OWNER}/{NAME}"
 def user(person: Person | None) -> Any:
     if person is None:
         return None
-    found = example("issue-comment")["user"]
-    return found | {"login": person.login, "id": person.id, "type": person.type}
+    document = example("issue-comment")["user"]
+    return document | {"login": person.login, "id": person.id, "type": person.type}
 
 
 def repository(identity: int, owner: str) -> Any:
-    found = example("workflow-run")["head_repository"] | {"id": identity, "name": NAME, "full_name": f"{owner}/{NAME}"}
-    found["owner"] = found["owner"] | {"login": owner}
-    return found
+    document = example("workflow-run")["head_repository"] | {"id": identity, "name": NAME, "full_name": f"{owner}/{NAME}"}
+    document["owner"] = document["owner"] | {"login": owner}
+    return document
 
 
 def pull(world: World, one: PullRequest, *, alone: bool) -> Any:
-    found = example("pull-request") if alone else example("pull-request-simple-items")[0]
-    fork = None if one.fork_id is None else _full(found["head"]["repo"], one.fork_id, one.fork_owner or one.author)
-    found |= {
+    document = example("pull-request") if alone else example("pull-request-simple-items")[0]
+    fork = None if one.fork_id is None else _full(document["head"]["repo"], one.fork_id, one.fork_owner or one.author)
+    document |= {
         "number": one.number, "state": one.state, "title": one.title, "user": user(world.people.get(one.author)),
         "labels": [label(name) for name in world.labelled.get(one.number, [])],
         "merged_at": "2026-01-02T03:04:05Z" if one.merged else None, "merge_commit_sha": one.merge_commit_sha,
         "closed_at": None if one.state == "open" else "2026-01-02T03:04:05Z",
-        "head": found["head"] | {"sha": one.head_sha, "ref": one.branch, "repo": fork,
+        "head": document["head"] | {"sha": one.head_sha, "ref": one.branch, "repo": fork,
                                  "label": f"{one.fork_owner or one.author}:{one.branch}"},
-        "base": found["base"] | {"ref": one.base_ref, "repo": _full(found["base"]["repo"], REPOSITORY_ID, OWNER)},
+        "base": document["base"] | {"ref": one.base_ref, "repo": _full(document["base"]["repo"], REPOSITORY_ID, OWNER)},
         "html_url": f"{PAGES}/{OWNER}/{NAME}/pull/{one.number}", "requested_teams": [],
     }  # fmt: skip
     if alone:
-        found |= {"merged": one.merged, "mergeable": one.mergeable}
-    return found
+        document |= {"merged": one.merged, "mergeable": one.mergeable}
+    return document
 
 
 def _full(template: Any, identity: int, owner: str) -> Any:
-    found = template | {"id": identity, "name": NAME, "full_name": f"{owner}/{NAME}"}
-    return found | {"owner": template["owner"] | {"login": owner}}
+    document = template | {"id": identity, "name": NAME, "full_name": f"{owner}/{NAME}"}
+    return document | {"owner": template["owner"] | {"login": owner}}
 
 
 def label(name: str) -> Any:
@@ -50,9 +50,9 @@ def label(name: str) -> Any:
 
 
 def run(one: WorkflowRun) -> Any:
-    found = example("workflow-run")
-    fork = found["head_repository"] if one.fork_id is None else repository(one.fork_id, one.fork_owner)
-    return found | {
+    document = example("workflow-run")
+    fork = document["head_repository"] if one.fork_id is None else repository(one.fork_id, one.fork_owner)
+    return document | {
         "id": one.id, "event": one.event, "path": one.path, "head_sha": one.head_sha, "head_branch": one.head_branch,
         "status": one.status, "conclusion": one.conclusion, "run_attempt": one.attempt, "created_at": one.created_at,
         "repository": repository(REPOSITORY_ID, OWNER), "head_repository": fork, "pull_requests": [],
@@ -61,8 +61,8 @@ def run(one: WorkflowRun) -> Any:
 
 
 def artifact(identity: int, name: str, content: bytes, *, expired: bool) -> Any:
-    found = example("artifact-paginated")["artifacts"][0]
-    return found | {
+    document = example("artifact-paginated")["artifacts"][0]
+    return document | {
         "id": identity, "name": name, "size_in_bytes": len(content), "expired": expired,
         "archive_download_url": f"{ROOT}/actions/artifacts/{identity}/zip",
     }  # fmt: skip
@@ -76,13 +76,13 @@ def comment(world: World, one: Written) -> Any:
 
 
 def issue(world: World, one: Opened) -> Any:
-    found = example("issue") | {
+    document = example("issue") | {
         "number": one.number, "title": one.title, "body": one.body, "state": one.state,
         "user": user(world.people.get(one.author)), "labels": [label(name) for name in one.labels],
         "html_url": f"{PAGES}/{OWNER}/{NAME}/issues/{one.number}",
     }  # fmt: skip
-    found.pop("pull_request", None)
-    return found
+    document.pop("pull_request", None)
+    return document
 
 
 def status(world: World, one: dict[str, str]) -> Any:

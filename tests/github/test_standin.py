@@ -34,7 +34,7 @@ def ask(standin: GitHubStandIn, verb: str, path: str, body: Any = None, token: s
 
 
 @pytest.mark.parametrize(
-    ("verb", "path", "body", "said"),
+    ("verb", "path", "body", "message"),
     [
         ("POST", f"/statuses/{SHA}", {"state": "fine"}, "'fine' is not one of"),
         ("POST", "/issues/7/comments", {}, "'body' is a required property"),
@@ -45,14 +45,14 @@ def ask(standin: GitHubStandIn, verb: str, path: str, body: Any = None, token: s
     ],
 )
 def test_a_request_that_github_does_not_describe_is_a_violation(
-    standin: GitHubStandIn, verb: str, path: str, body: Any, said: str
+    standin: GitHubStandIn, verb: str, path: str, body: Any, message: str
 ) -> None:
     bare, _, query = path.partition("?")
     content = json.dumps(body).encode() if body is not None else b""
     _, faults = request_faults(verb, ROOT + bare, query, content)
 
     assert len(faults) == 1
-    assert said in faults[0]
+    assert message in faults[0]
 
 
 def test_an_answer_that_github_would_not_give_is_a_violation() -> None:
@@ -116,7 +116,7 @@ def post(standin: GitHubStandIn, body: Any, token: str = "bot-token") -> tuple[i
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({}, "the body is a query and its variables"),
         ({"query": "{"}, "Syntax Error"),
@@ -129,13 +129,13 @@ def post(standin: GitHubStandIn, body: Any, token: str = "bot-token") -> tuple[i
         (query(" ".join(f'c{n}: object(oid: "{SHA}") {{ oid }}' for n in range(101))), "asks for 101 commits"),
     ],
 )
-def test_a_query_that_github_would_refuse_is_a_violation(standin: GitHubStandIn, body: Any, said: str) -> None:
+def test_a_query_that_github_would_refuse_is_a_violation(standin: GitHubStandIn, body: Any, message: str) -> None:
     status, answer, _ = post(standin, body)
 
     assert status == 200
     assert "data" not in answer
-    assert any(said in error["message"] for error in answer["errors"])
-    assert any(said in one for one in standin.violations)
+    assert any(message in error["message"] for error in answer["errors"])
+    assert any(message in one for one in standin.violations)
 
 
 def test_a_query_is_answered_on_githubs_own_schema(standin: GitHubStandIn) -> None:

@@ -39,11 +39,11 @@ def references(value: Any) -> set[tuple[str, str]]:
         return set().union(*(references(one) for one in value))
     if not isinstance(value, dict):
         return set()
-    found = set().union(*(references(one) for one in value.values()))
+    names = set().union(*(references(one) for one in value.values()))
     if isinstance(value.get("$ref"), str):
         kind, name = value["$ref"].removeprefix("#/components/").split("/")
-        found.add((kind, name))
-    return found
+        names.add((kind, name))
+    return names
 
 
 def without_prose(value: Any) -> Any:

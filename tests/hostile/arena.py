@@ -12,7 +12,7 @@ import yaml
 
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.digests.runtime_digest import runtime_digest
-from evaluator.host.docker.engine import LABEL, Engine
+from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
@@ -116,8 +116,8 @@ def over_standard_streams(engine: Engine) -> SelectedSandbox:
 def our_containers(engine: Engine) -> list[str]:
     """Ids of the containers that this process has made and not removed; others may be testing on the same engine."""
     mine = (f'"pid": {os.getpid()},', f'"pid":{os.getpid()},')
-    every = engine._api.containers(all=True, filters={"label": LABEL})
-    return [c["Id"] for c in every if any(words in c["Labels"][LABEL] for words in mine)]
+    every = engine._api.containers(all=True, filters={"label": OWNER_LABEL})
+    return [c["Id"] for c in every if any(words in c["Labels"][OWNER_LABEL] for words in mine)]
 
 
 def our_leftovers() -> list[str]:

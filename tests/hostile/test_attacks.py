@@ -111,8 +111,8 @@ def test_attack_gains_nothing_that_its_actions_do_not_give(
 
     evaluation = outcomes[name_of(attack, how)].result()
 
-    found = verify_result("it", evaluation.result.serialised(), evaluation.trace, attack.order().world)
-    assert (found.standing, found.faults) == (VerificationStatus.VERIFIED, ())
+    finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, attack.order().world)
+    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 
 def test_nothing_is_left_behind(arena: Arena, engine: Engine, outcomes: dict[str, Future[Evaluation]]) -> None:
@@ -136,11 +136,11 @@ def test_honest_agent_is_measured_as_before(arena: Arena, outcomes: dict[str, Fu
 def processes_named(words: bytes, within: float) -> list[bytes]:
     """Command lines on the host that hold the words, once they had the time to end."""
     until = time.monotonic() + within
-    while found := [line for line in command_lines() if words in line]:
+    while lines := [line for line in command_lines() if words in line]:
         if time.monotonic() > until:
             break
         time.sleep(0.1)
-    return found
+    return lines
 
 
 def command_lines() -> Iterator[bytes]:

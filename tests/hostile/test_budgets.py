@@ -204,10 +204,10 @@ def scores(player: Player) -> Iterator[float]:
         }  # fmt: skip
         with contextlib.suppress(BudgetOver):
             player(RefereeLink(Wire(desk), hello))
-        told = desk.finish()
+        episodes = desk.finish()
         record = ScriptRecord(
-            returns=tuple(one.total for one in told), lengths=tuple(one.length for one in told),
-            unfinished=tuple(one.index for one in told if not one.finished), counts_from=desk.counts_from,
+            returns=tuple(one.total for one in episodes), lengths=tuple(one.length for one in episodes),
+            unfinished=tuple(one.index for one in episodes if not one.finished), counts_from=desk.counts_from,
         )  # fmt: skip
         assert record.steps <= RULES.steps
         yield statistics.mean(record.counted(RULES).returns)

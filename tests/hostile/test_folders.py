@@ -382,10 +382,10 @@ def test_folder_of_an_impossible_login_is_refused(login: str, board: Checkout) -
 
 def test_unknown_task_is_refused_with_the_known_ones(board: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(board.root)
-    found = board.find(folder_of(board.root, GOOD + "tasks: [CartPole-v2]\n"))
+    entry = board.find(folder_of(board.root, GOOD + "tasks: [CartPole-v2]\n"))
 
     with pytest.raises(LoadError) as caught:
-        entered(found, board.tasks(None))
+        entered(entry, board.tasks(None))
 
     assert caught.value.lines == (
         "submissions/alice/agent/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1",

@@ -22,9 +22,10 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, parse_trace
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result, Tier, WantedResult, sealed
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
@@ -188,7 +189,7 @@ def inner(annotation: Any) -> type[BaseModel] | None:
     """The model in a field, whether there is one, several or perhaps none of it."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return None if annotation in (TraceLeaf, SealedPart) else annotation
-    return next((found for part in get_args(annotation) if (found := inner(part))), None)
+    return next((model for part in get_args(annotation) if (model := inner(part))), None)
 
 
 def fields(model: type[BaseModel], before: str = "") -> Iterator[str]:
@@ -204,13 +205,13 @@ def fields(model: type[BaseModel], before: str = "") -> Iterator[str]:
 
 def put(document: Document, path: str, change: Callable[[Any], Any]) -> Document:
     """A copy with one field changed; of several parts in the first one."""
-    found: Document = json.loads(json.dumps(document))
-    place: Any = found
+    changed_document: Document = json.loads(json.dumps(document))
+    place: Any = changed_document
     *way, last = path.split(".")
     for name in way:
         place = place[name][0] if isinstance(place[name], list) else place[name]
     place[last] = change(place[last])
-    return found
+    return changed_document
 
 
 def other(value: Any) -> Any:
@@ -235,10 +236,10 @@ def other(value: Any) -> Any:
 def local(document: Document) -> Document:
     """All that makes a record local."""
     where = {**document["provenance"], "commit": None, "run_url": None}
-    found = {**document, "class": "local", "beacon": "preview", "beacon_verified": False, "provenance": where}
-    if "players" in found:
-        return {**found, "players": [{**player, "login_id": None} for player in found["players"]]}
-    return {**found, "login_id": None}
+    fields = {**document, "class": "local", "beacon": "preview", "beacon_verified": False, "provenance": where}
+    if "players" in fields:
+        return {**fields, "players": [{**player, "login_id": None} for player in fields["players"]]}
+    return {**fields, "login_id": None}
 
 
 def failed(document: Document) -> Document:
@@ -333,7 +334,7 @@ RAW = ("key", "seeds", "trace_sha256", "self_sha256")
 def accepted(setting: Setting, root: Path, model: type[BaseModel]) -> set[str]:
     """The fields whose change `verify` calls verified."""
     own = changes(setting)
-    found = set()
+    names = set()
     for name in fields(model):
         if name == ENCRYPTED:
             continue
@@ -341,8 +342,8 @@ def accepted(setting: Setting, root: Path, model: type[BaseModel]) -> set[str]:
         document = honest.document()
         for change in own.get(name) or [lambda one, name=name: put(one, name, other)]:  # type: ignore[misc]
             if is_verified(setting.challenge, root, name, change(document), document, trace):
-                found.add(name)
-    return found
+                names.add(name)
+    return names
 
 
 def is_verified(
@@ -387,7 +388,7 @@ def test_the_page_lists_exactly_what_the_files_alone_cannot_show(
 
 @pytest.mark.parametrize(("of", "model"), KINDS)
 def test_a_clone_with_history_refuses_what_the_page_says(of: str, model: type[BaseModel], setting: Setting) -> None:
-    unchecked = {name for name, said in listed(of).items() if said.startswith("not checked")}
+    unchecked = {name for name, reason in listed(of).items() if reason.startswith("not checked")}
 
     assert accepted(setting, setting.clone.path, model) == unchecked
 
@@ -438,9 +439,9 @@ def test_seeds_of_a_commit_that_did_not_bring_the_version_are_refuted(setting: S
     evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
     record = sealed({**evaluation.result.document(), "sandbox": "docker"})
 
-    found, fault = standing(setting.challenge, setting.clone.path, record, evaluation.trace)
+    status, fault = standing(setting.challenge, setting.clone.path, record, evaluation.trace)
 
-    assert found is VerificationStatus.REFUTED
+    assert status is VerificationStatus.REFUTED
     assert fault.startswith(f"its seeds come from {later[:12]}, and the version came to main with ")
 
 
@@ -474,9 +475,9 @@ def test_seeds_by_the_folder_as_the_rule_was_before_are_stale_and_not_refuted(tm
     )
     record = sealed({**evaluation.result.document(), "sandbox": "docker"})
 
-    found, fault = standing(parse_challenge(RULES), clone.path, record, evaluation.trace)
+    status, fault = standing(parse_challenge(RULES), clone.path, record, evaluation.trace)
 
-    assert found is VerificationStatus.STALE
+    assert status is VerificationStatus.STALE
     assert fault.startswith("its seeds come from the commit that brought the folder")
 
 
@@ -502,8 +503,8 @@ def test_seeds_of_a_task_that_is_named_later_cannot_be_those_that_were_known(set
     assert judged(first) == (VerificationStatus.REFUTED, f"no folder on main ever entered that version for {task.id}")
     second = entered(b"twin, CartPole-v1")
     assert judged(second) == (VerificationStatus.VERIFIED, "")
-    found, fault = judged(first)
-    assert (found, fault.partition(";")[0]) == (
+    status, fault = judged(first)
+    assert (status, fault.partition(";")[0]) == (
         VerificationStatus.STALE,
         "its seeds come from the commit that brought the version",
     )

@@ -55,8 +55,8 @@ class Agent:
 
 def checked(task: Task, evaluation: Evaluation) -> None:
     """The record is one that publish would take."""
-    found = verify_result("it", evaluation.result.serialised(), evaluation.trace, load_gym_task(task))
-    assert (evaluation.result.verdict, found.standing, found.faults) == (Verdict.OK, VerificationStatus.VERIFIED, ())
+    finding = verify_result("it", evaluation.result.serialised(), evaluation.trace, load_gym_task(task))
+    assert (evaluation.result.verdict, finding.standing, finding.faults) == (Verdict.OK, VerificationStatus.VERIFIED, ())
 
 
 @pytest.mark.parametrize("action", [5.0, 1e30, -2.0, -1e30, 0.44])
@@ -157,6 +157,6 @@ def test_an_environment_that_keeps_a_scripts_action_keeps_that_action(play: Call
     }  # fmt: skip
     play(RefereeLink(Reused(desk), hello), lambda step: np.array([1.0 + step]))
 
-    for told in desk.finish():
-        now = replay_episode(world, f"{told.index:032x}", list(told.actions))
-        assert (told.total, told.checksum) == (now.total, now.checksum)
+    for episode in desk.finish():
+        now = replay_episode(world, f"{episode.index:032x}", list(episode.actions))
+        assert (episode.total, episode.checksum) == (now.total, now.checksum)

@@ -142,7 +142,7 @@ def without_a_sandbox(order: DuelRequest, sources: tuple[str, str]) -> list[list
         names: dict[str, Any] = {}
         exec(source, names)
         classes.append(names["Agent"])
-    found = []
+    games = []
     for ticket in order.tickets():
         board = order.game.start(ticket.seed)
         players = [make(seed=seed) for make, seed in zip(classes, ticket.agent_seeds, strict=True)]
@@ -152,8 +152,8 @@ def without_a_sandbox(order: DuelRequest, sources: tuple[str, str]) -> list[list
         while not board.over:
             moves.append(players[board.mover ^ ticket.index % 2].act(board.see()))
             board.play(moves[-1])
-        found.append(moves)
-    return found
+        games.append(moves)
+    return games
 
 
 @pytest.fixture(scope="module")
@@ -161,14 +161,14 @@ def chosen(engine: Engine) -> Iterator[dict[str, SelectedSandbox]]:
     """The sandboxes, with a temporary directory of their own, so that what is left there is ours."""
     with tempfile.TemporaryDirectory() as room, pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", room)
-        found = {
+        sandboxes = {
             "docker": select_sandbox("docker", base(), lambda line: None, over_socket=True),
             "stdio": over_standard_streams(engine),
             "process": select_sandbox("process", "", lambda line: None),
         }
         if "runsc" in engine.runtimes():
-            found["gvisor"] = select_sandbox("gvisor", base(), lambda line: None)
-        yield found
+            sandboxes["gvisor"] = select_sandbox("gvisor", base(), lambda line: None)
+        yield sandboxes
 
 
 @pytest.fixture(scope="module")
@@ -232,8 +232,8 @@ def test_opponent_is_not_touched(attack: Attack, how: str, duels: dict[str, Futu
 def test_record_replays(attack: Attack, how: str, duels: dict[str, Future[Duel]]) -> None:
     duel = held(duels, attack, how)
 
-    found = verify_duel("it", duel.serialised(), attack.order().game)
-    assert (found.standing, found.faults) == (VerificationStatus.VERIFIED, ())
+    finding = verify_duel("it", duel.serialised(), attack.order().game)
+    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 
 @pytest.mark.parametrize(("attack", "how"), CASES, ids=NAMES)

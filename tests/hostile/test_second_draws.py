@@ -181,8 +181,8 @@ def test_who_was_shown_nothing_is_tried_once_more_and_both_attempts_are_recorded
     )  # fmt: skip
     assert 8 <= result.first_attempt.wall_seconds < 60
     assert result.returns == play(wanted, Oracle(chosen)).result.returns
-    found = verify_result("it", result.serialised(), evaluation.trace, wanted.world)
-    assert (found.standing, found.faults) == (VerificationStatus.VERIFIED, ())
+    finding = verify_result("it", result.serialised(), evaluation.trace, wanted.world)
+    assert (finding.standing, finding.faults) == (VerificationStatus.VERIFIED, ())
 
 
 def test_a_failure_of_ours_in_the_middle_is_not_played_again_at_once(chosen: SelectedSandbox, tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.participants import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
-from leaderboard.core.owners import participant_faults, taken_team_names
+from leaderboard.core.owners import participant_faults, team_conflicts
 from leaderboard.planning.admission import AdmissionContext, admit
 from leaderboard.planning.missing import MeasurementContext
+from leaderboard.planning.reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, entry, result, task
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -33,7 +34,7 @@ def planned(rules, entries, *, results=(), arrived=AT, members=None, now=AT):
         now=now, arrived={e.name: arrived for e in entries}, members=members if members is not None else {}
     )
     found = admit(rules, entries, results, [], WHERE, gate)
-    return [item.task_id for item in found.items], [held.reason for held in found.held]
+    return [item.task_id for item in found.items], [reason_in_words(held.reason) for held in found.held]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,8 @@ def test_people_that_are_not_taken(login: str, fields: dict[str, object], place:
 
     found = list(participant_faults(PEOPLE, login, submission))
 
-    assert [one for one, _ in found] == [place]
-    assert words in found[0][1]
+    assert [fault.place for fault in found] == [place]
+    assert words in reason_in_words(found[0])
 
 
 def test_people_that_are_taken_and_those_that_are_not_reach_the_plan() -> None:
@@ -140,9 +141,9 @@ def test_each_may_be_in_one_team_and_nobody_can_be_claimed_against_his_will() ->
         return replace(entry(login), submission=Submission(name="x", algorithm="x", authors=authors))
 
     soon, late = {("ann", "agent"): AT}, datetime(2026, 3, 2, tzinfo=UTC)
-    assert list(taken_team_names([by("ann", "@cy"), by("bob", "@cy")], soon, late)) == [("bob", "agent")]
-    assert list(taken_team_names([by("ann", "@bob"), by("bob")], soon, late)) == [("ann", "agent")]
-    assert taken_team_names([by("ann", "@bob"), by("bob", "@ann")], soon, late) == {}
+    assert list(team_conflicts([by("ann", "@cy"), by("bob", "@cy")], soon, late)) == [("bob", "agent")]
+    assert list(team_conflicts([by("ann", "@bob"), by("bob")], soon, late)) == [("ann", "agent")]
+    assert team_conflicts([by("ann", "@bob"), by("bob", "@ann")], soon, late) == {}
 
 
 EDITS = {

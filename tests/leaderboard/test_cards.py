@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from leaderboard.charts import social_cards
-from leaderboard.charts.social_cards import HEIGHT, WIDTH, draw_card, drawable, fitted
+from leaderboard.charts.social_cards import CARD_HEIGHT, CARD_WIDTH, cut_to_width, draw_card, first_drawable
 from scripts.static_site.build_site import card_pictures
 from tests.leaderboard_pages import game_samples, samples
 from tests.leaderboard_pages.test_pages import hostile_board
@@ -19,9 +19,9 @@ BOARDS |= {"full": game_samples.full, "lone": game_samples.lone}
 def test_every_card_is_a_picture_of_its_size(name):
     pictures = dict(card_pictures(BOARDS[name]()))
 
-    assert social_cards.HOME in pictures
+    assert social_cards.HOME_CARD in pictures
     for content in pictures.values():
-        assert Image.open(io.BytesIO(content)).size == (WIDTH, HEIGHT)
+        assert Image.open(io.BytesIO(content)).size == (CARD_WIDTH, CARD_HEIGHT)
         assert len(content) < 40_000
 
 
@@ -61,7 +61,7 @@ def test_what_stands_aside_has_no_line():
 
 
 def test_a_board_of_games_names_each_champion():
-    assert lines(game_samples.full(), social_cards.HOME)[0] == (1, "Connect Four: minimax", "412")
+    assert lines(game_samples.full(), social_cards.HOME_CARD)[0] == (1, "Connect Four: minimax", "412")
 
 
 def test_an_agents_card_has_its_places():
@@ -82,12 +82,12 @@ def test_an_agents_card_has_its_places():
     ],
 )
 def test_what_the_font_has_not_falls_back(names, shown):
-    assert drawable(names) == shown
+    assert first_drawable(names) == shown
 
 
 def test_long_text_is_cut():
-    assert fitted("short", 30, 500) == "short"
-    assert fitted("W" * 60, 30, 300).endswith("...")
+    assert cut_to_width("short", 30, 500) == "short"
+    assert cut_to_width("W" * 60, 30, 300).endswith("...")
 
 
 @pytest.mark.parametrize("text", ["<img src=x>", "\u202eمرحبا", "😀" * 9, "a\nb\x00c", " "])

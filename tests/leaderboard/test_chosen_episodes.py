@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
 from leaderboard.core.standings import Estimate, Standings, TaskStandings
 from leaderboard.pages.episode_replays import (
-    BEST,
+    REPLAYED_ENTRIES,
     EpisodeReplay,
     chosen_results,
     replay_figure,
@@ -56,13 +56,16 @@ def test_of_a_script_only_what_was_played_to_its_end_is_shown() -> None:
 
 
 def test_the_best_ten_are_shown_and_the_champion_in_any_case() -> None:
-    aside = [samples.row(samples.entry(f"b{i}", baseline=True), samples.POLE, i, 500.0 - i) for i in range(1, BEST + 2)]
+    aside = [
+        samples.row(samples.entry(f"b{i}", baseline=True), samples.POLE, i, 500.0 - i)
+        for i in range(1, REPLAYED_ENTRIES + 2)
+    ]
     real = samples.row(samples.entry("real"), samples.POLE, 20, 100.0)
     missing = replace(real, estimate=Estimate(score=float("nan"), low=float("nan"), high=float("nan")))
     board = TaskStandings(task=samples.POLE, rows=(*aside, real, missing), failures=(), waiting=())
     table = Standings(challenge=samples.challenge(), official=True, overall=(), tasks=(board,))
 
-    assert [row for _, row in shown_replays(table)] == [*aside[:BEST], real]
+    assert [row for _, row in shown_replays(table)] == [*aside[:REPLAYED_ENTRIES], real]
     assert list(shown_replays(replace(table, tasks=(replace(board, rows=()),)))) == []
 
 

@@ -5,7 +5,7 @@ import pytest
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.game_standings import WinCount
 from leaderboard.ratings.duel_results import (
-    SHOWN_MOVES,
+    FAULT_MOVES,
     CountedDuel,
     counting_duels,
     duel_totals,
@@ -123,9 +123,9 @@ def test_a_validation_says_match_move_and_what_was_played(duel, reason):
 
 
 def test_of_a_long_match_the_last_moves_are_told():
-    moves = [[1] + [2] * SHOWN_MOVES] * 2
+    moves = [[1] + [2] * FAULT_MOVES] * 2
 
-    assert validation_fault(make.duel(ALICE, outcomes="ii", moves=moves)).endswith("after …" + " 2" * SHOWN_MOVES)
+    assert validation_fault(make.duel(ALICE, outcomes="ii", moves=moves)).endswith("after …" + " 2" * FAULT_MOVES)
 
 
 def test_a_validation_is_of_the_present_version():

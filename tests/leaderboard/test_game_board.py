@@ -279,7 +279,7 @@ def stands(found):
 
 
 def test_rank_intervals_count_only_those_that_have_places():
-    """Alice is surely stronger than Bob; the host's stands between them, and is not told apart from Bob."""
+    """Alice is surely stronger than Bob; the host's stands between them, and is statistically tied with Bob."""
     host = aside("carol")
     duels = [
         *admitted(ALICE, BOB, host),

@@ -69,7 +69,13 @@ def test_who_left_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("limit", "most", "kept"), [("MOMENTS", 2, 2), ("MOMENTS", 5, 5), ("STEPS", 13, 3), ("STEPS", 3, 1)]
+    ("limit", "most", "kept"),
+    [
+        ("MAX_SNAPSHOTS", 2, 2),
+        ("MAX_SNAPSHOTS", 5, 5),
+        ("MAX_SNAPSHOT_STEPS", 13, 3),
+        ("MAX_SNAPSHOT_STEPS", 3, 1),
+    ],
 )
 def test_a_long_season_is_thinned_and_keeps_its_last_day(monkeypatch, limit, most, kept):
     monkeypatch.setattr(game_leaderboard, limit, most)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from leaderboard.ratings.connectivity import bits, is_below_zero_somewhere, members, strong_parts
+from leaderboard.ratings.connectivity import bits, has_negative_cycle, members, strong_parts
 
 
 @st.composite
@@ -56,11 +56,11 @@ def test_a_way_round_is_below_zero_where_scipy_finds_one(graph):
         expected = True
     players, begin, end, length = graph
 
-    assert is_below_zero_somewhere(begin, end, length, players) is expected
+    assert has_negative_cycle(begin, end, length, players) is expected
 
 
 def test_the_longest_way_without_return_is_not_below_zero():
     chain = np.arange(50)
 
-    assert not is_below_zero_somewhere(chain, chain + 1, np.full(50, -1), 51)
-    assert is_below_zero_somewhere(np.append(chain, 50), np.append(chain + 1, 0), np.full(51, -1), 51)
+    assert not has_negative_cycle(chain, chain + 1, np.full(50, -1), 51)
+    assert has_negative_cycle(np.append(chain, 50), np.append(chain + 1, 0), np.full(51, -1), 51)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation
 from leaderboard.build import build_standings
-from leaderboard.charts.history_charts import progress_picture, standing_picture, ticks
+from leaderboard.charts.history_charts import best_score_chart, places_chart, ticks
 from leaderboard.core.game_standings import RatingSnapshot
 from leaderboard.history import BoardHistory, RecordScore
 from tests.leaderboard import make
@@ -178,8 +178,8 @@ def test_pictures_hold_every_step():
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND)]
     found = board([ALICE, BOB], results)
     ends = (FIRST, SECOND)
-    best = progress_picture(records(found, results), ends, 1)
-    places = standing_picture(_tracks(found, results), ends)
+    best = best_score_chart(records(found, results), ends, 1)
+    places = places_chart(_tracks(found, results), ends)
 
     assert "from 1.0 to 2.0" in best.replace("&#46;", ".")
     assert best.count("<path") == 1
@@ -191,7 +191,7 @@ def test_a_gap_parts_a_line():
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(broken, at=SECOND), make.result(again, [1.0], at=THIRD)]
     shown = _tracks(board([again], results), results)
 
-    assert standing_picture(shown, (FIRST, FOURTH)).count("<path") == 2
+    assert places_chart(shown, (FIRST, FOURTH)).count("<path") == 2
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_many_places_have_few_marks():
     shown = _tracks(board(entries, results), results)
     first = [replace(shown[0], places=(*shown[0].places, (SECOND, 30)))]
 
-    assert standing_picture(first, (FIRST, SECOND)).count("<text") <= 10
+    assert places_chart(first, (FIRST, SECOND)).count("<text") <= 10
 
 
 def test_equal_agents_of_two_owners_keep_a_score_each():

@@ -1,5 +1,6 @@
 """Results without what no page shows: smaller, and shown as the whole ones are."""
 
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from evaluator.model.config.metric import Metric
 from evaluator.model.records.result import Result
 from leaderboard.build import build_standings
-from leaderboard.core.store import COST, FIELDS, ORIGIN, CompactResults, packed, unpacked
+from leaderboard.core.store import CompactResults
 from tests.leaderboard import make
 from tests.leaderboard_api.boards import CONTEXT, documents
 from tests.leaderboard_pages.everything import render
@@ -20,7 +21,7 @@ WHO = [make.entry(name) for name in ("alice", "bob", "carol")]
 
 
 def results(lean=lambda result: result, task=BY_RETURN):
-    """Two scores, one failure and an earlier version, read anew each time, since lean ones are made in their place."""
+    """Two scores, one failure and an earlier version, read anew each time."""
     made = [
         make.result(WHO[0], [1.0, 0.5, 0.25], on=task, lengths=[3, 2, 1 << 40], metrics={"clipped": 2.0}),
         make.result(WHO[1], [0.0, 1.0, 0.75], on=task, versions={"python": "3.12.1"}),
@@ -32,9 +33,9 @@ def results(lean=lambda result: result, task=BY_RETURN):
     return [lean(Result.model_validate(one.document())) for one in made]
 
 
-def shown(found, task):
-    context = replace(CONTEXT, results=tuple(found))
-    board = build_standings(make.challenge(task), WHO, found, official=True)
+def shown(records, task):
+    context = replace(CONTEXT, results=tuple(records))
+    board = build_standings(make.challenge(task), WHO, records, official=True)
     return documents(board, context) | render(board, context)
 
 
@@ -48,7 +49,7 @@ def test_every_page_and_document_says_the_same(task):
 
 def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
     luck = [10.0, -20.0, 30.0, -40.0, 50.0, -60.0]
-    found = [
+    records = [
         make.result(who, [one + better + 0.1 * (place % 3) for place, one in enumerate(luck)], **REVEALED)
         for who, better in zip(WHO, (0.0, 1.0, 2.0), strict=True)
     ]
@@ -59,9 +60,9 @@ def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
             for row in build_standings(make.challenge(), WHO, results, official=True).tasks[0].rows
         ]
 
-    whole = ranks(found)
+    whole = ranks(records)
     assert whole == [(1, 1), (2, 2), (3, 3)]
-    assert ranks([CompactResults()(Result.model_validate(one.document())) for one in found]) == whole
+    assert ranks([CompactResults()(Result.model_validate(one.document())) for one in records]) == whole
 
 
 def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
@@ -73,24 +74,25 @@ def test_seeds_are_dropped_and_what_is_equal_is_kept_once():
 
 
 def test_what_other_processes_read_is_the_same():
-    found = results(CompactResults()) + results()
+    records = results(CompactResults()) + results()
 
-    read = unpacked(packed(found))
+    read = pickle.loads(pickle.dumps(records))
 
-    assert read == found
-    assert [one.document() for one in read[len(WHO) + 1 :]] == [one.document() for one in found[len(WHO) + 1 :]]
-    assert [repr(one) for one in read] == [repr(one) for one in found]
+    assert read == records
+    assert [one.document() for one in read[len(WHO) + 1 :]] == [one.document() for one in records[len(WHO) + 1 :]]
+    assert [repr(one) for one in read] == [repr(one) for one in records]
     assert read[0].limits is read[1].limits
     assert read[0].model_copy(update={"login": "bob"}).login == "bob"
 
 
-def test_a_parcel_names_every_field():
-    """It knows them by their order."""
-    whole = results()[0]
+def test_a_compact_result_names_every_field():
+    original, compact = results()[0], results(CompactResults())[0]
 
-    for part, fields in ((whole, FIELDS), (whole.cost, COST), (whole.provenance, ORIGIN)):
+    for part, other in ((compact, original), (compact.cost, original.cost), (compact.provenance, original.provenance)):
         assert list(part.__dict__) == list(type(part).model_fields)
-        assert set(part.__dict__) == fields
+        assert part.model_fields_set == set(part.__dict__)
+        assert type(part) is type(other)
+    assert compact.model_fields_set is results(CompactResults())[1].model_fields_set
 
 
 def test_a_result_without_episodes_stays_as_it_is():

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.model.config.moderation import VerifiedEntry
 from leaderboard.core.former_entries import FormerEntry
-from leaderboard.pages.moderation_log import NAMED, moderation_log, reason, rescores
+from leaderboard.pages.moderation_log import LISTED_CHANGES, moderation_log, reason, rescores
 from tests.leaderboard_pages import game_samples, samples
 
 WHO = samples.entry()
@@ -27,7 +27,7 @@ def one_board(*rows, **gone):
 def test_nothing_happened():
     found = moderation_log(samples.empty(), samples.CONTEXT)
 
-    assert (found.rulings, found.leavings, found.vouched, found.rescores) == ((), (), (), ())
+    assert (found.exclusions, found.withdrawals, found.verified, found.rescores) == ((), (), (), ())
 
 
 def test_an_exclusion_is_named_once_whatever_the_number_of_boards():
@@ -39,7 +39,7 @@ def test_an_exclusion_is_named_once_whatever_the_number_of_boards():
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=out.exclusion, results=())
     found = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,)))
 
-    assert [(one.login, one.agent, one.exclusion.since) for one in found.rulings] == [
+    assert [(one.login, one.agent, one.exclusion.since) for one in found.exclusions] == [
         ("zoe", "late", "2026-06-01"), ("alice", "angle-rule", "2026-05-01"),
     ]  # fmt: skip
 
@@ -48,13 +48,13 @@ def test_a_player_is_excluded_from_games_too():
     out = samples.excluded(WHO)
     left = game_samples.board(game_samples.CONNECT_FOUR, [], excluded=(out,))
 
-    assert [one.login for one in moderation_log(game_samples.of(left), samples.CONTEXT).rulings] == ["alice"]
+    assert [one.login for one in moderation_log(game_samples.of(left), samples.CONTEXT).exclusions] == ["alice"]
 
 
 def test_a_withdrawal_names_its_tasks_and_when_it_was_measured_last():
     gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(measured(None, "02-01"),))
     board = one_board(withdrawn=(samples.withdrawn(WHO, samples.POLE),))
-    (found,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).leavings
+    (found,) = moderation_log(board, dataclasses.replace(samples.CONTEXT, departed=(gone,))).withdrawals
 
     assert (found.login, found.tasks, found.measured_at) == ("alice", ("CartPole-v1",), "2026-02-01T00:00:00Z")
 
@@ -67,7 +67,7 @@ def test_whom_the_hosts_vouch_for_is_named_once():
         samples.task_board(samples.CAR, [], [samples.failure(who, samples.CAR)]),
     )
 
-    assert moderation_log(board, samples.CONTEXT).vouched == ((who, said),)
+    assert moderation_log(board, samples.CONTEXT).verified == ((who, said),)
 
 
 def test_a_version_measured_again_is_told_with_both_scores():
@@ -85,15 +85,15 @@ def test_what_came_out_the_same_is_counted_and_not_named():
 
 
 def test_a_score_that_became_a_failure_comes_first():
-    others = [samples.entry(f"agent-{i}", "bob") for i in range(NAMED + 3)]
+    others = [samples.entry(f"agent-{i}", "bob") for i in range(LISTED_CHANGES + 3)]
     results = [measured(float(i), "02-01", who) for i, who in enumerate(others)]
     results += [measured(100.0 + 3 * i, "03-01", who) for i, who in enumerate(others)]
     results += [measured(9.0, "02-01"), measured(None, "03-01")]
     (found,) = rescores(one_board(), results)
 
-    assert (found.count, found.changed, len(found.named)) == (NAMED + 4, NAMED + 4, NAMED)
+    assert (found.count, found.changed, len(found.named)) == (LISTED_CHANGES + 4, LISTED_CHANGES + 4, LISTED_CHANGES)
     assert (found.named[0].login, found.named[0].before, found.named[0].after) == ("alice", 9.0, None)
-    assert found.named[1].agent == f"agent-{NAMED + 2}"
+    assert found.named[1].agent == f"agent-{LISTED_CHANGES + 2}"
 
 
 def test_what_is_no_measurement_is_no_rescore():

@@ -245,7 +245,7 @@ def test_the_digest_knows_functions_and_neither_their_order_nor_words():
 def test_which_way_is_better_is_decided_in_one_place():
     asking = {
         path.name
-        for path in (ROOT / "leaderboard").glob("*.py")
+        for path in (ROOT / "leaderboard").rglob("*.py")
         if re.search(r"\.sign\b|Direction\.LOWER", path.read_text())
     }
 

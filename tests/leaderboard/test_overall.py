@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leaderboard.build import build_standings
-from leaderboard.scoring.score_all import CHUNK
+from leaderboard.scoring.score_all import CHUNK_ENTRIES
 from tests.leaderboard import make
 
 FIRST, SECOND = make.task("first", anchors=(10, 20)), make.task("second", anchors=(0, 100), bounds=(0, 100))
@@ -140,7 +140,7 @@ def test_equals_stand_in_the_order_they_were_complete():
 
 
 def test_an_overall_interval_is_the_same_whatever_else_is_on_the_board():
-    returns = np.random.default_rng(3).normal(15, 3, size=(CHUNK + 3, 5)).tolist()
+    returns = np.random.default_rng(3).normal(15, 3, size=(CHUNK_ENTRIES + 3, 5)).tolist()
     entries = [replace(make.entry("first"), login=f"user{i}") for i in range(len(returns))]
     blank = make.result(make.entry("first"), [0.0] * 5, on=FIRST)
     recorded = [
@@ -150,6 +150,6 @@ def test_an_overall_interval_is_the_same_whatever_else_is_on_the_board():
     rules = make.challenge(FIRST, SECOND)
     together = {row.entry.login: row.estimate for row in build_standings(rules, entries, recorded, official=True).overall}
 
-    for i in (0, CHUNK - 1, CHUNK, len(entries) - 1):
+    for i in (0, CHUNK_ENTRIES - 1, CHUNK_ENTRIES, len(entries) - 1):
         (alone,) = build_standings(rules, entries[i : i + 1], recorded[i : i + 1], official=True).overall
         assert together[alone.entry.login] == alone.estimate

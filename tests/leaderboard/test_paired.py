@@ -85,9 +85,9 @@ def test_where_less_is_better_the_sign_turns() -> None:
 def test_few_equal_differences_of_bounded_values_are_no_certainty() -> None:
     values = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
 
-    assert compare_paired(values, "mean", reach=1.0).better.tolist() == [0, 0, 0]
+    assert compare_paired(values, "mean", value_range=1.0).better.tolist() == [0, 0, 0]
     assert compare_paired(values, "mean").better.tolist() == [1, 0, 1]
-    assert compare_paired(np.repeat(values, 30, axis=1), "mean", reach=1.0).better.tolist() == [1, 0, 1]
+    assert compare_paired(np.repeat(values, 30, axis=1), "mean", value_range=1.0).better.tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("other", [{"seeds": SEEDS[1:4]}, {"beacon": "test"}])

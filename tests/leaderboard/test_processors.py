@@ -19,19 +19,19 @@ PROFILES = {
 MEASURE = """
 import hashlib
 import numpy as np
-from leaderboard.estimate import critical, estimates
-from leaderboard.significance import compare
+from leaderboard.scoring.intervals import critical_value, estimates
+from leaderboard.scoring.significance import compare_all
 from tests.leaderboard import make
 
-random, found = np.random.default_rng(1), hashlib.sha256()
+random, checksum = np.random.default_rng(1), hashlib.sha256()
 for size in (1, 2, 37, 100, 1000):
     for score in ("mean", "iqm"):
         for bounds in (None, (-400, 400)):
             returns = random.normal(scale=50, size=(70, size)).tolist()
             measured = estimates(returns, make.task(score=score, bounds=bounds))
-            for one in (*measured, *compare(measured), critical(measured.size)):
-                found.update(np.asarray(one).tobytes())
-print(found.hexdigest())
+            for one in (*measured, *compare_all(measured), critical_value(measured.size)):
+                checksum.update(np.asarray(one).tobytes())
+print(checksum.hexdigest())
 """
 
 

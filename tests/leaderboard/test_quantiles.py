@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from leaderboard.scoring.intervals import MANY, normal_quantile, student_quantile
+from leaderboard.scoring.intervals import MANY_DEGREES, normal_quantile, student_quantile
 
 CHANCES = [0.001, 0.025, 0.3, 0.5, 0.6, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9995]
-FREEDOMS = [*range(1, 130), 199, 200, 400, MANY - 1, MANY, MANY + 1, 999, 1000, 2000, 9999, 10_000, 10**6, 10**9]
+AROUND = (MANY_DEGREES - 1, MANY_DEGREES, MANY_DEGREES + 1)
+FREEDOMS = [*range(1, 130), 199, 200, 400, *AROUND, 999, 1000, 2000, 9999, 10_000, 10**6, 10**9]
 
 
 @pytest.mark.parametrize("chance", CHANCES)
@@ -23,7 +24,7 @@ def test_students_quantile_is_that_of_scipy(chance):
 
 
 def test_students_quantile_of_every_size_up_to_the_expansion_at_the_boards_confidence():
-    freedoms = np.arange(1, 3 * MANY)
+    freedoms = np.arange(1, 3 * MANY_DEGREES)
 
     own = np.array([student_quantile(int(freedom), 0.975) for freedom in freedoms])
 

@@ -11,6 +11,7 @@ from evaluator.model.records.result import sealed
 from leaderboard.core.versions import without_twins
 from leaderboard.planning.missing import MeasurementContext, missing_work
 from leaderboard.planning.quota import OwnerAccounts, apply_quotas
+from leaderboard.planning.reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
 
 NOW = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)
@@ -26,7 +27,9 @@ def held(season, entries, results, *, arrived=None, now=NOW):
     items = missing_work(season, entries, results, MeasurementContext(runtime_digest=digest("runtime"), beacon="test"))
     accounts = OwnerAccounts(season, entries, results, [])
     kept, waiting = apply_quotas(season, items, accounts, arrived or {}, now)
-    return [(i.entry.shown, i.task_id) for i in kept], [(h.item.entry.shown, h.item.task_id, h.reason) for h in waiting]
+    return [(i.entry.shown, i.task_id) for i in kept], [
+        (h.item.entry.shown, h.item.task_id, reason_in_words(h.reason)) for h in waiting
+    ]
 
 
 def old(login, version, at, **fields):

@@ -64,17 +64,17 @@ def test_an_undefeated_player_is_finite_and_disturbs_nobody():
     assert joined.elo[:4].tolist() == alone.elo.tolist()
     assert joined.covariance[:4, :4].tolist() == alone.covariance.tolist()
     assert 400 < joined.elo[4] < 2000
-    assert joined.place[4] == 1
+    assert joined.order.place[4] == 1
 
 
 def test_estimates_are_those_of_a_generic_maximisation():
-    found = fit_ratings(DRAWN, 4, 3)
+    ratings = fit_ratings(DRAWN, 4, 3)
     start = np.zeros(5)
 
     best = optimize.minimize(negative_log, start, args=(DRAWN,), method="BFGS", options={"gtol": 1e-9}).x
 
-    assert found.theta == pytest.approx(best[:4] - best[3], abs=1e-5)
-    assert found.nu == pytest.approx(math.exp(best[4]), rel=1e-5)
+    assert ratings.theta == pytest.approx(best[:4] - best[3], abs=1e-5)
+    assert ratings.nu == pytest.approx(math.exp(best[4]), rel=1e-5)
 
 
 @pytest.mark.parametrize(("priors", "decided", "moving"), [([0, 0, 0, 0], 1.0, 5), ([0, 1.0, 0, 2.5], 0.0, 4)])
@@ -96,14 +96,14 @@ def test_derivatives_are_those_of_finite_differences(priors, decided, moving):
 
 
 def test_covariance_is_the_inverse_of_the_information_with_the_anchor_held():
-    found = fit_ratings(DRAWN, 4, 1)
+    ratings = fit_ratings(DRAWN, 4, 1)
     likelihood = Likelihood(matches=matches_of(DRAWN), priors=np.zeros(4), decided=0)
     free = [0, 2, 3, 4]
-    inverse = np.linalg.inv(likelihood.information(np.append(found.theta, np.log(found.nu)))[np.ix_(free, free)])
+    inverse = np.linalg.inv(likelihood.information(np.append(ratings.theta, np.log(ratings.nu)))[np.ix_(free, free)])
 
-    assert found.covariance[np.ix_([0, 2, 3], [0, 2, 3])] == pytest.approx(inverse[:3, :3])
-    assert found.covariance[1].tolist() == [0] * 4
-    assert (found.high - found.elo)[0] == pytest.approx(1.959964 * ELO * math.sqrt(inverse[0, 0]))
+    assert ratings.covariance[np.ix_([0, 2, 3], [0, 2, 3])] == pytest.approx(inverse[:3, :3])
+    assert ratings.covariance[1].tolist() == [0] * 4
+    assert (ratings.high - ratings.elo)[0] == pytest.approx(1.959964 * ELO * math.sqrt(inverse[0, 0]))
 
 
 @pytest.mark.parametrize("players", [2, 63, 64, 150])
@@ -114,17 +114,17 @@ def test_the_covariance_of_any_number_of_players_is_the_inverse_of_the_informati
     likelihood = Likelihood(matches=matches_of(pairings), priors=np.eye(1, players)[0], decided=1)
     point, free = np.append(theta, 0.1), np.arange(players + 1)
 
-    found = covariance(likelihood, point, free)
+    ratings = covariance(likelihood, point, free)
 
-    assert found == pytest.approx(np.linalg.inv(likelihood.information(point)), rel=1e-9, abs=1e-12)
-    assert (found == found.T).all()
+    assert ratings == pytest.approx(np.linalg.inv(likelihood.information(point)), rel=1e-9, abs=1e-12)
+    assert (ratings == ratings.T).all()
 
 
 def test_uncertainty_of_the_core_is_carried_over():
     """A placed player's spread is its own plus what follows from the core's; derivatives by finite differences."""
     core = [PairedTotals(0, 1, 5, 2, 4), PairedTotals(1, 2, 3, 6, 1), PairedTotals(0, 2, 4, 4, 7)]
-    found = fit_ratings([*core, PairedTotals(2, 3, 8, 0, 0)], 4, 0)
-    at = np.array([found.theta[2], math.log(found.nu)])
+    ratings = fit_ratings([*core, PairedTotals(2, 3, 8, 0, 0)], 4, 0)
+    at = np.array([ratings.theta[2], math.log(ratings.nu)])
 
     def slope(theta, held):
         nu = math.exp(held[1])
@@ -134,14 +134,14 @@ def test_uncertainty_of_the_core_is_carried_over():
         return optimize.brentq(slope, -30, 30, args=(held,), xtol=1e-14, rtol=1e-14)
 
     likelihood = Likelihood(matches=matches_of(core), priors=np.zeros(3), decided=0)
-    known = np.linalg.inv(likelihood.information(np.append(found.theta[:3], at[1]))[1:, 1:])[1:, 1:]
+    known = np.linalg.inv(likelihood.information(np.append(ratings.theta[:3], at[1]))[1:, 1:])[1:, 1:]
     by = np.array([(placed(at + h) - placed(at - h)) / 2e-5 for h in 1e-5 * np.eye(2)])
-    own = -2e-5 / (slope(found.theta[3] + 1e-5, at) - slope(found.theta[3] - 1e-5, at))
+    own = -2e-5 / (slope(ratings.theta[3] + 1e-5, at) - slope(ratings.theta[3] - 1e-5, at))
 
-    assert found.prior == (3,)
-    assert found.theta[3] == pytest.approx(placed(at), abs=1e-9)
-    assert found.covariance[2, 3] == pytest.approx(float(by @ known[:, 0]), rel=1e-6)
-    assert found.covariance[3, 3] == pytest.approx(own + float(by @ known @ by), rel=1e-6)
+    assert ratings.prior == (3,)
+    assert ratings.theta[3] == pytest.approx(placed(at), abs=1e-9)
+    assert ratings.covariance[2, 3] == pytest.approx(float(by @ known[:, 0]), rel=1e-6)
+    assert ratings.covariance[3, 3] == pytest.approx(own + float(by @ known @ by), rel=1e-6)
 
 
 @pytest.mark.parametrize("opposite", [False, True])
@@ -154,11 +154,11 @@ def test_the_order_of_pairings_and_of_sides_changes_no_bit(opposite):
         mixed = [pairings[i] for i in random.permutation(80)]
         if opposite:
             mixed = [PairedTotals(p.b, p.a, p.wins_b, p.wins_a, p.draws) for p in mixed]
-        found = fit_ratings(mixed, 12, 4)
+        ratings = fit_ratings(mixed, 12, 4)
 
-        assert found.theta.tobytes() == expected.theta.tobytes()
-        assert found.covariance.tobytes() == expected.covariance.tobytes()
-        assert found.nu == expected.nu
+        assert ratings.theta.tobytes() == expected.theta.tobytes()
+        assert ratings.covariance.tobytes() == expected.covariance.tobytes()
+        assert ratings.nu == expected.nu
 
 
 def test_splitting_a_pairing_changes_nothing():
@@ -168,64 +168,64 @@ def test_splitting_a_pairing_changes_nothing():
 
 
 def test_nobody_played():
-    found = fit_ratings([], 3, 1)
+    ratings = fit_ratings([], 3, 1)
 
-    assert found.elo.tolist() == [0, 0, 0]
-    assert found.prior == (0, 2)
-    assert found.place.tolist() == [1, 1, 1]
-    assert found.rank_high.tolist() == [3, 3, 3]
-    assert found.high[0] == pytest.approx(2 * 1.959964 * ELO)
+    assert ratings.elo.tolist() == [0, 0, 0]
+    assert ratings.prior == (0, 2)
+    assert ratings.order.place.tolist() == [1, 1, 1]
+    assert ratings.order.rank_high.tolist() == [3, 3, 3]
+    assert ratings.high[0] == pytest.approx(2 * 1.959964 * ELO)
 
 
 def test_one_player_is_the_anchor():
-    found = fit_ratings([], 1, 0)
+    ratings = fit_ratings([], 1, 0)
 
-    assert (found.elo[0], found.low[0], found.high[0], found.with_leader[0]) == (0, 0, 0, True)
+    assert (ratings.elo[0], ratings.low[0], ratings.high[0], ratings.order.with_leader[0]) == (0, 0, 0, True)
 
 
 def test_all_draws_bound_the_draws():
-    found = fit_ratings([PairedTotals(0, 1, 0, 0, 100)], 2, 0)
+    ratings = fit_ratings([PairedTotals(0, 1, 0, 0, 100)], 2, 0)
 
-    assert found.nu_prior
-    assert found.nu == pytest.approx(200)
-    assert found.elo == pytest.approx([0, 0])
+    assert ratings.nu_prior
+    assert ratings.nu == pytest.approx(200)
+    assert ratings.elo == pytest.approx([0, 0])
 
 
 def test_draws_and_wins_of_one_alone_need_a_prior():
-    found = fit_ratings([PairedTotals(0, 1, 3, 0, 2)], 2, 1)
+    ratings = fit_ratings([PairedTotals(0, 1, 3, 0, 2)], 2, 1)
 
-    assert found.nu_prior
-    assert found.prior == ()
-    assert 0 < found.elo[0] < 1000
-    assert math.isfinite(found.nu)
+    assert ratings.nu_prior
+    assert ratings.prior == ()
+    assert 0 < ratings.elo[0] < 1000
+    assert math.isfinite(ratings.nu)
 
 
 def test_players_apart_are_placed_by_the_anchor():
-    found = fit_ratings([*FOUR, PairedTotals(4, 5, 6, 2, 0)], 6, 0)
+    ratings = fit_ratings([*FOUR, PairedTotals(4, 5, 6, 2, 0)], 6, 0)
 
-    assert found.prior == (4, 5)
-    assert found.elo[:4].tolist() == fit_ratings(FOUR, 4, 0).elo.tolist()
-    assert found.elo[4] == pytest.approx(-found.elo[5])
-    assert (found.high - found.elo)[4] > 1.3 * (found.high - found.elo)[:4].max()
+    assert ratings.prior == (4, 5)
+    assert ratings.elo[:4].tolist() == fit_ratings(FOUR, 4, 0).elo.tolist()
+    assert ratings.elo[4] == pytest.approx(-ratings.elo[5])
+    assert (ratings.high - ratings.elo)[4] > 1.3 * (ratings.high - ratings.elo)[:4].max()
 
 
 def test_an_anchor_outside_the_core_is_zero_and_shifts_all():
-    found = fit_ratings([*FOUR, PairedTotals(4, 0, 0, 20, 0)], 5, 4)
+    ratings = fit_ratings([*FOUR, PairedTotals(4, 0, 0, 20, 0)], 5, 4)
     core = fit_ratings(FOUR, 4, 0)
 
-    assert found.prior == (4,)
-    assert found.elo[4] == found.low[4] == found.high[4] == 0
-    assert found.elo[:4] - found.elo[0] == pytest.approx(core.elo)
-    assert (found.elo[:4] > 0).all()
+    assert ratings.prior == (4,)
+    assert ratings.elo[4] == ratings.low[4] == ratings.high[4] == 0
+    assert ratings.elo[:4] - ratings.elo[0] == pytest.approx(core.elo)
+    assert (ratings.elo[:4] > 0).all()
 
 
 def test_equal_players_share_a_place_and_the_next_is_skipped():
-    found = fit_ratings([PairedTotals(0, 1, 5, 5, 3), PairedTotals(0, 2, 8, 2, 1), PairedTotals(1, 2, 8, 2, 1)], 3, 2)
+    ratings = fit_ratings([PairedTotals(0, 1, 5, 5, 3), PairedTotals(0, 2, 8, 2, 1), PairedTotals(1, 2, 8, 2, 1)], 3, 2)
 
-    assert found.place.tolist() == [1, 1, 3]
-    assert found.with_leader.tolist() == [True, True, False]
-    assert found.rank_low.tolist() == [1, 1, 3]
-    assert found.rank_high.tolist() == [2, 2, 3]
+    assert ratings.order.place.tolist() == [1, 1, 3]
+    assert ratings.order.with_leader.tolist() == [True, True, False]
+    assert ratings.order.rank_low.tolist() == [1, 1, 3]
+    assert ratings.order.rank_high.tolist() == [2, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -257,16 +257,16 @@ def test_everything_is_finite_and_coherent(data):
     amount = st.sampled_from([0.0, 0.0, 1.0, 2.0, 100.0, 100_000.0])
     pairings = data.draw(st.lists(st.tuples(number, number, amount, amount, amount), max_size=12))
     anchor = data.draw(number)
-    found = fit_ratings([PairedTotals(*one) for one in pairings], players, anchor)
+    ratings = fit_ratings([PairedTotals(*one) for one in pairings], players, anchor)
 
-    assert all(np.isfinite(one).all() for one in (found.theta, found.covariance, found.elo, found.low, found.high))
-    assert math.isfinite(found.nu)
-    assert found.elo[anchor] == 0
-    assert (found.low <= found.elo).all()
-    assert (found.elo <= found.high).all()
-    assert ((found.rank_low >= 1) & (found.rank_low <= found.place)).all()
-    assert ((found.place <= found.rank_high) & (found.rank_high <= players)).all()
-    assert found.with_leader[found.place == 1].all()
+    assert all(np.isfinite(one).all() for one in (ratings.theta, ratings.covariance, ratings.elo, ratings.low, ratings.high))
+    assert math.isfinite(ratings.nu)
+    assert ratings.elo[anchor] == 0
+    assert (ratings.low <= ratings.elo).all()
+    assert (ratings.elo <= ratings.high).all()
+    assert ((ratings.order.rank_low >= 1) & (ratings.order.rank_low <= ratings.order.place)).all()
+    assert ((ratings.order.place <= ratings.order.rank_high) & (ratings.order.rank_high <= players)).all()
+    assert ratings.order.with_leader[ratings.order.place == 1].all()
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say():
@@ -275,8 +275,8 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     covered = []
     for _ in range(200):
         theta = random.normal(size=8)
-        found = fit_ratings(simulated(8, 40, theta, 0.6, random), 8, 0)
+        ratings = fit_ratings(simulated(8, 40, theta, 0.6, random), 8, 0)
         truth = ELO * (theta - theta[0])
-        covered += ((found.low < truth) & (truth < found.high))[1:].tolist()
+        covered += ((ratings.low < truth) & (truth < ratings.high))[1:].tolist()
 
     assert np.mean(covered) == pytest.approx(0.95, abs=0.025)

@@ -69,10 +69,10 @@ def test_nothing_is_resampled_of_nothing():
 
 def test_resamples_depend_on_nothing_else_on_the_board():
     task = make.task(bounds=(-10, 10))
-    returns = np.random.default_rng(1).normal(size=(3 * bootstrap.ROWS + 5, 37)).tolist()
+    returns = np.random.default_rng(1).normal(size=(3 * bootstrap.RESULTS_AT_ONCE + 5, 37)).tolist()
     together = drawn(returns, task)
 
-    for i in (0, 1, bootstrap.ROWS - 1, bootstrap.ROWS, len(returns) - 1):
+    for i in (0, 1, bootstrap.RESULTS_AT_ONCE - 1, bootstrap.RESULTS_AT_ONCE, len(returns) - 1):
         assert (drawn([returns[i]], task) == together[i]).all()
 
 
@@ -101,7 +101,7 @@ def test_the_order_of_addition_does_not_matter(values, scoring):
 
     ((whole,),) = steps
     sums = [sum(int(step) * int(count) for step, count in zip(whole, column, strict=True)) for column in table.T[:5]]
-    assert all(abs(one) < 1 << bootstrap.BITS for one in sums)
+    assert all(abs(one) < 1 << bootstrap.FLOAT_BITS for one in sums)
     assert (whole @ table)[:5].tolist() == sums
     assert np.asarray(found)[0] == pytest.approx(
         ordered[0] @ table / kept, rel=1e-9, abs=1e-290 + 1e-12 * np.abs(ordered).max()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates
-from leaderboard.scoring.significance import ROWS, compare_all
+from leaderboard.scoring.significance import ENTRIES_AT_ONCE, compare_all
 from tests.leaderboard import make
 
 
@@ -38,7 +38,9 @@ def test_critical_value_is_students_t():
     assert critical_value(np.array([2.0, 100.0, 1e9])) == pytest.approx([12.706, 1.984, 1.960], abs=1e-3)
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(2, 9)), min_size=1, max_size=3 * ROWS))
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(2, 9)), min_size=1, max_size=3 * ENTRIES_AT_ONCE)
+)
 def test_blocks_count_what_every_pair_says(rows):
     score, error, size = zip(*rows, strict=True)
 

@@ -2,47 +2,68 @@
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from evaluator.model.config.challenge import Task
+from evaluator.model.config.challenge import Challenge, Task
 from leaderboard.api.badges import Badge, badge_svg
 from tests.leaderboard_api.boards import documents, scripts
 from tests.leaderboard_pages import game_samples, samples
 
 
-def said(found, path):
-    badge = json.loads(found[f"badges/{path}.json"])
+def words_of(files, path):
+    badge = json.loads(files[f"badges/{path}.json"])
     return badge["label"], badge["message"]
 
 
 def test_a_badge_says_place_and_score():
-    found = documents(samples.crowded())
+    files = documents(samples.crowded())
 
-    assert said(found, "user0/rule-0/MountainCar-v0") == ("MountainCar-v0", "#2 of 6 · −105.0")
-    assert said(found, "local/random/MountainCar-v0") == ("MountainCar-v0", "baseline · −200.0")
-    assert said(found, "user2/rule-2/CartPole-v1") == ("CartPole", "crashed")
-    assert said(found, "user3/rule-3/CartPole-v1") == ("CartPole", "waiting")
-    assert said(found, "user0/rule-0/overall") == ("Sample board", "#2 of 6 · 0.700")
-    assert said(found, "local/random/overall") == ("Sample board", "no score yet")
+    assert words_of(files, "user0/rule-0/MountainCar-v0") == ("MountainCar-v0", "#2 of 6 · −105.0")
+    assert words_of(files, "local/random/MountainCar-v0") == ("MountainCar-v0", "baseline · −200.0")
+    assert words_of(files, "user2/rule-2/CartPole-v1") == ("CartPole", "crashed")
+    assert words_of(files, "user3/rule-3/CartPole-v1") == ("CartPole", "waiting")
+    assert words_of(files, "user0/rule-0/overall") == ("Sample board", "#2 of 6 · 0.700")
+    assert words_of(files, "local/random/overall") == ("Sample board", "no score yet")
 
 
 def test_games_and_claims_have_words_of_their_own():
-    found = documents(game_samples.full())
+    files = documents(game_samples.full())
 
-    assert said(found, "alice/minimax/connect_four")[1] == "#1 of 3 · Elo 412"
-    assert said(found, "mallory/cheat/connect_four")[1] == "refused"
-    assert said(documents(scripts()), "yan/claims/Script-v0")[1] == "self-reported"
+    assert words_of(files, "alice/minimax/connect_four")[1] == "#1 of 3 · Elo 412"
+    assert words_of(files, "mallory/cheat/connect_four")[1] == "refused"
+    assert words_of(documents(scripts()), "yan/claims/Script-v0")[1] == "self-reported"
 
 
 def test_a_task_called_overall_gives_way():
     task = Task(id="Overall")
     who = samples.entry()
-    found = documents(samples.board(samples.task_board(task, [samples.row(who, task, 1, 1.0)])))
+    files = documents(samples.board(samples.task_board(task, [samples.row(who, task, 1, 1.0)])))
 
-    assert said(found, "alice/angle-rule/_Overall")[0] == "Overall"
-    assert said(found, "alice/angle-rule/overall")[0] == "Sample board"
+    assert words_of(files, "alice/angle-rule/_Overall")[0] == "Overall"
+    assert words_of(files, "alice/angle-rule/overall")[0] == "Sample board"
+
+
+def test_without_badges_in_the_challenge_no_document_has_or_names_any():
+    board = samples.crowded()
+    without = documents(replace(board, challenge=board.challenge.model_copy(update={"badges": False})))
+
+    assert {path for path in documents(board) if path not in without} == {
+        path for path in documents(board) if path.startswith("badges/")
+    }
+    assert not [path for path in without if path.startswith("badges/")]
+    assert not [name for name in json.loads(without["api/index.json"])["links"] if "badge" in name]
+    assert not [path for path in json.loads(without["api/openapi.json"])["paths"] if path.startswith("/badges/")]
+
+
+def test_the_field_is_off_by_default_and_changes_no_measurement():
+    plain = Challenge(title="t", season="1", tasks=(Task(id="CartPole-v1"),))
+    with_badges = Challenge.model_validate({**plain.model_dump(), "badges": True})
+
+    assert not plain.badges
+    assert [task.digest() for task in plain.tasks] == [task.digest() for task in with_badges.tasks]
 
 
 def luminance(color):
@@ -61,7 +82,7 @@ def test_white_text_has_contrast_enough(board):
 
 
 def test_a_picture_is_as_wide_as_its_words_and_can_be_read_aloud():
-    narrow, wide = (ET.fromstring(badge_svg(Badge(label=said, message="1", color="333333"))) for said in ("i", "W" * 60))
+    narrow, wide = (ET.fromstring(badge_svg(Badge(label=label, message="1", color="333333"))) for label in ("i", "W" * 60))
 
     assert int(narrow.get("width")) < 40 < 500 < int(wide.get("width"))
     assert wide.get("aria-label") == "W" * 60 + ": 1"

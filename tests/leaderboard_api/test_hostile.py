@@ -24,32 +24,32 @@ EVIL = "=cmd|'/c'!A1</script><img src=x>\"]]>&\\ \u202e\ud800,;`{{x}}"
 def hostile():
     """A board whose models were not asked whether a text may be so."""
     plain = samples.entry("evil", "mallory")
-    said = plain.submission.model_copy(update={"name": EVIL, "algorithm": EVIL, "authors": (EVIL,), "description": EVIL})
-    who = replace(plain, submission=said)
+    manifest = plain.submission.model_copy(update={"name": EVIL, "algorithm": EVIL, "authors": (EVIL,), "description": EVIL})
+    who = replace(plain, submission=manifest)
     task = samples.POLE.model_copy(update={"title": EVIL, "description": EVIL})
     fails = samples.failure(replace(who, agent="fails"), samples.CAR, message="m", log_tail="l")
     bad = fails.result.model_copy(update={"message": EVIL, "log_tail": EVIL})
-    found = samples.board(
+    files = samples.board(
         samples.task_board(task, [samples.row(who, task, 1, 4.0)]),
         samples.task_board(samples.CAR, [], [replace(fails, result=bad)], excluded=(samples.excluded(who),)),
         overall=[samples.overall_row(who, 1, 1.0, (task,))],
     )
-    return replace(found, challenge=found.challenge.model_copy(update={"title": EVIL}))
+    return replace(files, challenge=files.challenge.model_copy(update={"title": EVIL}))
 
 
 @pytest.fixture(scope="module")
-def found():
+def files():
     return documents(hostile())
 
 
-def test_json_stays_json_and_holds_the_text_as_it_is(found):
-    agent = json.loads(found["api/agents/mallory/evil.json"])
+def test_json_stays_json_and_holds_the_text_as_it_is(files):
+    agent = json.loads(files["api/agents/mallory/evil.json"])
 
     assert agent["name"] == EVIL.replace("\ud800", "?")
 
 
-def test_no_spreadsheet_takes_a_name_for_a_formula(found):
-    lines = list(csv.DictReader(io.StringIO(found["api/tasks/CartPole-v1/leaderboard.csv"].decode(), newline="")))
+def test_no_spreadsheet_takes_a_name_for_a_formula(files):
+    lines = list(csv.DictReader(io.StringIO(files["api/tasks/CartPole-v1/leaderboard.csv"].decode(), newline="")))
 
     assert len(lines) == 1
     assert lines[0]["name"] == "'" + EVIL.replace("\ud800", "?")
@@ -64,22 +64,22 @@ def test_a_negative_number_is_no_formula():
     assert lines[0]["score"] == "-104.2"
 
 
-def test_feeds_and_badges_are_well_formed_and_run_nothing(found):
-    for path, content in found.items():
+def test_feeds_and_badges_are_well_formed_and_run_nothing(files):
+    for path, content in files.items():
         if path.endswith((".atom", ".svg")):
             root = ET.fromstring(content)
             names = {element.tag.rpartition("}")[2] for element in root.iter()}
             assert not names & {"script", "img", "foreignObject"}, path
             assert "\u202e" not in content.decode()
-    badge = ET.fromstring(found["badges/mallory/evil/CartPole-v1.svg"])
+    badge = ET.fromstring(files["badges/mallory/evil/CartPole-v1.svg"])
     assert "img src=x" in "".join(badge.itertext())
 
 
-def test_metrics_parse_whatever_a_task_is_called(found):
-    families = {family.name: family for family in text_string_to_metric_families(found["metrics.txt"].decode())}
+def test_metrics_parse_whatever_a_task_is_called(files):
+    families = {family.name: family for family in text_string_to_metric_families(files["metrics.txt"].decode())}
 
     assert families["evaluation_failed"].samples[0].labels == {"reason": "crashed"}
-    assert EVIL[:5] not in found["metrics.txt"].decode()
+    assert EVIL[:5] not in files["metrics.txt"].decode()
 
 
 def test_no_document_names_anybody_before_the_date():
@@ -94,9 +94,9 @@ def test_no_document_names_anybody_before_the_date():
         pulls={(name, f"{name}-agent"): 99887766 for name in names},
     )  # fmt: skip
 
-    found = documents(board(shown), context)
+    files = documents(board(shown), context)
 
-    text = "\n".join([*found, *(content.decode() for content in found.values())]).lower()
+    text = "\n".join([*files, *(content.decode() for content in files.values())]).lower()
     assert [name for name in (*names, "cyrus", "99887766", "github.com/o/b/tree", "results/a/entry") if name in text] == []
     for result in season.results:
         assert result.key not in text
@@ -109,12 +109,12 @@ def test_a_hidden_board_is_named_and_nothing_more():
     season = whole(rules(A, B).model_copy(update={"phases": (phase,)}), [secretive("ann")])
     shown = as_shown(season, BEFORE)
 
-    found = documents(board(shown), PageContext(generated_at="now", hidden=(B,), now=BEFORE, results=shown.results))
+    files = documents(board(shown), PageContext(generated_at="now", hidden=(B,), now=BEFORE, results=shown.results))
 
-    told = {task["id"]: task for task in json.loads(found["api/tasks.json"])}
-    assert (told["b"]["hidden"], told["b"]["leaderboard"], told["b"]["feed"]) == (True, None, None)
-    assert not [path for path in found if "/b/" in path or path.endswith(("/b.json", "/b.svg", "/b.atom"))]
-    assert 'env_id="b"' not in found["metrics.txt"].decode()
+    tasks = {task["id"]: task for task in json.loads(files["api/tasks.json"])}
+    assert (tasks["b"]["hidden"], tasks["b"]["leaderboard"], tasks["b"]["feed"]) == (True, None, None)
+    assert not [path for path in files if "/b/" in path or path.endswith(("/b.json", "/b.svg", "/b.atom"))]
+    assert 'env_id="b"' not in files["metrics.txt"].decode()
 
 
 def test_a_sealed_result_shows_its_rounded_score_alone():
@@ -126,8 +126,8 @@ def test_a_sealed_result_shows_its_rounded_score_alone():
     )
     row = samples.row(who, samples.POLE, 1, 470.0, result=sealed)
 
-    found = documents(samples.board(samples.task_board(samples.POLE, [row])), CONTEXT)
+    files = documents(samples.board(samples.task_board(samples.POLE, [row])), CONTEXT)
 
-    task = json.loads(found["api/agents/alice/angle-rule.json"])["tasks"][0]
+    task = json.loads(files["api/agents/alice/angle-rule.json"])["tasks"][0]
     assert (task["returns"], task["sealed"], task["episodes"]) == ([], True, 100)
-    assert not [path for path, content in found.items() if b"QUJD" in content]
+    assert not [path for path, content in files.items() if b"QUJD" in content]

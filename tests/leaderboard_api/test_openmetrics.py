@@ -21,18 +21,20 @@ def values(family, *labels):
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_they_parse_and_started_is_completed_and_failed(name):
-    found = families(documents(*BOARDS[name])["metrics.txt"].decode())
+    metric_families = families(documents(*BOARDS[name])["metrics.txt"].decode())
 
-    started = found["evaluation_started"].samples[0].value
-    ended = [sample.value for name in ("evaluation_completed", "evaluation_failed") for sample in found[name].samples]
+    started = metric_families["evaluation_started"].samples[0].value
+    ended = [
+        sample.value for name in ("evaluation_completed", "evaluation_failed") for sample in metric_families[name].samples
+    ]
     assert started == sum(ended)
 
 
 def test_the_histogram_counts_each_evaluation_once_and_its_last_bucket_holds_all():
-    found = families(openmetrics_document(api_inputs(*BOARDS["crowded"])))["evaluation_duration_seconds"]
+    metric_families = families(openmetrics_document(api_inputs(*BOARDS["crowded"])))["evaluation_duration_seconds"]
 
-    counts = {s.labels["env_id"]: s.value for s in found.samples if s.name.endswith("_count")}
-    last = {s.labels["env_id"]: s.value for s in found.samples if s.labels.get("le") == "+Inf"}
+    counts = {s.labels["env_id"]: s.value for s in metric_families.samples if s.name.endswith("_count")}
+    last = {s.labels["env_id"]: s.value for s in metric_families.samples if s.labels.get("le") == "+Inf"}
     assert counts == last == {"ALE/Pong-v5": 2, "CartPole-v1": 3, "MountainCar-v0": 7}
 
 
@@ -41,9 +43,9 @@ def test_what_takes_exactly_as_long_as_a_bucket_is_in_it():
     result = samples.result(who, samples.POLE, (1.0,), cost={"wall_seconds": BUCKETS[1]})
     board = samples.board(samples.task_board(samples.POLE, [samples.row(who, samples.POLE, 1, 1.0, result=result)]))
 
-    found = families(openmetrics_document(api_inputs(board, samples.CONTEXT)))["evaluation_duration_seconds"]
+    metric_families = families(openmetrics_document(api_inputs(board, samples.CONTEXT)))["evaluation_duration_seconds"]
 
-    assert {s.labels["le"]: s.value for s in found.samples if "le" in s.labels}[str(BUCKETS[1])] == 1
+    assert {s.labels["le"]: s.value for s in metric_families.samples if "le" in s.labels}[str(BUCKETS[1])] == 1
 
 
 def test_failures_are_told_by_verdict_and_a_players_by_its_offence():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import phrases
-from leaderboard.comments.render_comment import LIMIT, comment_length, render_comment
+from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
 from leaderboard.comments.states import (
     Broken,
     CommentContext,
@@ -70,7 +70,7 @@ def test_every_state_is_well_made(name: str) -> None:
 
     kind = "reply" if name in ("ranked", "unranked", "game_ranked", "help") else "comment"
     assert body.splitlines()[0] == f"<!-- pullrank:{kind} run=77 -->"
-    assert comment_length(body) < LIMIT
+    assert comment_length(body) < COMMENT_LIMIT
     assert "None" not in body
     harmless(body)
 
@@ -189,7 +189,7 @@ def test_a_failed_preview_says_all_it_must() -> None:
     assert "The agent's code stopped with an error." in body
     where = f"https://github.com/example/board/blob/{made.HEAD}/submissions/alice/angle-rule/agent.py#L12"
     assert f"**At fault:** [`agent.py, line 12`]({where})" in body
-    assert "**Does a retry help?** No, the same code on the same seeds ends the same way." in body
+    assert "**Does a retry help?** No, the same code on the same seeds gives the same result." in body
     assert "ZeroDivisionError: integer division or modulo by zero" in body
 
 
@@ -223,7 +223,7 @@ def test_the_other_states_say_why_and_what_next() -> None:
     bodies = {name: render_comment(state, made.CONTEXT) for name, state in made.states().items()}
 
     assert ".github/workflows/preview.yml" in bodies["refused"]
-    assert "otherwise the pull request could have changed what measures it" in bodies["refused"]
+    assert "otherwise the pull request could have changed its own evaluation" in bodies["refused"]
     assert "something here is not allowed" in bodies["refused_inside"]
     assert "submission.yml:2: unknown key 'algorythm'; did you mean 'algorithm'?" in bodies["manifest"]
     assert "pullrank check submissions/alice/angle-rule" in bodies["manifest"]
@@ -231,16 +231,16 @@ def test_the_other_states_say_why_and_what_next() -> None:
     assert "pullrank evaluate" not in bodies["copy"]
     assert "`action_required`; that is not a failure" in bodies["waiting"]
     assert "conflicts with main" in bodies["conflict"]
-    assert "Nothing to play" in bodies["nothing"]
-    assert "so far it was tried 2 times" in bodies["broken"]
-    assert "the maintainers [were told](" in bodies["given_up"]
+    assert "Nothing to evaluate" in bodies["nothing"]
+    assert "attempts so far: 2" in bodies["broken"]
+    assert "the maintainers [were notified](" in bodies["given_up"]
     assert "🟡 Preview: 2 of 4 scored" in bodies["mixed"]
     assert "### 🥈 Official: 431.0 on CartPole, place 2 of 13" in bodies["official"]
     assert "(https://example.github.io/board/agents/alice/angle-rule/)" in bodies["official"]
     assert "pullrank verify results/CartPole-v1/alice/angle-rule" in bodies["official"]
     assert "did not sign" not in bodies["official"]
     assert "Official: 1 of 3 scored so far" in bodies["official_partly"]
-    assert "No, what is recorded stays." in bodies["official_partly"]
+    assert "No, the recorded result stays." in bodies["official_partly"]
     assert "Merged: the official run comes next" in bodies["merged"]
     assert "shows it as withdrawn" in bodies["withdrawn"]
     assert "shows them as withdrawn" in bodies["withdrawal"]
@@ -257,11 +257,11 @@ def test_the_states_of_games_say_all_they_must() -> None:
     passed = plain["game_passed"]
     assert "### ✅ Preview: +212 Elo on Connect Four, place 3 of 9" in passed
     assert "| Connect Four | **+212** | 124 to 300 | **3** of 9 | 2–5 | +62 | −398 to `bob/search` |" in passed
-    assert "400 points are odds of ten to one, `local/random` is 0." in passed
+    assert "a difference of 400 points means odds of 10 to 1; `local/random` has rating 0." in passed
     assert re.search(r"^this +·*├─+●─+┤·+ 212$", passed, re.MULTILINE)
     assert "| `local/random` (baseline) | 97 | 1 | 2 | `████" in passed
     assert "the official rating is computed after merge" in passed
-    assert "so that one is a guess" in plain["game_passed_many"]
+    assert "so its rating is an estimate" in plain["game_passed_many"]
     assert "✅ Preview: all 4 evaluations scored" in plain["game_passed_many"]
     assert "Lost by breaking a rule against `local/random` (100 of 100)" in plain["game_passed_many"]
     refused = plain["game_refused"]
@@ -269,20 +269,20 @@ def test_the_states_of_games_say_all_they_must() -> None:
     assert "match 3, move 5: the illegal move 4, after 0 4 8 2" in refused
     assert "X . .\n. O .\nO . X" in refused
     assert "I like the centre" in refused
-    assert "No, the same code on the same seeds ends the same way." in refused
+    assert "No, the same code on the same seeds gives the same result." in refused
     assert "🟡 Preview: 2 of 5 scored" in plain["game_mixed"]
     assert "✅ Preview: may enter Connect Four" in plain["game_alone"]
-    assert "There was nobody to play it against yet." in plain["game_alone"]
+    assert "It has no opponents yet." in plain["game_alone"]
     assert "✅ Preview: 3 of 4 matches won on Connect Four" in plain["game_unrated"]
     assert "🛠️ No score yet: our fault, not yours" in plain["game_ours"]
     assert "### 🥈 Official: +212 Elo on Connect Four, place 2 of 9" in plain["game_official"]
     assert "pullrank verify results/connect_four/*alice+angle-rule*" in plain["game_official"]
-    assert "the recorded moves must give these matches" in plain["game_official"]
+    assert "replaying the recorded moves must give these matches" in plain["game_official"]
     assert "did not sign" not in plain["game_official"]
     assert "did not sign" in plain["game_unsigned"]
     assert "🏁 Official: 1 of 3 scored so far" in plain["game_official_partly"]
-    assert "A new version in a new pull request is played anew." in plain["game_official_partly"]
-    assert "Where your agents stand now" in plain["game_ranked"]
+    assert "Submit a new version in a new pull request." in plain["game_official_partly"]
+    assert "Current places of your agents" in plain["game_ranked"]
 
 
 def test_headlines_of_the_rarer_mixtures() -> None:
@@ -325,7 +325,7 @@ def test_a_comment_is_never_too_long() -> None:
 
     body = render_comment(made.previewed(*agents, skipped=(long,) * 100, removed=(long,) * 50, log=long * 100), made.CONTEXT)
 
-    assert 60_000 < comment_length(body) <= LIMIT
+    assert 60_000 < comment_length(body) <= COMMENT_LIMIT
     assert "too long for GitHub" in body
     harmless(body)
 

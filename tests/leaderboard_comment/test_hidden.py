@@ -59,7 +59,7 @@ def test_a_score_that_waits_for_its_board_is_said_to_wait() -> None:
     state = state_at(BEFORE, "open", "later", "duel")
 
     assert state.unshown == 3
-    assert official_headline(state) == "🔒 Official: recorded, and told when the board is shown"
+    assert official_headline(state) == "🔒 Official: recorded, and shown when the leaderboard is public"
 
 
 def test_everything_is_told_once_the_board_is_shown() -> None:

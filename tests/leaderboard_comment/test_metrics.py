@@ -50,7 +50,7 @@ def test_without_a_value_there_is_no_place_and_no_number() -> None:
 
     assert (row.place, row.rank_low) == (None, None)
     assert (words.score(row), words.interval(row), words.place(row)) == ("–", "–", "–")
-    assert words.to_leader(row) == "no value, so it comes last"
+    assert words.to_leader(row) == "no value, so it ranks last"
     assert "nan" not in words.bars(row)
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.comments.log_excerpt import CAP, LogTail, log_tails, neutralised, written
-from leaderboard.comments.render_comment import LIMIT, NOTE, comment_length, truncate_comment
-from leaderboard.comments.text_charts import LEADER, WIDTH, TextBar, text_chart, text_shares
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, LogTail, log_tails, neutralised, written
+from leaderboard.comments.render_comment import COMMENT_LIMIT, TRUNCATION_NOTE, comment_length, truncate_comment
+from leaderboard.comments.text_charts import LEADER_SIGN, TEXT_WIDTH, TextBar, text_chart, text_shares
 from leaderboard.core.standings import Estimate
 from tests.leaderboard_comment.github import MARKDOWN, Seen
 
@@ -20,7 +20,7 @@ def bar(name: str, low: float, score: float, high: float, mark: str = "●") -> 
 
 
 def test_intervals_share_a_scale() -> None:
-    drawn = text_chart([bar("this", 0, 25, 50), bar("leader", 75, 100, 100, LEADER)], 1)
+    drawn = text_chart([bar("this", 0, 25, 50), bar("leader", 75, 100, 100, LEADER_SIGN)], 1)
 
     assert drawn.splitlines() == [
         "this   ├─────●──────┤············  25.0",
@@ -40,7 +40,7 @@ def test_every_line_is_equally_wide_and_has_its_mark(ends: list[list[float]], de
 
     for line in lines[:-1]:
         assert len(line) == len(lines[0])
-        drawn = line[3 : 3 + WIDTH]
+        drawn = line[3 : 3 + TEXT_WIDTH]
         assert re.fullmatch(r"·*├?─*●─*┤?·*", drawn)
 
 
@@ -49,15 +49,15 @@ def test_shares_fill_the_bar_and_hide_nothing(wins: int, draws: int, losses: int
     drawn = text_shares(wins, draws, losses)
     whole = wins + draws + losses
 
-    assert len(drawn) == (WIDTH if whole else 0)
+    assert len(drawn) == (TEXT_WIDTH if whole else 0)
     assert re.fullmatch("█*▒*·*", drawn)
     for sign, count in zip("█▒·", (wins, draws, losses), strict=True):
         assert (sign in drawn) == (count > 0)
-        assert not whole or abs(drawn.count(sign) - WIDTH * count / whole) < 3
+        assert not whole or abs(drawn.count(sign) - TEXT_WIDTH * count / whole) < 3
 
 
 def test_a_short_text_is_not_clipped() -> None:
-    assert truncate_comment("a" * LIMIT) == "a" * LIMIT
+    assert truncate_comment("a" * COMMENT_LIMIT) == "a" * COMMENT_LIMIT
 
 
 @given(
@@ -73,7 +73,7 @@ def test_what_was_open_is_closed(lines: list[str]) -> None:
     short = truncate_comment(text, 400)
 
     assert comment_length(short) <= 400
-    assert short.endswith(NOTE)
+    assert short.endswith(TRUNCATION_NOTE)
     assert "<em>This comment was too long" in MARKDOWN.render(short)
 
 
@@ -157,7 +157,7 @@ def test_a_log_keeps_the_ends_and_its_cap() -> None:
     lines = "\n".join(f"line {i} \N{GRINNING FACE}" for i in range(20_000))
     log = written(LogTail(who=f"alice/x on T{i}", verdict="ok", text=lines) for i in range(40))
 
-    assert len(log) <= CAP
+    assert len(log) <= PREVIEW_LOG_BYTES
     assert all(text.endswith("line 19999 \N{GRINNING FACE}") for text in log_tails(log.decode()).values())
     assert len(log_tails(log.decode())) == 40
 

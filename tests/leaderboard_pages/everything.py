@@ -1,4 +1,4 @@
-"""All pages of a board, those of agents too, as the sources that they are."""
+"""All pages of a leaderboard as sources, including those of agents."""
 
 from leaderboard.core.standings import Standings
 from leaderboard.pages import html_frame, page_renderer
@@ -7,7 +7,8 @@ from leaderboard.pages.page_context import PageContext
 
 
 def render(standings: Standings, context: PageContext) -> dict[str, str]:
-    """Path to source: Markdown with front matter, or HTML, as pages of agents are; they have the names that links use."""
-    made = {name: text for name, text in page_renderer.render_pages(standings, context).items() if name != html_frame.PAGE}
-    found = agent_page.render_agent_pages(standings, context)
-    return made | {name.removesuffix("/index.html") + ".md": stamped.content for name, stamped in found}
+    """Path to source: Markdown with front matter, or HTML for the pages of agents, under the names that links use."""
+    pages = page_renderer.render_pages(standings, context)
+    pages.pop(html_frame.FRAME_PAGE)
+    agents = agent_page.render_agent_pages(standings, context)
+    return pages | {name.removesuffix("/index.html") + ".md": values.content for name, values in agents}

@@ -191,7 +191,7 @@ BROKEN = {
 
 def of(*boards: GameStandings, tasks: Any = (), official: bool = True, **fields: Any) -> Standings:
     challenge = Challenge(
-        **{"title": "Sample board", "season": "2026", **fields, "tasks": [b.task for b in (*tasks, *boards)]}
+        **{"title": "Sample board", "season": "2026", "badges": True, **fields, "tasks": [b.task for b in (*tasks, *boards)]}
     )
     return Standings(challenge=challenge, official=official, overall=(), tasks=tuple(tasks), games=boards)
 

@@ -47,7 +47,7 @@ def digest(text: str) -> str:
 
 
 def challenge(*tasks: Task, **fields: Any) -> Challenge:
-    return Challenge(**{"title": "Sample board", "season": "2026", "tasks": tasks or TASKS, **fields})
+    return Challenge(**{"title": "Sample board", "season": "2026", "tasks": tasks or TASKS, "badges": True, **fields})
 
 
 def entry(agent: str = "angle-rule", login: str = "alice", *, baseline: bool = False, **fields: Any) -> Entry:

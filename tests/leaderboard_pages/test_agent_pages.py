@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts import agent_charts
-from leaderboard.charts.interval_chart import ChartScale
+from leaderboard.charts.agent_charts import return_spreads
+from leaderboard.charts.interval_chart import ChartScale, interval_element
 from leaderboard.core.standings import Estimate
-from leaderboard.pages.agent.provenance import SHOWN
+from leaderboard.pages.agent.provenance import LISTED_VERSIONS
 from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import escape_html, urls
@@ -73,7 +73,7 @@ def test_one_version_has_no_history():
 
 
 def test_a_long_history_is_cut():
-    text = said(of(samples.entry(), [earlier(number) for number in range(SHOWN + 9)]))
+    text = said(of(samples.entry(), [earlier(number) for number in range(LISTED_VERSIONS + 9)]))
 
     assert "10 older ones are in the JSON" in text
 
@@ -128,7 +128,15 @@ def test_the_badge_is_markdown_with_whole_addresses_where_the_site_has_one():
     page = "https://board.example/agents/alice/angle-rule/"
     badge = "https://board.example/badges/alice/angle-rule/CartPole-v1.svg"
     assert f"[![CartPole]({badge})]({page})" in text
-    assert "put its own address before them" in said(of(samples.entry(), context=samples.CONTEXT))
+    assert "put its address before them" in said(of(samples.entry(), context=samples.CONTEXT))
+
+
+def test_a_page_shows_no_badge_where_the_board_has_none():
+    board = samples.one()
+    without = replace(board, challenge=board.challenge.model_copy(update={"badges": False}))
+
+    assert 'id="badge"' in render(board, CONTEXT)[PAGE]
+    assert 'id="badge"' not in render(without, CONTEXT)[PAGE]
 
 
 def test_the_source_is_the_folder_at_the_commit():
@@ -143,17 +151,18 @@ def test_commands_quote_what_a_shell_would_read():
 
 @pytest.mark.parametrize("values", [(1.0,), (1.0, 2.0), (3.0, 1.0, 2.0), tuple(float(i * i % 17) for i in range(40))])
 def test_a_spread_is_what_statistics_says(values):
-    ((found, _),) = agent_charts.spreads([values])
+    ((spread, _),) = return_spreads([values])
     quarters = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
 
-    assert [found.lower, found.median, found.upper] == pytest.approx(quarters)
-    assert found.deviation == pytest.approx(statistics.pstdev(values))
-    assert (found.least, found.greatest, found.mean) == (min(values), max(values), pytest.approx(statistics.fmean(values)))
+    assert [spread.lower, spread.median, spread.upper] == pytest.approx(quarters)
+    assert spread.deviation == pytest.approx(statistics.pstdev(values))
+    assert (spread.least, spread.greatest) == (min(values), max(values))
+    assert spread.mean == pytest.approx(statistics.fmean(values))
 
 
 def test_a_histogram_is_one_outline_that_ends_where_it_began():
     samples = [(0.0, 0.0, 10.0), (5.0,), (9.0, 10.0, 9.0), (5.0, 5.0, 5.0)]
-    paths = [re.findall(' d="(.*?)"', outline) for _, outline in agent_charts.spreads(samples)]
+    paths = [re.findall(' d="(.*?)"', outline) for _, outline in return_spreads(samples)]
 
     flat = "M0 20H12V0H13V20H24V20z"
     assert paths == [["M0 20H0V0H1V20H23V10H24V20z"], [flat], ["M0 20H0V0H1V20H23V10H24V20z"], [flat]]
@@ -162,13 +171,13 @@ def test_a_histogram_is_one_outline_that_ends_where_it_began():
 def test_returns_of_any_size_have_an_outline():
     greatest = 1.7e308
     for sample in [(-greatest, greatest), (greatest, 0.0), (5e-324, 0.0), (1.0, math.nextafter(1.0, 2))]:
-        ((_, outline),) = agent_charts.spreads([sample])
+        ((_, outline),) = return_spreads([sample])
         assert "nan" not in outline
         assert outline.count("V") >= 2
 
 
 def test_a_score_without_an_interval_has_a_bar_all_the_same():
-    bar = agent_charts.bar(Estimate(score=5.0, low=math.nan, high=math.nan), ChartScale(low=0, high=10))
+    bar = interval_element(Estimate(score=5.0, low=math.nan, high=math.nan), ChartScale(low=0, high=10))
 
     assert bar == '<i class="pr-at" style="--l:49.0;--w:2.0;--m:50.0"></i>'
 

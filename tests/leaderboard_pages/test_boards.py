@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.challenge import Task
 from leaderboard.game_boards.board_registry import action_word, kind_of, position_text
-from leaderboard.game_boards.svg import final
+from leaderboard.game_boards.svg import final_position_svg
 from tests.leaderboard_pages import game_samples
 
 GAMES = {task.id: task for task in game_samples.DRAWN}
@@ -114,7 +114,7 @@ def test_a_record_that_makes_no_sense_is_drawn_all_the_same(name, moves, first, 
     marks = kind.draw(moves, first, None if refused < 0 else refused)
 
     assert all(0 <= mark.symbol < len(kind.look.symbols) for mark in marks)
-    assert "<svg" in final(kind, marks, "words")
+    assert "<svg" in final_position_svg(kind, marks, "words")
     assert kind.text(moves).strip()
     assert all(side in (0, 1) for side in kind.movers(len(moves), first))
 

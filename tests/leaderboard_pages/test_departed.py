@@ -69,7 +69,7 @@ def test_a_tasks_page_lists_the_excluded_with_the_reason_and_a_link_but_no_place
 
     assert "angle-rule alice 2026-05-01 host copies weights Discussion" in words(page)
     assert "issues&#47;1" in page
-    assert "Nobody is entered now." in words(page)
+    assert "No agent is entered now." in words(page)
     assert "pr-place" not in page
 
 
@@ -116,7 +116,7 @@ def test_a_rehearsal_is_labelled_and_nothing_of_it_is_hidden() -> None:
     assert "A rehearsal: the host entered it" in words(pages["agents/alice/angle-rule.md"])
     assert "A rehearsal" not in words(without["agents/alice/angle-rule.md"])
     assert "CartPole-v1 9.50 ok 2026-01-01" in words(pages["agents/alice/angle-rule.md"])
-    assert "withdrawn, a rehearsal of the host" in words(pages["index.md"])
+    assert "withdrawn, a rehearsal by the host" in words(pages["index.md"])
     assert "a rehearsal of the host" in words(pages["ledger.md"])
 
 

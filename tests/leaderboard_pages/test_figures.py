@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.charts.interval_chart import chart_scale, interval_svg, returns_histogram, task_strip
+from leaderboard.charts.interval_chart import chart_scale, interval_svg, task_strip
 from leaderboard.core.standings import Estimate
 
 numbers = st.floats(-1e9, 1e9)
@@ -34,10 +34,3 @@ def test_a_strip_has_a_mark_for_each_task(values):
 
     assert picture.count("<title>") == len(values)
     assert all(0 <= float(y) <= 30 for y in re.findall(r'y="([^"]*)"', picture))
-
-
-@given(st.lists(numbers, min_size=1, max_size=50))
-def test_a_histogram_stays_in_its_frame(values):
-    picture = returns_histogram(values, 1)
-
-    assert all(0 <= float(y) <= 40 for y in re.findall(r'" y="([^"]*)"', picture))

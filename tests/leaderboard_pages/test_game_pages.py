@@ -10,7 +10,7 @@ import pytest
 from leaderboard.charts.rating_charts import rating_history
 from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
 from leaderboard.game_boards.match_replay import ReplayFrames, match_replay
-from leaderboard.pages.game_page import CROSSTABLE
+from leaderboard.pages.game_page import CROSSTABLE_PLAYERS
 from leaderboard.pages.page_context import PageContext
 from leaderboard.text import urls
 from tests.leaderboard_pages import game_samples as games
@@ -71,12 +71,15 @@ def test_the_crosstable_counts_from_the_rows_side(full):
 def test_what_has_no_order_is_said(full):
     text = words(full[BOARD])
 
-    assert "There is no order here. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
-    assert "Of 4 trios that all met, 25 % go round in a circle" in text
+    assert "The ranking is cyclic. alice/minimax beats bob/mcts beats local/random beats alice/minimax" in text
+    assert "Of 4 trios that all met, 25 % are cyclic" in text
 
 
 def test_ratings_that_need_a_prior_are_named(full):
-    assert "no finite rating and a draw with the rest is added: alice/minimax." in words(full[BOARD])
+    assert (
+        "Won or lost all matches, so a draw against the other players is added to get a finite rating: alice/minimax."
+        in words(full[BOARD])
+    )
 
 
 def test_a_refused_player_is_listed_with_the_position(full):
@@ -89,21 +92,21 @@ def test_a_refused_player_is_listed_with_the_position(full):
 def test_an_empty_board_of_a_game_invites():
     pages = render(games.empty(), samples.CONTEXT)
 
-    assert "No player has a rating in this game yet. Nobody has entered. Be the first." in words(pages[BOARD])
-    assert "no rating yet nobody has entered" in words(pages["index.md"])
+    assert "No player has a rating in this game yet. No agent is entered yet. Submit the first one." in words(pages[BOARD])
+    assert "no rating yet no agents yet" in words(pages["index.md"])
     assert "Overall" not in words(pages["index.md"])
 
 
 def test_one_player_alone_has_no_crosstable():
     pages = render(games.lone(), samples.CONTEXT)
 
-    assert "Who met whom" not in words(pages[BOARD])
+    assert "Head to head" not in words(pages[BOARD])
     assert "This is a local board." in words(pages[BOARD])
     assert not [path for path in pages if path.endswith(".html")]
 
 
 def test_a_large_crosstable_is_cut():
-    many = [samples.entry(f"agent-{i}", f"user{i}") for i in range(CROSSTABLE + 6)]
+    many = [samples.entry(f"agent-{i}", f"user{i}") for i in range(CROSSTABLE_PLAYERS + 6)]
     record = games.duel(many[0], many[-1], games.TICTACTOE)
     crosstable = {
         (many[a].name, many[b].name): HeadToHead(count=games.counted(record, a != 0), duel=record, side=int(a != 0))
@@ -112,7 +115,7 @@ def test_a_large_crosstable_is_cut():
     board = dataclasses.replace(games.board(games.TICTACTOE, []), rows=games.rows(many), crosstable=crosstable)
     pages = render(games.of(board), samples.CONTEXT)
 
-    assert f"The first {CROSSTABLE} players." in words(pages["tasks/tictactoe.md"])
+    assert f"The first {CROSSTABLE_PLAYERS} players." in words(pages["tasks/tictactoe.md"])
     assert "agent-29 user29" in words(pages["agents/user0/agent-0.md"])
 
 
@@ -122,7 +125,7 @@ def test_an_excluded_player_is_listed_with_the_reason():
     pages = render(games.of(dataclasses.replace(games.board(games.QUARTO, []), excluded=(gone,))), samples.CONTEXT)
 
     assert "cheat mallory 2026-05-01 host copies weights Discussion" in words(pages["tasks/quarto.md"])
-    assert "Nobody is entered now. Be the next." in words(pages["tasks/quarto.md"])
+    assert "No agent is entered now. Submit one." in words(pages["tasks/quarto.md"])
 
 
 def test_history_needs_two_days():
@@ -212,7 +215,7 @@ def test_every_match_has_its_last_position_without_a_script(full):
 def test_a_player_against_itself_has_two_sides(full):
     text = shown(full["tasks/connect_four/duels/mallory+cheat--mallory+cheat/index.html"])
 
-    assert "A validation. The player plays itself" in text
+    assert "A validation. The player plays against itself" in text
     assert "mallory/cheat (1) tried move 3" in text
 
 

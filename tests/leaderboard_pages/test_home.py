@@ -49,20 +49,20 @@ def page(board, context=samples.CONTEXT, path=urls.HOME):
 def test_champions_stand_first_with_their_scores():
     text = words(page(samples.crowded()))
 
-    assert text.index("Champions") < text.index("Overall") < text.index("Take part") < text.index("The machine")
+    assert text.index("Champions") < text.index("Overall") < text.index("Take part") < text.index("Evaluation status")
     assert "CartPole place 1 rule-1 by user1 500.0 500.0 to 500.0" in text
 
 
 def test_the_machine_says_what_it_knows():
     text = words(page(samples.failed()))
 
-    assert "wanted, not yet recorded 1 failed by their own fault 6 failed by ours 1" in text
+    assert "waiting 1 agent errors 6 our errors 1" in text
     assert "Waiting: CartPole-v1 1." in text
     assert "crashed 1, invalid 1" in text
 
 
 def test_an_empty_machine_has_not_run():
-    assert "last run none yet recorded 0" in words(page(samples.empty()))
+    assert "last run none yet recorded results 0" in words(page(samples.empty()))
 
 
 def test_the_last_run_links_to_itself():
@@ -123,10 +123,10 @@ def test_what_is_new_is_told_with_its_place():
     ("before", "now", "said"), [(3, 1, "rose from 3 to 1 in"), (1, 2, "fell from 1 to 2 in"), (2, 2, "stays 2 in")]
 )
 def test_a_change_of_place_is_told_in_words(before, now, said, monkeypatch):
-    event = home_page.history.Event(
+    event = home_page.history.BoardEvent(
         entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before
     )
-    monkeypatch.setattr(home_page.history.History, "events", lambda *given: (event,))
+    monkeypatch.setattr(home_page.history.BoardHistory, "events", lambda *given: (event,))
 
     assert f"angle-rule by alice {said} CartPole with 1.0" in words(page(samples.one()))
 
@@ -135,7 +135,7 @@ def test_who_left_is_named_and_the_ledger_has_the_rest():
     gone = tuple(FormerEntry(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home_page.GONE + 1))
     text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, departed=gone)))
 
-    assert "zoe/a4: withdrawn The ledger names all 6" in text
+    assert "zoe/a4: withdrawn The ledger lists all 6" in text
     assert "zoe/a5" not in text
 
 
@@ -203,6 +203,6 @@ def test_the_ledger_tells_exclusions_withdrawals_and_rescores():
 def test_an_empty_ledger_says_so():
     text = words(page(samples.empty(), path=urls.LEDGER))
 
-    assert "Nobody is excluded." in text
-    assert "Nobody withdrew." in text
+    assert "No agent is excluded." in text
+    assert "No agent was withdrawn." in text
     assert "Nothing was measured again." in text

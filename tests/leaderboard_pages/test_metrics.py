@@ -43,7 +43,7 @@ def test_the_task_page_says_which_way_is_better_and_shows_every_metric(pages):
     text = words(pages["tasks/task.md"])
 
     assert "Cost & more ↓ lower is better 95 % interval Return ↑ higher is better" in text
-    assert "parted by Return" in text
+    assert "broken by Return" in text
     assert "What it costs." in text
     assert re.search(r"bob\b.*alice\b.*carol\b", text)
     assert "−3.00 –" in text

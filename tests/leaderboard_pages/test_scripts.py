@@ -5,7 +5,8 @@ import html
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.interval_chart import POINTS, curve_ends, is_other_claim, learning_curve_svg
+from leaderboard.charts.agent_charts import CURVE_POINTS, curve_ends, learning_curve_svg
+from leaderboard.charts.interval_chart import is_other_claim
 from leaderboard.pages.page_context import PageContext
 from tests.leaderboard_pages.everything import render
 from tests.leaderboard_pages.samples import board, entry, failure, result, row, task_board
@@ -47,7 +48,7 @@ def test_a_curve_is_drawn_over_the_whole_budget_with_bounded_points() -> None:
     long = result(who, LAKE, (0.8,) * 100).model_copy(update={"script": recorded(3000)})
     drawn = str(learning_curve_svg(long, LAKE))
 
-    assert drawn.count(",") - drawn.split("points=")[0].count(",") == POINTS + 1
+    assert drawn.count(",") - drawn.split("points=")[0].count(",") == CURVE_POINTS + 1
     flat = result(who, LAKE, (0.8,) * 100).model_copy(update={"script": ScriptRecord(returns=(1, 1), lengths=(5, 5))})
     assert curve_ends(flat, LAKE) == (1, 1)
     assert "30.00" in str(learning_curve_svg(flat, LAKE))

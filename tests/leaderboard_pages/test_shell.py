@@ -23,7 +23,7 @@ def test_every_mark_is_filled_and_what_is_put_in_is_not_read_again() -> None:
 
 @pytest.mark.parametrize("frame", ["<p>no content</p>", "@@content@@ @@content@@", "@@content@@ @@other@@"])
 def test_a_frame_that_can_not_be_used_is_refused(frame: str) -> None:
-    with pytest.raises(FrameError, match=r"has to hold @@content@@ once"):
+    with pytest.raises(FrameError, match=r"must contain @@content@@ once"):
         parse_frame(frame)
 
 
@@ -32,7 +32,7 @@ def test_a_frame_has_one_text_more_than_marks() -> None:
 
 
 def test_a_large_site_has_a_list_of_lists() -> None:
-    files = dict(build_site.files("https://b.example/", ["", "a&b/", "c/"], most=2))
+    files = dict(build_site.search_engine_files("https://b.example/", ["", "a&b/", "c/"], most=2))
 
     assert list(files) == ["robots.txt", "sitemap-1.xml", "sitemap-2.xml", "sitemap.xml"]
     assert "<loc>https://b.example/a&amp;b/</loc>" in files["sitemap-1.xml"]
@@ -40,4 +40,4 @@ def test_a_large_site_has_a_list_of_lists() -> None:
 
 
 def test_a_site_without_pages_has_an_empty_list() -> None:
-    assert "<urlset" in dict(build_site.files("https://b.example/", []))["sitemap.xml"]
+    assert "<urlset" in dict(build_site.search_engine_files("https://b.example/", []))["sitemap.xml"]

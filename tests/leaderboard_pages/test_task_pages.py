@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.api.rows import EntryCache
-from leaderboard.api.table import task_table
+from leaderboard.api.files import api_files
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.pages import page_renderer
 from leaderboard.pages.page_renderer import render_pages
@@ -37,7 +36,7 @@ def test_the_first_hundred_stand_in_the_page_and_the_rest_in_documents():
     text = page(samples.board(samples.task_board(samples.POLE, crowd(130))))
 
     assert text.count("data-who=") == 100
-    assert "The first 100 of 130. All of it: CSV, JSON." in words(text)
+    assert "The first 100 of 130. Download all rows: CSV, JSON." in words(text)
     assert "leaderboard.csv" in text
 
 
@@ -53,7 +52,7 @@ def test_long_lists_of_failures_are_cut_and_counted():
     text = words(page(samples.board(samples.task_board(samples.POLE, crowd(1), failures))))
 
     assert "Not ranked: 120 failed" in text
-    assert "The first 100 of 120; the documents above have all of them." in text
+    assert "The first 100 of 120; the files above have all of them." in text
 
 
 def test_what_is_not_ranked_stands_open_only_where_nothing_is_ranked():
@@ -64,12 +63,12 @@ def test_what_is_not_ranked_stands_open_only_where_nothing_is_ranked():
 def test_the_resolution_is_said_in_words():
     text = words(page(samples.board(samples.task_board(samples.POLE, crowd(3)))))
 
-    assert "Differences below 7.1 can not be told apart here" in text
+    assert "Differences below 7.1 are not significant here" in text
 
 
 @pytest.mark.parametrize("name", ["one", "tied", "empty"])
 def test_nothing_is_said_of_a_resolution_that_nobody_knows(name):
-    assert "told apart here" not in words(page(getattr(samples, name)()))
+    assert "are not significant here" not in words(page(getattr(samples, name)()))
 
 
 def test_history_is_told_once_there_are_two_days():
@@ -86,9 +85,9 @@ def test_history_is_told_once_there_are_two_days():
     )
     told = words(page(board, replace(samples.CONTEXT, results=results)))
 
-    assert "From day to day" in told
+    assert "By the date of each result." in told
     assert "2026-01-03 b bob 450.0 2026-01-01 a alice 400.0" in told
-    assert "From day to day" not in words(page(board, replace(samples.CONTEXT, results=results[:1])))
+    assert "By the date of each result." not in words(page(board, replace(samples.CONTEXT, results=results[:1])))
 
 
 def test_a_game_has_the_same_table():
@@ -102,9 +101,9 @@ def test_a_game_has_the_same_table():
 
 def test_addresses_of_documents_and_forges():
     assert page_renderer.task_documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
-    assert page_renderer.forge("https://github.com/example/board") == "https://github.com"
-    assert [page_renderer.forge(None), page_renderer.forge("")] == ["", ""]
-    assert page_renderer.entry_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
+    assert page_renderer.forge_url("https://github.com/example/board") == "https://github.com"
+    assert [page_renderer.forge_url(None), page_renderer.forge_url("")] == ["", ""]
+    assert page_renderer.scale_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
 
 
 def in_browser(cases: list[tuple[float, int]]) -> list[str]:
@@ -138,5 +137,5 @@ def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
 
     assert "agent-1 reproduced" in words(page(board, marked))
     assert "reproduced" not in page(board)
-    table = json.loads(task_table(board.tasks[0], EntryCache().sheet(board.tasks[0]), {key}))
+    table = json.loads(dict(api_files(board, marked))["api/tasks/CartPole-v1/table.json"])
     assert [row[-3] for row in table["rows"]] == [[], ["reproduced"]]

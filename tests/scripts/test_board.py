@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.commands.site import hangs_on_processor
+from scripts.commands.site import needs_pinning
 from scripts.repository.checkout import Checkout, open_checkout
 from tests.leaderboard import make
 from tests.scripts.boards import GAMES, game_board
@@ -48,10 +48,10 @@ def test_a_board_that_is_only_shown_keeps_no_files_and_the_same_digest(clone):
 
 def test_a_site_is_pinned_where_players_are_rated_or_environments_stepped(tmp_path: Path) -> None:
     root = game_board(tmp_path)
-    assert hangs_on_processor(open_checkout(root))
+    assert needs_pinning(open_checkout(root))
 
     (root / "challenge.yml").write_text(GAMES.partition("  - id: tictactoe")[0])
-    assert not hangs_on_processor(open_checkout(root))
+    assert not needs_pinning(open_checkout(root))
 
     (root / "traces").mkdir()
-    assert hangs_on_processor(open_checkout(root))
+    assert needs_pinning(open_checkout(root))

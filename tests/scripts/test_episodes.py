@@ -97,11 +97,11 @@ def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
 
     assert rendered_replays(open_checkout(played), table) == first
     assert {path: path.stat().st_mtime_ns for path in place(played).iterdir()} == kept
-    (found,) = first.values()
-    assert [episode.which for episode in found] == ["best", "median", "worst"]
+    (replays,) = first.values()
+    assert [episode.which for episode in replays] == ["best", "median", "worst"]
     result: Result = table.tasks[0].rows[0].result
-    assert [(e.total, e.length) for e in found] == [(result.returns[e.number], result.lengths[e.number]) for e in found]
-    for episode, (name, content) in zip(found, pictures(first, played / "build"), strict=True):
+    assert [(e.total, e.length) for e in replays] == [(result.returns[e.number], result.lengths[e.number]) for e in replays]
+    for episode, (name, content) in zip(replays, pictures(first, played / "build"), strict=True):
         picture = Image.open(io.BytesIO(content))
         assert (name, picture.format) == (episode.file, "WEBP")
         assert picture.size == (episode.columns * episode.width, episode.rows * episode.height)

@@ -42,7 +42,7 @@ def board(task: Task, sources: tuple[str, str]) -> tuple[Standings, Duel]:
     """The board of a game after one duel of two players that passed their validations."""
     players = [("alice", "one", sources[0]), ("bob", "other", sources[1])]
     entries = [
-        Entry(login=login, agent=agent, submission=(found := folder(source)).submission, digest=found.digest)
+        Entry(login=login, agent=agent, submission=(rendered := folder(source)).submission, digest=rendered.digest)
         for login, agent, source in players
     ]
     duel = duelled(*sources, task)
@@ -57,10 +57,10 @@ def board(task: Task, sources: tuple[str, str]) -> tuple[Standings, Duel]:
 def test_a_game_with_text_has_a_text_before_each_move_and_one_after_all(tmp_path: Path) -> None:
     table, duel = board(WRITTEN, (RANDOM_PLAYER, FIRST_LEGAL))
 
-    found = frames(table, tmp_path)
+    rendered = frames(table, tmp_path)
 
-    assert sorted(found) == [(duel.key, 0), (duel.key, 1)]
-    for (_, index), match in found.items():
+    assert sorted(rendered) == [(duel.key, 0), (duel.key, 1)]
+    for (_, index), match in rendered.items():
         assert (len(match.texts), match.images) == (duel.matches[index].plies + 1, ())
         assert len(match.movers) == duel.matches[index].plies
         assert match.texts[0] != match.texts[-1]

@@ -11,7 +11,7 @@ import pytest
 from evaluator.host.loading.yaml_loader import dump_yaml, read_challenge
 from evaluator.model.config.metric import Direction
 from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
-from scripts.import_evalai.convert import convert, markdown, sentence
+from scripts.import_evalai.convert import convert, plain_text, to_markdown
 from tests.scripts import boards
 
 CONFIG: dict[str, Any] = {
@@ -67,7 +67,7 @@ def changed(**values: Any) -> dict[str, Any]:
 
 def warnings(config: Any) -> list[str]:
     imported = convert(config, lambda name: b"<p>x</p>", "CartPole-v1")
-    return [f"{note.place}: {note.words}" for note in imported.ledger.of(KeyFate.WARNING)]
+    return [f"{note.place}: {note.words}" for note in imported.report.with_fate(KeyFate.WARNING)]
 
 
 def with_board(**schema: Any) -> dict[str, Any]:
@@ -128,20 +128,20 @@ def test_every_key_of_the_original_has_a_fate(original: Path, tmp_path: Path) ->
     path = str(original / "challenge_config.yaml")
     done = run(tmp_path, path, "--out", "board", "--env", "CartPole-v1", "--json")
 
-    told = {note["place"] for note in json.loads(done.stdout)["notes"] if note["fate"] != "warning"}
+    notes = {note["place"] for note in json.loads(done.stdout)["notes"] if note["fate"] != "warning"}
     places = set(CONFIG)
     for name in ("challenge_phases", "challenge_phase_splits", "dataset_splits"):
         places |= {f"{name}[{i}].{key}" for i, section in enumerate(CONFIG[name]) for key in section}
     places |= {f"leaderboard[0].schema.{key}" for key in CONFIG["leaderboard"][0]["schema"]}
-    assert places - told == set()
+    assert places - notes == set()
 
 
 def test_an_unknown_key_is_told_and_a_key_that_is_not_there_is_not() -> None:
     imported = convert(changed(surprise=1), lambda name: None, "CartPole-v1")
 
-    told = {note.place: note for note in imported.ledger.notes}
-    assert told["surprise"].fate is KeyFate.DROPPED
-    assert "remote_evaluation" not in told
+    notes = {note.place: note for note in imported.report.notes}
+    assert notes["surprise"].fate is KeyFate.DROPPED
+    assert "remote_evaluation" not in notes
 
 
 def test_nothing_is_overwritten_without_being_asked(original: Path, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_nothing_is_overwritten_without_being_asked(original: Path, tmp_path: Pa
 def test_without_an_environment_one_is_asked_for() -> None:
     imported = convert(CONFIG, lambda name: None)
 
-    assert any("names no environment" in note.words for note in imported.ledger.of(KeyFate.WARNING))
+    assert any("names no environment" in note.words for note in imported.report.with_fate(KeyFate.WARNING))
     assert imported.challenge["tasks"][0]["env"] == "name-the-environment"
 
 
@@ -251,7 +251,7 @@ def test_no_file_outside_the_configurations_folder_is_read(original: Path, tmp_p
     ],
 )  # fmt: skip
 def test_no_page_holds_anything_that_runs(html: bytes) -> None:
-    text = markdown(html)
+    text = to_markdown(html)
 
     assert "<" not in text.replace("&lt;", "")
     assert "javascript:" not in text
@@ -259,7 +259,9 @@ def test_no_page_holds_anything_that_runs(html: bytes) -> None:
 
 
 def test_a_description_is_words_and_not_their_markup() -> None:
-    page = markdown(b"<h2>A_b</h2><p>Go <a href='https://x.org'>there</a> <b>now</b>.</p><ul><li>one</li><li>2-3</li></ul>")
+    page = to_markdown(
+        b"<h2>A_b</h2><p>Go <a href='https://x.org'>there</a> <b>now</b>.</p><ul><li>one</li><li>2-3</li></ul>"
+    )
 
-    assert sentence(page, 100) == "A_b Go there now. one 2-3"
-    assert sentence(page, 12) == "A_b Go…"
+    assert plain_text(page, 100) == "A_b Go there now. one 2-3"
+    assert plain_text(page, 12) == "A_b Go…"

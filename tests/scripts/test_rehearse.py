@@ -19,7 +19,7 @@ from scripts.console import CommandError
 from scripts.github.api.download import fetch_page
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.prerequisites import FINISHED
-from scripts.rehearsal.working_copy import agent_files, chosen_task, marked, open_working_copy
+from scripts.rehearsal.working_copy import agent_files, choose_task, open_working_copy, with_rehearsal_entry
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, PullRequest, World
 from tests.scripts.boards import ROOT
@@ -127,8 +127,8 @@ def test_a_page_is_fetched_over_https_only() -> None:
 
 
 def test_a_workflows_own_token_is_nobodys(host: Host, played: Played) -> None:
-    assert "the token is no person's" in refusal(host, token="bot-token")
-    assert "the token is no person's" in refusal(host, token="expired")
+    assert "the token belongs to no person" in refusal(host, token="bot-token")
+    assert "the token belongs to no person" in refusal(host, token="expired")
 
 
 def test_an_agent_of_that_name_stays_what_it_is(tmp_path: Path, stand_in: GitHubStandIn) -> None:
@@ -600,7 +600,7 @@ tasks:
 @pytest.mark.parametrize("task", [None, "CartPole-v1", "tictactoe", "learn"])
 def test_the_example_keeps_the_boards_rules_whatever_it_is_measured_on(task: str | None) -> None:
     challenge = parse_challenge(ASKING.encode())
-    chosen = chosen_task(challenge, task)
+    chosen = choose_task(challenge, task)
     folder = "submissions/ada/rehearsal"
     versions = []
     for token in ("00000001", "00000002"):
@@ -646,7 +646,7 @@ ITEM = 'login: eve\n{0}  agent: x\n{0}  digest: "' + OLD + '"\n{0}  since: "2026
     ],
 )
 def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text: str) -> None:
-    made = marked(text.encode(), "Ada", "rehearsal", DIGEST, date(2026, 5, 1))
+    made = with_rehearsal_entry(text.encode(), "Ada", "rehearsal", DIGEST, date(2026, 5, 1))
 
     before, after = parse_moderation(text.encode()) if text else Moderation(), parse_moderation(made)
     assert after.rehearsed("ada", "rehearsal") == {DIGEST}
@@ -656,7 +656,7 @@ def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text:
     assert len(after.rehearsals) == len(before.rehearsals) + 1
     assert (after.exclusions, after.verified) == (before.exclusions, before.verified)
     assert [line for line in text.splitlines() if "#" in line and "none" not in line and line not in made.decode()] == []
-    assert marked(made, "ada", "rehearsal", DIGEST, date(2026, 6, 1)) == made
+    assert with_rehearsal_entry(made, "ada", "rehearsal", DIGEST, date(2026, 6, 1)) == made
 
 
 @pytest.mark.parametrize(
@@ -664,12 +664,12 @@ def test_a_mark_is_added_wherever_the_list_stands_and_nothing_else_changes(text:
 )
 def test_a_file_that_cannot_be_added_to_is_said_and_not_guessed_at(text: str) -> None:
     with pytest.raises(CommandError, match=r"moderation\.yml"):
-        marked(text.encode(), "ada", "rehearsal", DIGEST, date(2026, 5, 1))
+        with_rehearsal_entry(text.encode(), "ada", "rehearsal", DIGEST, date(2026, 5, 1))
 
 
 @pytest.mark.parametrize("name", ["123", "true", "null", "1e5"])
 def test_names_that_yaml_would_take_for_something_else_are_marked(name: str) -> None:
-    made = marked(b"exclusions: []\n", name, name, "1" * 64, date(2026, 5, 1))
+    made = with_rehearsal_entry(b"exclusions: []\n", name, name, "1" * 64, date(2026, 5, 1))
 
     assert parse_moderation(made).rehearsed(name, name) == {"1" * 64}
 

@@ -13,7 +13,7 @@ from evaluator.model.config.challenge import ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from scripts.repository.checkout import open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
-from scripts.verification.rerun import AT_A_LIMIT, ELSEWHERE, TWICE, UNSTEADY, judged_duel, rerun
+from scripts.verification.rerun import LIMIT_REACHED, NOT_DETERMINISTIC, NOT_REPRODUCED, OTHER_MACHINE, compare_duel, rerun
 from scripts.verification.verify_records import verify_files
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.scripts.boards import game_board, run, submit
@@ -88,41 +88,41 @@ def test_the_same_matches_need_one_more_duel() -> None:
     recorded = duelled(RANDOM_PLAYER, FIRST_LEGAL, TASK)
     replayer = Replayer(RANDOM_PLAYER, FIRST_LEGAL)
 
-    assert judged_duel(recorded, replayer) == (VerificationStatus.VERIFIED, [])
+    assert compare_duel(recorded, replayer) == (VerificationStatus.VERIFIED, [])
     assert replayer.held == 1
 
 
 def test_other_moves_than_the_players_own_refute() -> None:
     recorded = duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK)
 
-    standing, faults = judged_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
+    standing, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert (standing, faults[0]) == (VerificationStatus.REFUTED, TWICE)
-    assert "held again, match 1 takes another course" in faults
+    assert (standing, faults[0]) == (VerificationStatus.REFUTED, NOT_REPRODUCED)
+    assert "played again, match 1 takes another course" in faults
 
 
 def test_who_draws_for_all_matches_from_one_generator_repeats_itself() -> None:
     recorded = duelled(ONE_GENERATOR, FIRST_LEGAL, TASK)
 
-    assert judged_duel(recorded, Replayer(ONE_GENERATOR, FIRST_LEGAL)) == (VerificationStatus.VERIFIED, [])
+    assert compare_duel(recorded, Replayer(ONE_GENERATOR, FIRST_LEGAL)) == (VerificationStatus.VERIFIED, [])
 
 
 def test_who_draws_from_the_machine_is_not_accused() -> None:
     recorded = duelled(ENTROPY, FIRST_LEGAL, TASK)
     replayer = Replayer(ENTROPY, FIRST_LEGAL)
 
-    standing, faults = judged_duel(recorded, replayer)
+    standing, faults = compare_duel(recorded, replayer)
 
-    assert (standing, faults[0], replayer.held) == (VerificationStatus.NOT_REPEATABLE, UNSTEADY, 2)
+    assert (standing, faults[0], replayer.held) == (VerificationStatus.NOT_REPEATABLE, NOT_DETERMINISTIC, 2)
 
 
 @pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}])
 def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str]) -> None:
     recorded = sealed_duel({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
 
-    standing, faults = judged_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
+    standing, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
-    assert (standing, faults[0]) == (VerificationStatus.NOT_REPEATABLE, ELSEWHERE)
+    assert (standing, faults[0]) == (VerificationStatus.NOT_REPEATABLE, OTHER_MACHINE)
 
 
 def test_who_was_late_then_is_not_accused() -> None:
@@ -130,11 +130,11 @@ def test_who_was_late_then_is_not_accused() -> None:
     late = {**document["matches"][0], "end": "late", "winner": 1, "offenders": [0]}
     recorded = sealed_duel({**document, "matches": [late, *document["matches"][1:]]})
 
-    standing, faults = judged_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
+    standing, faults = compare_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
 
     assert (standing, faults) == (
         VerificationStatus.NOT_REPEATABLE,
-        [AT_A_LIMIT, "held again, match 0 takes another course"],
+        [LIMIT_REACHED, "played again, match 0 takes another course"],
     )
 
 
@@ -183,7 +183,7 @@ def test_agents_that_cannot_repeat_themselves_are_told_so_and_not_accused(board:
     code, found, _ = standings(board, "--rerun", *IN_PROCESS)
     _, _, err = run(board, "verify", "--rerun", *IN_PROCESS)
 
-    assert (code, len(found), set(found.values())) == (0, 6, {("not_repeatable", UNSTEADY)})
+    assert (code, len(found), set(found.values())) == (0, 6, {("not_repeatable", NOT_DETERMINISTIC)})
     assert "0 verified, 6 not_repeatable; " in err
 
 
@@ -199,7 +199,7 @@ def test_an_agent_that_repeats_itself_and_never_did_what_is_recorded_is_refuted(
     here.store.write(*bench.run(dataclasses.replace(order, folder=disguised), quiet=True))
 
     assert standings(board)[:2] == (0, {"left": ("verified",)})
-    assert standings(board, "--rerun", *IN_PROCESS)[:2] == (1, {"left": ("refuted", TWICE)})
+    assert standings(board, "--rerun", *IN_PROCESS)[:2] == (1, {"left": ("refuted", NOT_REPRODUCED)})
 
 
 def test_an_agent_that_cannot_be_played_here_is_not_accused(board: Path) -> None:
@@ -210,7 +210,7 @@ def test_an_agent_that_cannot_be_played_here_is_not_accused(board: Path) -> None
     def broken(cell: SandboxSpec) -> ProcessSandbox:
         raise OSError("no room")
 
-    broken_bench = dataclasses.replace(bench, chosen=dataclasses.replace(bench.chosen, opener=broken))
+    broken_bench = dataclasses.replace(bench, sandbox=dataclasses.replace(bench.sandbox, opener=broken))
     findings = verify_files(here.challenge, here.store, here.store.files(), quiet=True)
 
     assert rerun(broken_bench, findings, quiet=True) == findings

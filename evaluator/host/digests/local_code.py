@@ -1,10 +1,10 @@
-"""A host's own code that a task is measured by: its sources have a digest, which is part of the task's settings.
+"""The digest of a host's own code that a task is measured by, which is part of the task's digest.
 
-Nothing is imported here: modules are looked up as an import would, and their sources are parsed. Covered are the modules
-that a task names, and what these import and the repository holds, at any depth: `import` statements, names given to
-`import_module` as plain text, and texts of the form `module:Name`, by which environments are registered. Of a package, data
-files in its folder count as well; of installed packages that the code imports, the locked version. Not covered are names
-that are put together at run time, files elsewhere, and packages that no lock in requirements/ names.
+Nothing is imported: modules are found as an import would find them, and their sources are parsed. Covered are the modules
+that a task names, and at any depth what they import from the repository: by `import` statements, by literal names given to
+`import_module`, and by strings of the form `module:Name`, with which environments are registered. A package's data files
+count too, and of installed packages the locked version. Not covered are names computed at run time, files elsewhere, and
+packages that no lock in requirements/ names.
 """
 
 import ast
@@ -22,27 +22,27 @@ from evaluator.host.digests.image_files import ROOT
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
 
-# The project's own packages, which the protocol's number stands for; hosts add theirs in the folder for environments.
+# The project's own packages, for which the protocol's number stands; hosts add their code to the folder for environments.
 _PROJECT = ("evaluator", "leaderboard", "scripts")
-_HOSTS = "evaluator.environments."
-# What comes with the project in that folder, as the protocol's number vouches for it; tests say when to renew a hash.
+_HOST_PACKAGE = "evaluator.environments."
+# The project's modules in that folder, for which the protocol's number stands too; a test fails when a hash is outdated.
 SHIPPED = {"evaluator.environments.quarto": "68b44c639f4a2a3d40aa85140ae9d45e3546053bba7c98c3844b302d9579443a"}
-# What measures of the packages that a task's `extra` brings, in the versions of when results did not depend on them: of
-# these the settings say nothing.
+# The measuring packages of each `extra`, in the versions of the first results, which did not name them: these versions are
+# not in the digest.
 FIRST_EXTRAS = {
     "mujoco": ("mujoco==4.0.0", "mujoco-core==4.0.0"),
     "atari": ("ale-py==0.12.1",),
     "chess": ("chess==1.11.2",),
 }
-_ENTRY = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
+_ENTRY_POINT = re.compile(r"([A-Za-z_][\w.]*):[A-Za-z_][\w.-]*")
 _IMPORTERS = ("import_module", "__import__", "run_module")
 _INSTALLED = ("site-packages", "dist-packages")
-# Packages that are imported by another name than they are installed by.
+# Packages whose import name differs from their distribution's.
 _DISTRIBUTIONS = {"pil": "pillow", "yaml": "pyyaml"}
 
 
 class LocalCode(NamedTuple):
-    """The code of a host's own that one task is measured by."""
+    """A host's own code that a task is measured by."""
 
     digest: str
     """SHA-256 over all of it."""
@@ -51,7 +51,7 @@ class LocalCode(NamedTuple):
 
 
 def with_code_digest(challenge: Challenge) -> Challenge:
-    """The challenge, each of whose tasks knows the digest of the host's own code that it is measured by.
+    """The challenge, with the digest of the host's own code in each task.
 
     Raises:
         OSError: a source cannot be read.
@@ -61,18 +61,18 @@ def with_code_digest(challenge: Challenge) -> Challenge:
 
 
 def local_code_of(task: Task) -> LocalCode | None:
-    """The host's own code that a task is measured by; None where it has none, or where it is not installed here.
+    """The host's own code that a task is measured by; None where there is none, or it is not installed here.
 
     Raises:
         OSError: a source cannot be read.
     """
-    walk = _Walk()
+    walk = _ImportWalk()
     walk.visit(_named(task))
-    packages = _renewed(task.extra or "")
+    packages = _new_extra_versions(task.extra or "")
     if not walk.sources and not packages:
         return None
     if walk.sources:
-        packages |= {line for name in walk.others for line in _locked().get(name, ())}
+        packages |= {line for name in walk.installed for line in _locked().get(name, ())}
     digest = canonical_json.digest({"sources": walk.sources, "packages": sorted(packages)})
     return LocalCode(digest=digest, parts=(*sorted(walk.sources), *sorted(packages)))
 
@@ -88,26 +88,26 @@ def _named(task: Task) -> Iterator[str]:
 
 
 def _entries(value: object) -> Iterator[str]:
-    """Modules in texts of the form `module:Name`, anywhere in a value."""
-    if isinstance(value, str) and (match := _ENTRY.fullmatch(value)):
+    """Modules in strings of the form `module:Name`, anywhere in a value."""
+    if isinstance(value, str) and (match := _ENTRY_POINT.fullmatch(value)):
         yield match[1]
     elif isinstance(value, dict | list | tuple):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _entries(inner)
 
 
-class _Walk:
-    """Follows what is imported, as far as it lies in the repository."""
+class _ImportWalk:
+    """Collects imported modules of the repository."""
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
         """Module, or path of a data file, to the SHA-256 of its bytes."""
-        self.others: set[str] = set()
-        """Packages that are imported from elsewhere, as locks spell them."""
+        self.installed: set[str] = set()
+        """Imported packages outside the repository, as locks spell them."""
         self._seen: set[str] = set()
 
     def visit(self, names: Iterable[str]) -> None:
-        """Take in modules by their names, the packages that they are in, and all that these import."""
+        """Add modules by name, with their packages and all that these import."""
         waiting = list(names)
         while waiting:
             parts = waiting.pop().split(".")
@@ -119,17 +119,17 @@ class _Walk:
                 spec = _find(name, path)
                 if spec is None or _is_installed(spec):
                     top = parts[0].lower().replace("_", "-")
-                    self.others |= {_DISTRIBUTIONS.get(top, top)} if end == 1 else set()
+                    self.installed |= {_DISTRIBUTIONS.get(top, top)} if end == 1 else set()
                     break
                 path = _folders(spec)
                 if name not in self._seen:
                     self._seen.add(name)
-                    waiting.extend(self._take(name, spec))
+                    waiting.extend(self._add(name, spec))
                 if path is None:
                     break
 
-    def _take(self, name: str, spec: ModuleSpec) -> list[str]:
-        """Keep the hash of one module, unless it is the project's; returns what it imports."""
+    def _add(self, name: str, spec: ModuleSpec) -> list[str]:
+        """Add the hash of a module, unless it is the project's; returns what it imports."""
         if not spec.has_location or spec.origin is None or _is_projects(name):
             return []
         source = Path(spec.origin).read_bytes()
@@ -145,28 +145,28 @@ class _Walk:
 
 
 def _is_projects(name: str) -> bool:
-    return name.partition(".")[0] in _PROJECT and not name.startswith(_HOSTS)
+    return name.partition(".")[0] in _PROJECT and not name.startswith(_HOST_PACKAGE)
 
 
 def _find(name: str, path: Iterable[str] | None) -> ModuleSpec | None:
-    """Where an import would find a module; its package is not imported for that."""
+    """Find a module without importing its package."""
     folders = None if path is None else list(path)
     try:
         return next(filter(None, (finder.find_spec(name, folders) for finder in sys.meta_path)), None)
-    except KeyError:  # a folder without `__init__.py` inside a package that is not imported, which Python looks for then
+    except KeyError:  # a folder without `__init__.py` in a package that is not imported
         spec = ModuleSpec(name, None, is_package=True)
         spec.submodule_search_locations = [f"{folder}/{name.rpartition('.')[2]}" for folder in folders or ()]
         return spec
 
 
 def _folders(spec: ModuleSpec) -> list[str] | None:
-    """Where a package's modules lie; None for a module. A folder without `__init__.py` only answers if it was imported."""
+    """The folders of a package's modules; None for a module."""
     locations = spec.submodule_search_locations
     return None if locations is None else list(getattr(locations, "_path", locations))
 
 
 def _is_installed(spec: ModuleSpec) -> bool:
-    """Whether a module is Python's own or was installed: locks say which version that is."""
+    """Whether a module is Python's own or installed, so that a lock names its version."""
     if spec.origin in ("built-in", "frozen"):
         return True
     roots = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
@@ -175,7 +175,7 @@ def _is_installed(spec: ModuleSpec) -> bool:
 
 
 def _data(package: str, folder: Path) -> dict[str, str]:
-    """The files in a package's folder that are no sources and not hidden, with their hashes."""
+    """The data files in a package's folder, without hidden ones, with their hashes."""
     hashes = {}
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
@@ -186,7 +186,7 @@ def _data(package: str, folder: Path) -> dict[str, str]:
 
 
 def _imports(source: bytes, package: str) -> Iterator[str]:
-    """The modules that a source names; nothing where it is no Python, which will be told when it is imported."""
+    """The modules that a source imports or names; none if it is not valid Python."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -202,28 +202,28 @@ def _imports(source: bytes, package: str) -> Iterator[str]:
             case ast.Constant(value=str()):
                 yield from _entries(node.value)
             case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in importers:
-                yield from filter(None, (_base(named, package) for named in _texts_given(node)))
+                yield from filter(None, (_base(named, package) for named in _literal_names(node)))
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
-                # What `from package import *` imports of a package, modules in it included.
+                # What `from package import *` imports, which may be modules.
                 yield from (
                     f"{package}.{one.value}" for one in names if isinstance(one, ast.Constant) and isinstance(one.value, str)
                 )
 
 
 def _importers(tree: ast.AST) -> set[str]:
-    """The functions that import what they are given as a text, by the names that they have in a source."""
+    """The names in a source of functions that import a module given as a string."""
     aliases = (alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names)
     return {*_IMPORTERS, *(alias.asname for alias in aliases if alias.name in _IMPORTERS and alias.asname)}
 
 
-def _texts_given(call: ast.Call) -> Iterator[str]:
-    """The texts that a call is given first, or as `name`."""
-    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("name", "mod_name"))]
-    yield from (one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str))
+def _literal_names(call: ast.Call) -> Iterator[str]:
+    """The string literals that a call gets as first argument, or as `name`."""
+    arguments = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("name", "mod_name"))]
+    yield from (one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
 def _base(named: str, package: str) -> str:
-    """The full name of what may be named relative to a package; empty where it leads out of all packages."""
+    """The absolute name of a possibly relative one; empty if it leads out of all packages."""
     inner = named.lstrip(".")
     level = len(named) - len(inner)
     if not level:
@@ -233,8 +233,8 @@ def _base(named: str, package: str) -> str:
     return ".".join([*outer, inner] if inner else outer) if outer else ""
 
 
-def _renewed(extra: str) -> set[str]:
-    """The versions that a task's extra measures with, once they are others than the first ones."""
+def _new_extra_versions(extra: str) -> set[str]:
+    """The versions of an extra's measuring packages, where they differ from the first ones."""
     first = FIRST_EXTRAS.get(extra, ())
     names = {line.partition("==")[0] for line in first}
     now = image_files.pins((ROOT / "requirements" / f"{extra}.txt").read_text()) if first else []
@@ -242,7 +242,7 @@ def _renewed(extra: str) -> set[str]:
 
 
 def _locked() -> dict[str, list[str]]:
-    """Each package of the trusted side's locks that the runtime digest does not hold, with the lines that pin it."""
+    """Each locked package that is not in the runtime digest, with the lines that pin it."""
     pinned: dict[str, list[str]] = {}
     texts = [path.read_text() for path in sorted((ROOT / "requirements").glob("*.txt")) if path.stem != "dev"]
     counted = {line for content in image_files.current().values() for line in image_files.measuring(content.decode())}

@@ -1,8 +1,7 @@
-"""How the first results named what measures: by the bytes of files as they were then, kept in protocol_1.tar.xz.
+"""The runtime digest of the first results: a hash over files of that time, which protocol_1.tar.xz holds.
 
-Nothing was measured differently when the digest became one of versions. So protocol 1, with the packages that it began with,
-keeps its first name, and no result is wanted anew. The files serve for nothing but that name, which edits of today's leave
-as it is.
+Later the digest became one over versions, though nothing was measured differently. So protocol 1 with its first packages
+keeps its first digest, and no result has to be measured again. The files have no other use.
 """
 
 import functools
@@ -11,8 +10,8 @@ import tarfile
 from pathlib import Path
 
 _ARCHIVE = Path(__file__).with_name("protocol_1.tar.xz")
-# The SHA-256 of each extra's versions, and of the lock that they stood in.
-EXTRAS = {
+# The SHA-256 of each extra's versions, and of the lock that held them.
+FIRST_EXTRA_LOCKS = {
     "torch": (
         "6e5ab9c0c5099b4c15161be8b6c3d7f92f00ead0d5f189b8fcec1c5238062fcb",
         "70e8132742fe509db7ab6530e24ab874ab773f4cb12cae935b7b1d37d5fda9ee",

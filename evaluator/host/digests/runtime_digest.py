@@ -1,4 +1,4 @@
-"""What measures: its digest is part of every key, so a change of it makes old results stale by name."""
+"""The runtime digest, which names what measures. It is part of every key, so its change makes old results stale."""
 
 import functools
 import importlib.metadata
@@ -13,16 +13,16 @@ from evaluator.model import canonical_json
 from evaluator.model.config import submission as extras_model
 from evaluator.model.protocol import PROTOCOL
 
-PACKAGES = ("gymnasium", "numpy", "box2d", "pettingzoo")
-# The packages that an extra is asked for.
-LEADING = {"torch": ("torch",), "sb3": ("stable-baselines3", "torch"), "onnx": ("onnxruntime",), "grpc": ("grpcio",)}
-_PINNED = re.compile(r"^([a-z0-9-]+)==([^ ;]+)", re.MULTILINE)
+SHOWN_PACKAGES = ("gymnasium", "numpy", "box2d", "pettingzoo")
+# The main packages of each extra.
+MAIN_PACKAGES = {"torch": ("torch",), "sb3": ("stable-baselines3", "torch"), "onnx": ("onnxruntime",), "grpc": ("grpcio",)}
+_LOCKED_VERSION = re.compile(r"^([a-z0-9-]+)==([^ ;]+)", re.MULTILINE)
 
 
 def runtime_digest(base: str) -> str:
-    """What measures, by one name: the protocol, the packages that measure, the base image's identity (`process` if none).
+    """Digest over the protocol, the packages that measure and the base image's identity (`process` if there is none).
 
-    The evaluator's own code is in it by the protocol's number alone; the image's name (`evaluator.host.image`) is of bytes.
+    The protocol's number stands for the evaluator's own code; its bytes are only in the image's name (`image_tag`).
     """
     packages = _measuring(image_files.current())
     if PROTOCOL == 1 and packages == _measuring(protocol_1.files_of_protocol_1()):
@@ -31,40 +31,40 @@ def runtime_digest(base: str) -> str:
 
 
 def _measuring(files: Mapping[str, bytes]) -> dict[str, list[str]]:
-    return {name: image_files.measuring(files[name].decode()) for name in image_files.FILES}
+    return {name: image_files.measuring(files[name].decode()) for name in image_files.LOCK_FILES}
 
 
 def with_extras(digest: str, extras: Sequence[str]) -> str:
-    """The runtime digest of agents that need extras; without any it is as it was."""
+    """The runtime digest for agents with these extras; unchanged without extras."""
     return extras_model.name_with_extras(digest, extras, lock_digests()) if extras else digest
 
 
 @functools.cache
 def lock_digests() -> dict[str, str]:
-    """What stands for each extra's lock in a digest: a hash over the versions in it."""
+    """A hash over the versions in each extra's lock."""
     return {name: _lock_digest(name) for name in extras_model.EXTRAS}
 
 
 def _lock_digest(extra: str) -> str:
     versions_only = canonical_json.digest(image_files.pins(lock_file(extra).decode()))
-    first, name = protocol_1.EXTRAS.get(extra, ("", ""))
+    first, name = protocol_1.FIRST_EXTRA_LOCKS.get(extra, ("", ""))
     return name if PROTOCOL == 1 and versions_only == first else versions_only
 
 
 def contents(extra: str) -> dict[str, str]:
-    """What a lock installs: package to version."""
-    return dict(_PINNED.findall(lock_file(extra).decode()))
+    """The packages of an extra's lock: name to version."""
+    return dict(_LOCKED_VERSION.findall(lock_file(extra).decode()))
 
 
 def versions(extras: Sequence[str] = ()) -> dict[str, str]:
-    """Versions that a reader may want to know, and how arithmetic was pinned."""
-    found = {"python": platform.python_version(), "pins": pins_digest()[:16]}
+    """Versions to show in a result, and a hash of the pinned arithmetic."""
+    packages = {"python": platform.python_version(), "pins": pins_digest()[:16]}
     for name in extras:
-        inside = contents(name)
-        found |= {package: inside[package] for package in LEADING[name]}
-    for name in PACKAGES:
+        locked = contents(name)
+        packages |= {package: locked[package] for package in MAIN_PACKAGES[name]}
+    for name in SHOWN_PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            packages[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return packages

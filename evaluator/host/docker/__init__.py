@@ -1,1 +1,1 @@
-"""TODO."""
+"""The container engine, the images it runs and the registries they come from."""

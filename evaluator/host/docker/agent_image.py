@@ -1,6 +1,6 @@
-"""An agent's own image: fetched from its registry by digest, examined, given to the engine, and removed again.
+"""An agent's own image: fetched from its registry by digest, checked, loaded into the engine, and later removed.
 
-The engine gets the layers as they are, under a configuration of ours that keeps nothing of theirs but what is run.
+The engine gets the layers unchanged, with a configuration of ours that keeps only the command, environment and folder.
 """
 
 import contextlib
@@ -14,75 +14,77 @@ from pathlib import Path
 
 from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.docker.image_registry import Registry
-from evaluator.host.docker.layers import ENTRIES, examine_layers
+from evaluator.host.docker.layers import MAX_ENTRIES, examine_layers
 from evaluator.host.docker.manifest import ImageConfig, ImageManifest, check_size, read_config, read_manifest
 from evaluator.host.errors import AgentFault
+from evaluator.host.usage import MIB
 from evaluator.model.config.submission import ImageReference
 from evaluator.model.records.verdict import Verdict
 
-NAME = "pullrank-agent"
+AGENT_REPOSITORY = "pullrank-agent"
 PULL_SECONDS = 600
 LOAD_SECONDS = 600
-# How much of agents' images stays for the next task; the longest unused ones go first.
-KEPT_MIB = 4096
-# How the engine says that WORKDIR is a file, as if that were a failure of its own.
+# MiB of agents' images that stay for the next task; the longest unused ones are removed first.
+KEPT_IMAGES_MIB = 4096
+# The engine's message where WORKDIR is a file, which it reports as its own failure.
 _NO_FOLDER = "Cannot mkdir"
-_MIB = 1 << 20
-_CHUNK = 1 << 20
-# Both players of a duel may be of one image, and they are opened side by side.
-_one_at_a_time = threading.Lock()
+_COPY_BYTES = 1 << 20
+# Both players of a duel may have the same image, and are opened at once.
+_image_lock = threading.Lock()
 
 
 def local_name(reference: ImageReference) -> str:
-    """What an agent's image is called here."""
-    return f"{NAME}:{reference.digest}"
+    """The local name of an agent's image."""
+    return f"{AGENT_REPOSITORY}:{reference.digest}"
 
 
 def ensure_agent_image(engine: Engine, reference: ImageReference, image_mib: int, seconds: float = PULL_SECONDS) -> str:
-    """The id of an agent's image, fetched now if it is not here.
+    """The id of an agent's image, fetched if it is not here.
 
     Raises:
-        FaultError: it cannot be had, is too large, or is not what it says.
-        EngineError: the engine does not take it.
+        AgentFault: it cannot be fetched, is too large, or is not what its digest says.
+        EngineError: the engine cannot load it.
     """
     name = local_name(reference)
-    with _one_at_a_time:
-        found = engine.image_id(name)
-        if found is None:
-            found = _fetch(engine, reference, image_mib, seconds)
+    with _image_lock:
+        image_id = engine.image_id(name)
+        if image_id is None:
+            image_id = _fetch(engine, reference, image_mib, seconds)
         try:
-            check_size(sum(image.size for image in engine.stored(NAME) if image.name == name), image_mib, "unpacked")
+            check_size(
+                sum(image.size for image in engine.stored(AGENT_REPOSITORY) if image.name == name), image_mib, "unpacked"
+            )
         except AgentFault:
             engine.forget(name)
             raise
-        engine.rename(found, name)
-    return found
+        engine.rename(image_id, name)
+    return image_id
 
 
-def trim_images(engine: Engine, kept_mib: int = KEPT_MIB) -> list[str]:
-    """Remove the longest unused agents' images beyond the bound; those in use stay. Returns their names."""
-    gone = []
-    with _one_at_a_time:
-        stored = engine.stored(NAME)
-        excess = sum(image.size for image in stored) - kept_mib * _MIB
+def trim_images(engine: Engine, kept_mib: int = KEPT_IMAGES_MIB) -> list[str]:
+    """Remove the longest unused agents' images beyond the limit, except those in use; returns their names."""
+    removed = []
+    with _image_lock:
+        stored = engine.stored(AGENT_REPOSITORY)
+        excess = sum(image.size for image in stored) - kept_mib * MIB
         for image in stored:
             if excess > 0:
                 engine.forget(image.name)
-                gone.append(image.name)
+                removed.append(image.name)
                 excess -= image.size
-    return gone
+    return removed
 
 
 def inspect_image(reference: ImageReference, platform: str, image_mib: int, seconds: float) -> ImageManifest:
-    """What the registry says of an image, without fetching its layers.
+    """An image's manifest, without fetching its layers.
 
     Raises:
-        FaultError: it cannot be had, or could not be run.
+        AgentFault: it cannot be fetched, or could not be run.
     """
-    return _asked(Registry(reference, seconds), reference, platform, image_mib)[0]
+    return _fetch_manifest(Registry(reference, seconds), reference, platform, image_mib)[0]
 
 
-def _asked(
+def _fetch_manifest(
     registry: Registry, reference: ImageReference, platform: str, image_mib: int
 ) -> tuple[ImageManifest, ImageConfig]:
     manifest = read_manifest(registry.manifest(reference.digest), platform, registry.manifest, image_mib)
@@ -92,9 +94,9 @@ def _asked(
 
 def _fetch(engine: Engine, reference: ImageReference, image_mib: int, seconds: float) -> str:
     registry = Registry(reference, seconds)
-    manifest, config = _asked(registry, reference, engine.platform, image_mib)
-    with tempfile.TemporaryDirectory(prefix="pullrank-image-") as room:
-        files = _fetch_layers(registry, manifest, config, Path(room), image_mib)
+    manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
+    with tempfile.TemporaryDirectory(prefix="pullrank-image-") as folder:
+        files = _fetch_layers(registry, manifest, config, Path(folder), image_mib)
         try:
             return engine.load(_archive(files, config.document, local_name(reference)), local_name(reference), LOAD_SECONDS)
         except EngineError:
@@ -104,22 +106,22 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, seconds: f
 
 
 def _fetch_layers(
-    registry: Registry, manifest: ImageManifest, config: ImageConfig, room: Path, image_mib: int
+    registry: Registry, manifest: ImageManifest, config: ImageConfig, folder: Path, image_mib: int
 ) -> list[Path]:
-    """Every layer as a file; together they unpack to no more than the limit."""
-    files, left, entries = [], image_mib * _MIB, ENTRIES
+    """Fetch and check every layer; together they unpack to at most the limit."""
+    files, left, entries = [], image_mib * MIB, MAX_ENTRIES
     for index, (layer, diff_id) in enumerate(zip(manifest.layers, config.diff_ids, strict=True)):
-        path = room / str(index)
+        path = folder / str(index)
         with path.open("wb") as file:
             registry.blob(layer.digest, layer.size, file.write)
-        size, found = examine_layers(path, diff_id, left, entries)
-        left, entries = left - size, entries - found
+        size, count = examine_layers(path, diff_id, left, entries)
+        left, entries = left - size, entries - count
         files.append(path)
     return files
 
 
 def _archive(layers: list[Path], config: bytes, name: str) -> Iterator[bytes]:
-    """An image as the engine loads it: `docker save` writes the same."""
+    """An image archive in the form of `docker save`."""
     config_name = f"{hashlib.sha256(config).hexdigest()}.json"
     names = [f"{index}/layer.tar" for index in range(len(layers))]
     yield from _member(config_name, len(config), [config])
@@ -140,12 +142,12 @@ def _member(name: str, size: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def _pieces(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while piece := file.read(_CHUNK):
+        while piece := file.read(_COPY_BYTES):
             yield piece
 
 
 def cannot_start(error: EngineError) -> AgentFault:
-    """What the engine finds wrong with an image that it has; its own failures are not the agent's."""
+    """The fault of an image that cannot be started; a failure of the engine is not the agent's."""
     if not error.refused and _NO_FOLDER not in str(error):
         return AgentFault(Verdict.INTERNAL_ERROR, str(error))
     return AgentFault(Verdict.INVALID, f"the image cannot be started: {error}")

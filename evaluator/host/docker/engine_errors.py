@@ -1,16 +1,16 @@
-"""What the container engine answers, told without its library."""
+"""Errors and answers of the container engine, independent of its client library."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# The oldest versions that hold what they promise, and what is wrong with those before.
-_OLDEST = {
+# The oldest safe version of each component, and what is wrong with older ones.
+_OLDEST_SAFE = {
     "Engine": ((23, 0), "its makers no longer mend what is found in it; your distribution may"),
     "runc": ((1, 1, 12), "a container may reach this machine's files (CVE-2024-21626), unless your distribution mended it"),
 }
-# The last line of a push. With containerd's store it alone says what was pushed: no event has a field for it.
+# The last line of a push. With containerd's image store only this line names the digest, no event field does.
 _PUSHED = re.compile(r"\S+: digest: (sha256:[0-9a-f]{64}) size: \d+")
 
 
@@ -19,23 +19,23 @@ class EngineError(Exception):
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
-        self.refused = refused  # it found what it was asked for to be wrong, rather than failing itself
+        self.refused = refused  # the request was wrong, and the engine works
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredImage:
-    """An image that the engine keeps."""
+    """An image in the engine's store."""
 
     name: str
     """Repository and tag."""
     size: int
     """Bytes, unpacked."""
     used: str
-    """When it was named last, so that the longest unused one sorts first."""
+    """When it was last named; sorts by time."""
 
 
 def build_failure(arguments: dict[str, str], last: str, error: str) -> str:
-    """Why an image was not built."""
+    """The message of a failed build."""
     if " FROM " in last:
         base = arguments.get("BASE_IMAGE", "")[:60]
         return f"the base image {base} cannot be had here; name one that can with BASE_IMAGE=…"
@@ -43,21 +43,21 @@ def build_failure(arguments: dict[str, str], last: str, error: str) -> str:
 
 
 def digest_of(reference: str, digests: Iterable[str]) -> str:
-    """Of an image's `name@digest`s the one under the reference's own name: containerd's store lists other names, too.
+    """The digest among `name@digest`s whose name is the reference's; containerd's image store lists other names too.
 
     Raises:
-        EngineError: there is none.
+        EngineError: there is no such digest.
     """
     head, slash, last = reference.partition("@")[0].rpartition("/")
     name = f"{head}{slash}{last.partition(':')[0]}"
-    for one in digests:
-        if one.partition("@")[0] == name:
-            return one.partition("@")[2]
+    for listed in digests:
+        if listed.partition("@")[0] == name:
+            return listed.partition("@")[2]
     raise EngineError(f"the engine has no digest of {reference}")
 
 
 def complaints(version: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
-    """What is wrong with an engine that strangers' agents are to run in, a line each.
+    """Faults of an engine that is to run strangers' agents, one line each.
 
     Args:
         version: the engine's answer at /version.
@@ -65,7 +65,7 @@ def complaints(version: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]
     """
     lines = []
     for component in version.get("Components") or ():
-        oldest, fault = _OLDEST.get(str(component.get("Name")), ((), ""))
+        oldest, fault = _OLDEST_SAFE.get(str(component.get("Name")), ((), ""))
         digits = re.match(r"\d+(\.\d+)*", str(component.get("Version")))
         if oldest and digits and tuple(int(part) for part in digits.group().split(".")) < oldest:
             name = "Docker Engine" if component["Name"] == "Engine" else component["Name"]
@@ -76,10 +76,10 @@ def complaints(version: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]
 
 
 def pushed_digest(target: str, events: Sequence[dict[str, Any]]) -> str:
-    """By which digest the registry has what was pushed, as the events of the push say.
+    """The digest of a pushed image, from the events of the push.
 
     Raises:
-        EngineError: one of them is an error, or none says it.
+        EngineError: an event is an error, or none holds the digest.
     """
     if error := next((event["error"] for event in events if "error" in event), ""):
         raise EngineError(f"could not push {target}: {error}"[:300])

@@ -1,7 +1,7 @@
-"""Registries of container images, read without an account: nothing of this machine's is ever shown to one.
+"""Reading from registries of container images without an account, so that no credentials of this machine are sent.
 
-The engine could pull by itself, but it would send this machine's credentials, take any size and unpack it. So what a
-submission names is read here: by digest, with a deadline, and never more bytes than were announced.
+The engine's own pull would send this machine's credentials, and take and unpack any size. So a submission's image is read
+here: by digest, with a deadline, and never more bytes than announced.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ MANIFESTS = (
 )
 MANIFEST_BYTES = 4 << 20
 _TOKEN_BYTES = 64 << 10
-_CHUNK = 1 << 18
-_HOPS = 6
+_READ_BYTES = 1 << 18
+_MAX_REDIRECTS = 6
 _CONNECT_SECONDS, _READ_SECONDS = 10, 30
-# The one registry whose images are known by another name than its own.
-_KNOWN_AS = {"docker.io": "index.docker.io"}
-_HERE = ("localhost", "127.0.0.1")
-_QUOTED = re.compile(r'(\w+)="([^"]*)"')
+# Docker Hub's images are named after another host than its registry.
+_REGISTRY_HOSTS = {"docker.io": "index.docker.io"}
+_LOCAL_HOSTS = ("localhost", "127.0.0.1")
+_CHALLENGE_FIELD = re.compile(r'(\w+)="([^"]*)"')
 _REDIRECTS, _UNAUTHORISED = (301, 302, 303, 307, 308), 401
-_REFUSED = (401, 403, 404)
+_PRIVATE_STATUS = (401, 403, 404)
 
 
 class Registry:
@@ -47,143 +47,143 @@ class Registry:
         self._host = image.host
         single = image.host == "docker.io" and "/" not in image.name
         self._name = f"library/{image.name}" if single else image.name
-        self._is_here = image.host.partition(":")[0] in _HERE
+        self._is_here = image.host.partition(":")[0] in _LOCAL_HOSTS
         scheme = "http" if self._is_here else "https"
-        self._origin = f"{scheme}://{_KNOWN_AS.get(image.host, image.host)}"
+        self._origin = f"{scheme}://{_REGISTRY_HOSTS.get(image.host, image.host)}"
         self._seconds = seconds
         self._until = time.monotonic() + seconds
         self._token: str | None = None
         self._session = requests.Session()
-        self._session.auth = lambda request: request  # else a .netrc of this machine's would be asked
+        self._session.auth = lambda request: request  # so that this machine's .netrc is not used
 
     def manifest(self, digest: str) -> bytes:
-        """The manifest of that digest.
+        """The manifest with this digest.
 
         Raises:
-            FaultError: it cannot be had.
+            AgentFault: it cannot be fetched.
         """
         return self.blob(digest, None, place="manifests")
 
     def digest_of(self, tag: str) -> str:
-        """What a tag means today.
+        """The digest of a tag's manifest.
 
         Raises:
-            FaultError: the registry does not say.
+            AgentFault: it cannot be fetched.
         """
         body = bytearray()
-        with self._asked(f"manifests/{tag}") as response:
+        with self._request(f"manifests/{tag}") as response:
             self._read(response, MANIFEST_BYTES, body.extend)
         return hashlib.sha256(body).hexdigest()
 
     def blob(
         self, digest: str, size: int | None, sink: Callable[[bytes], object] | None = None, place: str = "blobs"
     ) -> bytes:
-        """What has that digest: given to `sink` piece by piece, or returned.
+        """Fetch the content with this digest: passed to `sink` piece by piece, or returned.
 
         Raises:
-            FaultError: it cannot be had, or it is something else than was announced.
+            AgentFault: it cannot be fetched, or is not what the digest and size say.
         """
-        kept, hasher = bytearray(), hashlib.sha256()
+        content, hasher = bytearray(), hashlib.sha256()
 
         def take(piece: bytes) -> None:
             hasher.update(piece)
-            (sink or kept.extend)(piece)
+            (sink or content.extend)(piece)
 
-        with self._asked(f"{place}/sha256:{digest}") as response:
-            got = self._read(response, MANIFEST_BYTES if size is None else size, take)
-        if hasher.hexdigest() != digest or size not in (None, got):
+        with self._request(f"{place}/sha256:{digest}") as response:
+            size_read = self._read(response, MANIFEST_BYTES if size is None else size, take)
+        if hasher.hexdigest() != digest or size not in (None, size_read):
             raise _invalid("the registry gave something else than the digest names; push the image again")
-        return bytes(kept)
+        return bytes(content)
 
     def _read(self, response: requests.Response, most: int, take: Callable[[bytes], object]) -> int:
         got = 0
-        while piece := response.raw.read(_CHUNK, decode_content=False):
+        while piece := response.raw.read(_READ_BYTES, decode_content=False):
             got += len(piece)
-            self._in_time()
+            self._check_deadline()
             if got > most:
                 raise _invalid("the registry gives more bytes than the image's manifest announces; push the image again")
             take(piece)
         return got
 
     @contextlib.contextmanager
-    def _asked(self, path: str) -> Iterator[requests.Response]:
-        """An answer, whatever redirects and tokens it takes."""
+    def _request(self, path: str) -> Iterator[requests.Response]:
+        """Request a path, following redirects and getting a token if needed."""
         try:
-            with self._followed(f"{self._origin}/v2/{self._name}/{path}") as response:
+            with self._follow(f"{self._origin}/v2/{self._name}/{path}") as response:
                 yield response
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             kind = type(error).__name__
             words = f"the registry {self._host} does not answer as it should ({kind}); it is asked again later"
             raise AgentFault(Verdict.INTERNAL_ERROR, words) from error
 
-    def _followed(self, url: str) -> requests.Response:
-        for _ in range(_HOPS):
+    def _follow(self, url: str) -> requests.Response:
+        for _ in range(_MAX_REDIRECTS):
             response = self._get(url, ", ".join(MANIFESTS))
             if response.status_code == _UNAUTHORISED and self._token is None:
-                self._token = self._authorised(response.headers.get("www-authenticate", ""))
+                self._token = self._anonymous_token(response.headers.get("www-authenticate", ""))
             elif response.status_code in _REDIRECTS:
                 url = urljoin(url, response.headers.get("location", ""))
             else:
-                return self._good(response)
+                return self._check_status(response)
             response.close()
         raise _invalid(f"the registry {self._host} sends from one address to the next without end")
 
     def _get(self, url: str, accept: str) -> requests.Response:
-        self._in_time()
-        self._must_be_public(url)
+        self._check_deadline()
+        self._check_public(url)
         headers = {"Accept": accept, "Accept-Encoding": "identity"}
         if self._token and url.startswith(self._origin + "/"):
             headers["Authorization"] = f"Bearer {self._token}"
         waits = (_CONNECT_SECONDS, _READ_SECONDS)
         return self._session.get(url, headers=headers, stream=True, timeout=waits, allow_redirects=False)
 
-    def _authorised(self, challenge: str) -> str:
-        """The token that a registry gives to everybody, where it asks for one."""
-        asked = dict(_QUOTED.findall(challenge))
-        if not challenge.lower().startswith("bearer ") or "realm" not in asked:
-            raise self._private()
-        wanted = urlencode({"service": asked.get("service", ""), "scope": f"repository:{self._name}:pull"})
+    def _anonymous_token(self, challenge: str) -> str:
+        """The token that a registry gives to everybody."""
+        fields = dict(_CHALLENGE_FIELD.findall(challenge))
+        if not challenge.lower().startswith("bearer ") or "realm" not in fields:
+            raise self._private_fault()
+        wanted = urlencode({"service": fields.get("service", ""), "scope": f"repository:{self._name}:pull"})
         body = bytearray()
-        with self._good(self._get(f"{asked['realm']}?{wanted}", "application/json")) as response:
+        with self._check_status(self._get(f"{fields['realm']}?{wanted}", "application/json")) as response:
             self._read(response, _TOKEN_BYTES, body.extend)
-        found = re.search(rb'"(?:access_)?token"\s*:\s*"([A-Za-z0-9._~+/=-]+)"', bytes(body))
-        if not found:
-            raise self._private()
-        return found[1].decode()
+        token = re.search(rb'"(?:access_)?token"\s*:\s*"([A-Za-z0-9._~+/=-]+)"', bytes(body))
+        if not token:
+            raise self._private_fault()
+        return token[1].decode()
 
-    def _good(self, response: requests.Response) -> requests.Response:
+    def _check_status(self, response: requests.Response) -> requests.Response:
         code = response.status_code
         if code == requests.codes.ok:
             return response
         response.close()
-        if code in _REFUSED:
-            raise self._private()
+        if code in _PRIVATE_STATUS:
+            raise self._private_fault()
         words = f"the registry {self._host} answers with status {code}; it is asked again later"
         raise AgentFault(Verdict.INTERNAL_ERROR, words)
 
-    def _private(self) -> AgentFault:
+    def _private_fault(self) -> AgentFault:
         return _invalid(
             f"the registry {self._host} gives {self._name} to nobody without an account, or has no such image; "
             "push it, and make it public"
         )
 
-    def _in_time(self) -> None:
+    def _check_deadline(self) -> None:
         if time.monotonic() > self._until:
             raise AgentFault(Verdict.TIMEOUT, f"the image was not here within {self._seconds:g} s; make it smaller")
 
-    def _must_be_public(self, url: str) -> None:
-        """A submission names the address, so it must not lead to what only this machine can reach."""
+    def _check_public(self, url: str) -> None:
+        """Refuse private addresses: a submission names the host, and must not reach what only this machine can."""
         split = urlsplit(url)
         host = split.hostname or ""
-        if self._is_here and host in _HERE and split.scheme == "http":
+        if self._is_here and host in _LOCAL_HOSTS and split.scheme == "http":
             if os.environ.get("GITHUB_ACTIONS") != "true":
                 return
             raise _invalid(f"{self._host} is a registry of one machine; push the image to a public one")
         if split.scheme != "https":
             raise _invalid(f"the registry {self._host} sends to an address that is not https")
-        with contextlib.suppress(socket.gaierror):  # a proxy may know a name that this machine does not
-            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            if not all(ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in found):
+        with contextlib.suppress(socket.gaierror):  # a proxy may resolve a name that this machine cannot
+            addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            if not all(ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in addresses):
                 raise _invalid(f"the registry {self._host} lies in a private network; push the image to a public one")
 
 

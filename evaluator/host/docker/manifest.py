@@ -1,4 +1,4 @@
-"""What a registry says of an image: its layers and its configuration, checked before anything is fetched or made."""
+"""Manifests and configurations of images, checked before layers are fetched."""
 
 import json
 import re
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.host.errors import AgentFault
+from evaluator.host.usage import MIB
 from evaluator.model.records.verdict import Verdict
 
-_MIB = 1 << 20
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _LISTS = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 # As many as the engine's file system can stack.
-_LAYERS = 125
-_CONFIG_BYTES = 1 << 20
-# What is kept of a configuration. VOLUME would be a writable place without a limit, HEALTHCHECK a second program,
-# USER another user, LABEL a claim on whose container it is; nothing else says how the agent is started.
-_KEPT = ("Entrypoint", "Cmd", "Env")
+_MAX_LAYERS = 125
+_MAX_CONFIG_BYTES = 1 << 20
+# The only fields kept of a configuration. VOLUME would be writable space without a limit, HEALTHCHECK a second program,
+# USER another user, and LABEL could claim another owner of the container.
+_KEPT_FIELDS = ("Entrypoint", "Cmd", "Env")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlobDescriptor:
-    """A file of the registry's."""
+    """A file in a registry."""
 
     digest: str
     """64 hexadecimal digits."""
@@ -32,29 +32,28 @@ class BlobDescriptor:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageManifest:
-    """The files that make an image."""
+    """The files of an image."""
 
     config: BlobDescriptor
-    """Its configuration."""
     layers: tuple[BlobDescriptor, ...]
     """From the lowest to the highest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageConfig:
-    """How an image is run, and what its layers unpack to."""
+    """An image's configuration, reduced to how it is started."""
 
     diff_ids: tuple[str, ...]
     """SHA-256 of each unpacked layer."""
     document: bytes
-    """The configuration that the engine is given."""
+    """The configuration for the engine."""
 
 
 def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], image_mib: int) -> ImageManifest:
-    """The manifest for a platform such as `linux/amd64`, looked up in a list if it is one.
+    """The manifest for a platform such as `linux/amd64`, also if `body` is a list of manifests.
 
     Raises:
-        FaultError: there is none, or the image is too large.
+        AgentFault: there is none, it is invalid, or the image is too large.
     """
     value = _object(body)
     if value.get("mediaType") in _LISTS or "manifests" in value:
@@ -62,19 +61,19 @@ def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], ima
     if value.get("schemaVersion") != 2 or not isinstance(value.get("layers"), list):
         raise _fault("has a manifest of an old kind; build it with a newer tool")
     layers = tuple(_blob(layer) for layer in value["layers"])
-    if len(layers) > _LAYERS:
-        raise _fault(f"has {len(layers)} layers, the limit is {_LAYERS}; copy it into fewer")
+    if len(layers) > _MAX_LAYERS:
+        raise _fault(f"has {len(layers)} layers, the limit is {_MAX_LAYERS}; copy it into fewer")
     check_size(sum(layer.size for layer in layers), image_mib, "in its registry")
     config = _blob(value.get("config"))
-    if config.size > _CONFIG_BYTES:
+    if config.size > _MAX_CONFIG_BYTES:
         raise _fault("has a configuration of more than a mebibyte")
     return ImageManifest(config=config, layers=layers)
 
 
 def check_size(size: int, image_mib: int, where: str) -> None:
-    """Raise FaultError for an image that is too large."""
-    if size > image_mib * _MIB:
-        words = f"has {-(-size // _MIB)} MiB {where}, the limit is {image_mib} MiB; leave out what the agent does not need"
+    """Raise AgentFault for an image that is too large."""
+    if size > image_mib * MIB:
+        words = f"has {-(-size // MIB)} MiB {where}, the limit is {image_mib} MiB; leave out what the agent does not need"
         raise _fault(words)
 
 
@@ -82,7 +81,7 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     """The configuration of an image, reduced to how it is started.
 
     Raises:
-        FaultError: it cannot be run here.
+        AgentFault: the image cannot be run here.
     """
     value = _object(body)
     _check_platform(value, platform)
@@ -91,12 +90,12 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
     if not isinstance(listed, list) or len(listed) != layers:
         raise _fault("has another number of layers in its configuration than in its manifest")
     diff_ids = tuple(_digest(name) for name in listed)
-    said = value.get("config")
-    theirs: dict[str, Any] = said if isinstance(said, dict) else {}
-    kept: dict[str, Any] = {name: _words(theirs, name) for name in _KEPT}
+    settings = value.get("config")
+    original: dict[str, Any] = settings if isinstance(settings, dict) else {}
+    kept: dict[str, Any] = {name: _words(original, name) for name in _KEPT_FIELDS}
     if not kept["Entrypoint"] and not kept["Cmd"]:
         raise _fault("has neither ENTRYPOINT nor CMD; say in its Dockerfile what is to be run")
-    where = theirs.get("WorkingDir") or "/"
+    where = original.get("WorkingDir") or "/"
     if not isinstance(where, str) or not where.startswith("/") or "\0" in where:
         raise _fault("has a WORKDIR that is not an absolute path")
     system, _, machine = platform.partition("/")
@@ -112,15 +111,15 @@ def read_config(body: bytes, platform: str, layers: int) -> ImageConfig:
 def _choose(value: dict[str, Any], platform: str) -> str:
     """The digest of the manifest for a platform."""
     listed = value.get("manifests")
-    seen = []
+    platforms = []
     for item in listed if isinstance(listed, list) else ():
         about = item.get("platform") if isinstance(item, dict) else None
         if isinstance(about, dict):
             name = f"{about.get('os')}/{about.get('architecture')}"
             if name == platform:
                 return _digest(item.get("digest"))
-            seen.append(name)
-    raise _other_platform(sorted(set(seen) - {"unknown/unknown"}), platform)
+            platforms.append(name)
+    raise _other_platform(sorted(set(platforms) - {"unknown/unknown"}), platform)
 
 
 def _check_platform(value: dict[str, Any], platform: str) -> None:
@@ -130,8 +129,8 @@ def _check_platform(value: dict[str, Any], platform: str) -> None:
 
 
 def _other_platform(names: list[str], platform: str) -> AgentFault:
-    found = ", ".join(name[:40] for name in names[:5]) or "nothing that is named"
-    return _fault(f"is for {found}, and this board runs {platform}; build it with '--platform {platform}'")
+    platforms = ", ".join(name[:40] for name in names[:5]) or "nothing that is named"
+    return _fault(f"is for {platforms}, and this board runs {platform}; build it with '--platform {platform}'")
 
 
 def _blob(value: Any) -> BlobDescriptor:
@@ -146,14 +145,14 @@ def _blob(value: Any) -> BlobDescriptor:
 
 
 def _digest(value: Any) -> str:
-    found = _DIGEST.fullmatch(value) if isinstance(value, str) else None
-    if not found:
+    match = _DIGEST.fullmatch(value) if isinstance(value, str) else None
+    if not match:
         raise _unreadable()
-    return found[1]
+    return match[1]
 
 
 def _words(config: dict[str, Any], name: str) -> list[str]:
-    """A list of words, none of which could end another one early."""
+    """A list of strings without zero bytes, which would cut an argument short."""
     words = config.get(name) or []
     if not isinstance(words, list) or not all(isinstance(word, str) and "\0" not in word for word in words):
         raise _fault(f"has a configuration whose {name} is not a list of words")

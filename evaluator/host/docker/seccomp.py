@@ -1,9 +1,9 @@
-"""The system calls that a container may make: a list of what Python, numpy, torch and onnxruntime need, nothing else.
+"""The system calls that a container may make: those that Python, numpy, torch and onnxruntime need, nothing else.
 
-The engine's own profile names what is refused among what kernels of its day knew, so a new kernel opens new doors, and
-old engines leave old ones open: Docker 20.10 lets containers open AF_VSOCK sockets, which belong to no network namespace
-and reach from one container into another. This profile is the same under every engine. Its format is Docker's
-(https://docs.docker.com/engine/security/seccomp/); the kernel's manual pages say what each call does.
+The engine's own profile depends on its version, and misses calls that it does not know: Docker 20.10 lets containers open
+AF_VSOCK sockets, which belong to no network namespace and reach other containers. This profile is the same under every
+engine. Its format is Docker's (https://docs.docker.com/engine/security/seccomp/); the kernel's manual pages describe the
+calls.
 """
 
 import errno
@@ -12,7 +12,7 @@ import json
 import socket
 from typing import Any
 
-_FILES = """
+_FILE_CALLS = """
     access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
     fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr flock fstat fstatfs
     fsync ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
@@ -41,42 +41,42 @@ _PROCESSES = """
     setregid setresgid setresuid setreuid setrlimit setsid setuid sigaltstack sysinfo tgkill tkill uname vfork wait4
     waitid
 """
-# Of sockets that are there; which may be made, the rules below say.
+# Calls on existing sockets; the rules below say which sockets may be made.
 _SOCKETS = """
     accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg sendmmsg sendmsg
     sendto setsockopt shutdown
 """
-_ALLOWED = tuple(sorted(f"{_FILES} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCKETS}".split()))
+_ALLOWED = tuple(sorted(f"{_FILE_CALLS} {_WAITING} {_MEMORY} {_PROCESSES} {_SOCKETS}".split()))
 
-# Every flag of clone that makes a namespace, NEWTIME left out since its bit is part of the signal number.
+# Every flag of clone that makes a namespace, except NEWTIME, whose bit is part of the signal number.
 _NEW_NAMESPACES = 0x7E020000
-# Of fcntl's commands those with this bit: F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW. Other locks are shown in the lists of
-# their own process namespace alone, the ones of open files in /proc/locks of every container, with two numbers of choice.
+# The bit of fcntl's commands F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW. Other locks are listed only in their own process
+# namespace, but those of open files in /proc/locks of every container, with two numbers that the caller can choose.
 _OPEN_FILE_LOCKS = 0x20
-# What terminals and files are asked for: TCGETS, TCSETS and the two that wait, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, FIONREAD,
+# Allowed ioctls of terminals and files: TCGETS, TCSETS and the two that wait, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, FIONREAD,
 # FIONBIO, FIONCLEX, FIOCLEX.
 _IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP,
 # PR_CAPBSET_READ, PR_GET_TIMERSLACK, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS,
 # PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_CAP_AMBIENT, PR_SET_VMA.
 _PRCTLS = (1, 2, 3, 4, 15, 16, 21, 23, 30, 36, 37, 38, 39, 41, 42, 47, 0x53564D41)
-_CLONE3_IS_NOT_THERE = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
-# What is asked of personality: Linux as it is, and "which is it?".
+_NO_CLONE3 = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
+# Allowed arguments of personality: plain Linux, and the question for the current one.
 _PERSONALITIES = (0x0, 0xFFFFFFFF)
 _ARCHITECTURES = ("SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64")
 
 
 @functools.cache
 def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
-    """The profile as the engine takes it, a JSON document.
+    """The profile as a JSON document for the engine.
 
-    What is not named does not exist (ENOSYS), as on a kernel without it, so that libraries fall back to what they did
-    before; calls of another architecture kill.
+    Other calls fail with ENOSYS, as on a kernel without them, so that libraries fall back to older calls; calls of another
+    architecture kill the process.
 
     Args:
-        loopback: whether IPv4 and IPv6 sockets may be made. Without a network they reach the container's own loopback alone.
-        is_gvisor: whether gVisor is to read it. It knows no other answer than EPERM (runsc of December 2022), and has no
-            clone3 of its own.
+        loopback: whether IPv4 and IPv6 sockets may be made. Without a network they reach only the container's own loopback.
+        is_gvisor: whether the profile is for gVisor, which knows no other error than EPERM (runsc of December 2022) and does
+            not implement clone3.
     """
     families = [socket.AF_UNIX, *((socket.AF_INET, socket.AF_INET6) if loopback else ())]
     document = {
@@ -92,16 +92,16 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
             *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in _PERSONALITIES),
             _rule(("fcntl",), (1, _OPEN_FILE_LOCKS, "SCMP_CMP_MASKED_EQ", 0)),
             _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
-            # It hides its flags in memory, where no filter reads; libraries take clone where there is none. Named, since
-            # Docker 20.10 does not know defaultErrnoRet and would say EPERM.
-            *([_rule(("clone3",))] if is_gvisor else [_CLONE3_IS_NOT_THERE]),
+            # clone3 has its flags in memory, where no filter can read them; without it libraries use clone. It is named here
+            # since Docker 20.10 does not know defaultErrnoRet and would answer EPERM.
+            *([_rule(("clone3",))] if is_gvisor else [_NO_CLONE3]),
         ],
     }  # fmt: skip
     return json.dumps(document, sort_keys=True)
 
 
 def _rule(names: tuple[str, ...], *arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """Lets calls through whose arguments are as said: index, value, how it is compared, and the other value of a mask."""
+    """Allow calls with these arguments: each is its index, value, comparison, and for a mask the second value."""
     conditions = [
         {"index": index, "value": value, "op": how, "valueTwo": other[0] if other else 0}
         for index, value, how, *other in arguments

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Evaluation and verification of duels, the games of two agents."""

@@ -1,4 +1,4 @@
-"""A player's end of the wire, which is never waited for alone: its opponent has a clock of its own."""
+"""The connection to one player, which never blocks, since its opponent has a clock too."""
 
 import contextlib
 import select
@@ -11,7 +11,7 @@ from evaluator.host.sandboxes.channel import ByteStream, must_complain, read_com
 
 
 class PlayerConnection:
-    """Sends whatever can be sent, reads whatever is there, blocks nowhere. `ends`: the player hears how matches ended."""
+    """Sends and reads without blocking. `ends`: whether the player is told how matches end."""
 
     def __init__(self, stream: ByteStream, *, ends: bool = False) -> None:
         self._stream = stream
@@ -25,27 +25,27 @@ class PlayerConnection:
         self.waiting = False
 
     def fileno(self) -> int:
-        """For poll."""
+        """The descriptor for `poll`."""
         return self._stream.fileno()
 
     @property
     def clogged(self) -> bool:
-        """Whether something waits to be sent."""
+        """Whether data waits to be sent."""
         return bool(self._out) and not self._broken
 
     def tell(self, frame: bytes) -> None:
-        """Send a frame that wants no answer."""
+        """Send a frame that has no answer."""
         self._out.append(memoryview(frame))
         self._flush()
 
     def ask(self, frame: bytes, size: int) -> None:
-        """Send a question whose answer's body has that size."""
+        """Send a frame whose answer's body has `size` bytes."""
         self._view, self._have, self._size = memoryview(bytearray(wire.HEADER.size + size)), 0, size
         self.waiting = True
         self.tell(frame)
 
     def _flush(self) -> None:
-        """A side that hung up may have said why before: that is found out by reading."""
+        """Send what can be sent. A closed connection is noted only: the reason may still be read from it."""
         try:
             while self._out and not self._broken:
                 count = self._stream.push(self._out[0])
@@ -58,11 +58,11 @@ class PlayerConnection:
             self._broken = True
 
     def pump(self) -> memoryview | None:
-        """The awaited answer's body once it is whole.
+        """The body of the awaited answer; None while it is incomplete.
 
         Raises:
-            FaultError: the sandbox complains, or sends anything else.
-            HangupError: it is gone.
+            AgentFault: the sandbox reports an error, or sends anything else.
+            SandboxClosed: the sandbox closed the connection.
         """
         if self._out:
             self._flush()
@@ -82,8 +82,8 @@ class PlayerConnection:
             raise read_complaint(bytes(body))
         return body
 
-    def part(self, until: float) -> None:
-        """Say that all is over, and let the other side end by itself until then: it may still hear of its last matches."""
+    def close_politely(self, until: float) -> None:
+        """Send CLOSE and wait until the player ends, at most until `until`: it may still be told of its last matches."""
         self.tell(wire.frame(wire.Op.CLOSE))
         scrap = memoryview(bytearray(256))
         poll = select.poll()
@@ -100,7 +100,7 @@ class PlayerConnection:
             return
         must_complain(length, got, wire.Op.ACTIONS, self._size)
         self._complains = True
-        whole = memoryview(bytearray(wire.HEADER.size + length))
-        self._have = min(self._have, len(whole))
-        whole[: self._have] = self._view[: self._have]
-        self._view = whole
+        report = memoryview(bytearray(wire.HEADER.size + length))
+        self._have = min(self._have, len(report))
+        report[: self._have] = self._view[: self._have]
+        self._view = report

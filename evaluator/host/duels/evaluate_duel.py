@@ -1,4 +1,4 @@
-"""One duel from start to end: two sandboxes, the referee, and what is written down of it."""
+"""Evaluation of one duel: two sandboxes, the referee, and the record."""
 
 import contextlib
 import itertools
@@ -27,11 +27,11 @@ from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpe
 from evaluator.host.seeds.derive import opening_seeds, player_seeds
 from evaluator.host.solo.evaluate_agent import (
     ATTEMPTS,
-    ProgressCallback,
+    ShownFlag,
     clean_log,
+    convert_internal_errors,
     first_attempt,
     may_retry,
-    without_our_errors,
 )
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
@@ -42,65 +42,56 @@ from evaluator.model.records.result import Cost, FirstAttempt, Provenance, Sandb
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
-# A player's sandbox lives through its opponent's thinking too, so its own wall limit is for what hangs altogether.
+# A player's sandbox also waits while its opponent thinks, so its wall limit only stops what hangs.
 WALL_FACTOR, WALL_SPARE = 2, 600
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelPlayer:
-    """One of the two who are to play."""
+    """A player of a duel."""
 
     login: str
-    """The owner."""
     login_id: int | None
     """GitHub's number for the owner."""
     agent: str
-    """The agent's folder."""
     folder: SubmissionFolder
-    """The agent."""
 
 
 Contenders = tuple[DuelPlayer, DuelPlayer]
 
 
 def order_sides(one: DuelPlayer, other: DuelPlayer) -> Contenders:
-    """Who is side 0 and who side 1, whichever is named first."""
+    """Side 0 and side 1, whichever is given first."""
     in_order = side_order(one.login, one.agent) <= side_order(other.login, other.agent)
     return (one, other) if in_order else (other, one)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuelRequest:
-    """Which duel is to be played."""
+    """The duel to play."""
 
     contenders: Contenders
     """The players as `order_sides` puts them; the same one twice is its validation."""
     game: PettingZooGame
-    """The game."""
     limits: Limits
-    """What each sandbox may use."""
     season: str
     """The season it counts for."""
     beacon: str
-    """Where the seeds come from: the later of the two players' beacons."""
+    """The later of the two players' beacons, from which the seeds come."""
     beacon_verified: bool
     """Whether GitHub signed both."""
     tier: Tier
-    """official, preview or local."""
     runtime_digest: str
-    """What measures."""
     commit: str | None = None
-    """The board's commit."""
     run_url: str | None = None
-    """The workflow run."""
 
     @property
     def digests(self) -> tuple[str, str]:
-        """Which versions of the players."""
+        """The submission digests of the players."""
         return self.contenders[0].folder.digest, self.contenders[1].folder.digest
 
     def wanted(self) -> WantedDuel:
-        """What the duel is a function of."""
+        """What the duel depends on."""
         return WantedDuel(
             submission_digests=self.digests,
             task_digest=self.game.task.digest(),
@@ -110,12 +101,12 @@ class DuelRequest:
         )
 
     def seeds(self) -> tuple[str, ...]:
-        """One for each two matches."""
+        """One seed for each two matches."""
         task = self.game.task
         return opening_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
 
     def tickets(self) -> tuple[MatchSpec, ...]:
-        """The matches to play: each opening from both sides."""
+        """The matches to play; both sides begin each opening once."""
         task = self.game.task
         seeds = self.seeds()
         own = player_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
@@ -128,7 +119,7 @@ class DuelRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class _PlayerRun:
-    """What is kept of a side's sandbox."""
+    """What remains of a player's sandbox."""
 
     usage: Usage = field(default_factory=Usage)
     log_tail: str = ""
@@ -137,7 +128,7 @@ class _PlayerRun:
 
 @dataclass(frozen=True, kw_only=True)
 class _DuelRun:
-    """One attempt, before it is written down."""
+    """The outcome of an attempt, from which the duel is made."""
 
     message: str = ""
     tally: DuelTally | None = None
@@ -146,55 +137,54 @@ class _DuelRun:
 
 
 def evaluate_duel(
-    order: DuelRequest,
+    request: DuelRequest,
     kind: SandboxKind,
     opener: SandboxFactory,
     now: Callable[[], datetime],
     progress: Callable[[int], None],
 ) -> Duel:
-    """Hold the duel. What a player does is told by its matches, and stays.
-
-    A failure of ours before a player was shown a position is tried once more: see `attempts`.
-    """
+    """Play the duel. After a failure of ours, it is tried once more if no player was shown a position."""
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
-        shown, begun = ProgressCallback(), time.monotonic()
-        run = without_our_errors(
-            partial(_attempt, order, opener, progress, shown), lambda message: _DuelRun(message=message)
+        shown, begun = ShownFlag(), time.monotonic()
+        run = convert_internal_errors(
+            partial(_attempt, request, opener, progress, shown), lambda message: _DuelRun(message=message)
         )
         verdict = Verdict.OK if run.tally else Verdict.INTERNAL_ERROR
         if first is not None or not may_retry(verdict, shown):
             break
         first = first_attempt(verdict, run.message, time.monotonic() - begun)
-    return _write_down(order, replace(run, first=first), kind, now())
+    return _to_duel(request, replace(run, first=first), kind, now())
 
 
-def _attempt(
-    order: DuelRequest, opener: SandboxFactory, progress: Callable[[int], None], shown: ProgressCallback
-) -> _DuelRun:
-    tickets = order.tickets()
+def _attempt(request: DuelRequest, opener: SandboxFactory, progress: Callable[[int], None], shown: ShownFlag) -> _DuelRun:
+    tickets = request.tickets()
     with contextlib.ExitStack() as stack:
-        rooms = [Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pullrank-player-"))) for _ in range(2)]
+        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pullrank-player-"))) for _ in range(2)]
         pool = stack.enter_context(ThreadPoolExecutor(2))
-        seats = _seats(order, opener, rooms, pool, stack)
-        contest = DuelSetup(
-            game=order.game, tickets=tickets, limits=order.limits, seats=seats, progress=progress, shown=shown.mark
+        seats = _open_sandboxes(request, opener, folders, pool, stack)
+        setup = DuelSetup(
+            game=request.game, tickets=tickets, limits=request.limits, seats=seats, progress=progress, shown=shown.set
         )
-        tally = play_duel(contest)
-        parts = tuple(pool.map(_part, (seat.sandbox for seat in seats)))
+        tally = play_duel(setup)
+        parts = tuple(pool.map(_stop_sandbox, (open_player.sandbox for open_player in seats)))
         return _DuelRun(tally=tally, parts=(parts[0], parts[1]))
 
 
-def _seats(
-    order: DuelRequest, opener: SandboxFactory, rooms: Iterable[Path], pool: ThreadPoolExecutor, stack: contextlib.ExitStack
+def _open_sandboxes(
+    request: DuelRequest,
+    opener: SandboxFactory,
+    folders: Iterable[Path],
+    pool: ThreadPoolExecutor,
+    stack: contextlib.ExitStack,
 ) -> tuple[ConnectedPlayer, ConnectedPlayer]:
-    """Both sandboxes, opened side by side and closed side by side. What raises here without blame is raised on."""
+    """Open both sandboxes at once, to be closed at once; our own failures are raised."""
     opened: list[Sandbox] = []
 
-    def seat(contender: DuelPlayer, room: Path) -> ConnectedPlayer:
-        stage(contender.folder, room)
+    def open_player(player: DuelPlayer, room: Path) -> ConnectedPlayer:
+        stage(player.folder, room)
         try:
-            sandbox = opener(_cell(contender, room, order.limits))
+            sandbox = opener(_sandbox_spec(player, room, request.limits))
         except AgentFault as fault:
             if fault.verdict is Verdict.INTERNAL_ERROR:
                 raise
@@ -205,16 +195,16 @@ def _seats(
         return ConnectedPlayer(sandbox=sandbox)
 
     def close() -> None:
-        wait(futures)  # who is interrupted while one is being opened must close that one, too
+        wait(futures)  # after an interrupt, a sandbox that is still opening must be closed too
         list(pool.map(lambda sandbox: sandbox.close(), opened))
 
-    futures = [pool.submit(seat, *pair) for pair in zip(order.contenders, rooms, strict=True)]
+    futures = [pool.submit(open_player, *pair) for pair in zip(request.contenders, folders, strict=True)]
     stack.callback(close)
     return futures[0].result(), futures[1].result()
 
 
-def _cell(contender: DuelPlayer, room: Path, limits: Limits) -> SandboxSpec:
-    submission = contender.folder.submission
+def _sandbox_spec(player: DuelPlayer, room: Path, limits: Limits) -> SandboxSpec:
+    submission = player.folder.submission
     return SandboxSpec(
         folder=room,
         entry=submission.entry,
@@ -223,12 +213,12 @@ def _cell(contender: DuelPlayer, room: Path, limits: Limits) -> SandboxSpec:
         adapter=submission.adapter,
         extras=submission.needs,
         loopback=submission.connects_to_itself,
-        image=contender.folder.image,
+        image=player.folder.image,
         wall_seconds=WALL_FACTOR * limits.wall_seconds + WALL_SPARE,
     )
 
 
-def _part(sandbox: Sandbox | None) -> _PlayerRun:
+def _stop_sandbox(sandbox: Sandbox | None) -> _PlayerRun:
     if sandbox is None:
         return _PlayerRun()
     usage = sandbox.usage()
@@ -236,48 +226,48 @@ def _part(sandbox: Sandbox | None) -> _PlayerRun:
     return _PlayerRun(usage=usage, log_tail=clean_log(sandbox.log_tail()), image_digest=sandbox.image_digest)
 
 
-def _write_down(order: DuelRequest, run: _DuelRun, kind: SandboxKind, now: datetime) -> Duel:
-    wanted = order.wanted()
-    named = wanted.model_dump(exclude={"submission_digests"})
+def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: datetime) -> Duel:
+    wanted = request.wanted()
+    identity = wanted.model_dump(exclude={"submission_digests"})
     fields: dict[str, Any] = {
-        "schema": duels.SCHEMA,
+        "schema": duels.DUEL_SCHEMA,
         "key": wanted.key(),
-        "class": order.tier,
-        "task": order.game.task.id,
-        **named,
-        "players": [_player(contender, run, side) for side, contender in enumerate(order.contenders)],
-        "beacon_verified": order.beacon_verified,
+        "class": request.tier,
+        "task": request.game.task.id,
+        **identity,
+        "players": [_player(player, run, side) for side, player in enumerate(request.contenders)],
+        "beacon_verified": request.beacon_verified,
         "sandbox": kind,
         "verdict": Verdict.OK if run.tally else Verdict.INTERNAL_ERROR,
         "message": run.message,
-        "seeds": order.seeds(),
-        **(_played(run.tally.matches) if run.tally else {}),
-        "limits": order.limits,
+        "seeds": request.seeds(),
+        **(_match_fields(run.tally.matches) if run.tally else {}),
+        "limits": request.limits,
         "versions": versions(),
-        "image_digest": _our_image(order, run),
+        "image_digest": _our_image(request, run),
         "platform": f"{platform.system()} {platform.machine()}",
         "provenance": Provenance(
-            commit=order.commit, run_url=order.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
+            commit=request.commit, run_url=request.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
         ),
         "first_attempt": run.first,
     }
     return sealed_duel(fields)
 
 
-def _our_image(order: DuelRequest, run: _DuelRun) -> str | None:
-    """The image that runs what has none of its own: a player's own one is named by its submission."""
-    ours = (part.image_digest for who, part in zip(order.contenders, run.parts, strict=True) if who.folder.image is None)
+def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:
+    """The evaluator image's id, if a player runs in it; a player's own image is named by its submission."""
+    ours = (part.image_digest for who, part in zip(request.contenders, run.parts, strict=True) if who.folder.image is None)
     return next(filter(None, ours), None)
 
 
-def _player(contender: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
+def _player(player: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
     fault = run.tally.faults[side] if run.tally else None
     part = run.parts[side]
     return PlayerRecord(
-        login=contender.login,
-        login_id=contender.login_id,
-        agent=contender.agent,
-        submission_digest=contender.folder.digest,
+        login=player.login,
+        login_id=player.login_id,
+        agent=player.agent,
+        submission_digest=player.folder.digest,
         verdict=fault.verdict if fault else Verdict.OK,
         message=clean_text(str(fault)) if fault else "",
         log_tail=part.log_tail,
@@ -290,11 +280,11 @@ def _player(contender: DuelPlayer, run: _DuelRun, side: int) -> PlayerRecord:
     )
 
 
-def _played(matches: tuple[PlayedMatch, ...]) -> dict[str, Any]:
+def _match_fields(matches: tuple[PlayedMatch, ...]) -> dict[str, Any]:
     return {
         "matches": [_match(match) for match in matches],
-        "moves": _packed(match.moves for match in matches),
-        "milliseconds": _packed(match.milliseconds for match in matches),
+        "moves": _pack(match.moves for match in matches),
+        "milliseconds": _pack(match.milliseconds for match in matches),
     }
 
 
@@ -306,5 +296,5 @@ def _match(match: PlayedMatch) -> MatchRecord:
     })  # fmt: skip
 
 
-def _packed(rows: Iterable[tuple[int, ...]]) -> TraceLeaf:
+def _pack(rows: Iterable[tuple[int, ...]]) -> TraceLeaf:
     return TraceLeaf.of(np.fromiter(itertools.chain.from_iterable(rows), np.int64))

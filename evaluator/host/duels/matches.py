@@ -1,4 +1,4 @@
-"""Matches of a duel on the table: which are live, what each leaves behind."""
+"""The matches of a duel: waiting, live and finished."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
 from evaluator.host.envs.recorder import EpisodeChecksum
 from evaluator.model.records.duel_record import MatchEnd
 
-# What live matches keep of their frames before it goes into their checksums.
-KEPT_BYTES = 1 << 26
-MESSAGE = 300
+# Bytes of frames that all live matches buffer before they are hashed.
+MAX_FRAME_BYTES = 1 << 26
+MESSAGE_CHARACTERS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,46 +22,36 @@ class MatchSpec:
     """A match that waits to be played."""
 
     index: int
-    """Its place in the duel: the even ones are begun by side 0, the odd ones by side 1."""
+    """Its number in the duel: side 0 begins the even ones, side 1 the odd ones."""
     seed: str
-    """The game's seed, 32 hex digits; two matches share it."""
+    """The game's seed, 32 hex digits; each two matches share one."""
     opening: tuple[int, ...]
-    """The moves it begins with."""
+    """Its first moves, drawn from the seed."""
     agent_seeds: tuple[int, int]
-    """Each side's own seed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayedMatch:
-    """One finished match."""
+    """A finished match; its fields are those of `MatchRecord`."""
 
     index: int
-    """Its place in the duel."""
     end: MatchEnd
-    """Why it ended."""
     winner: int | None
-    """Which side won."""
     offenders: tuple[int, ...]
-    """Which side broke a rule, or could not go on."""
     scores: tuple[float, float]
-    """Return of each side."""
     moves: tuple[int, ...]
-    """Every move, the opening's included."""
     milliseconds: tuple[int, ...]
-    """What each of them was charged; the opening's cost nothing."""
+    """The time charged for each move; 0 for the opening's."""
     refused: int | None
-    """The move that was illegal."""
     message: str
-    """What was wrong, in one line."""
     checksum: str
-    """Over what the movers saw and what the game gave."""
 
 
 class LiveMatch:
     """A match that is being played."""
 
     __slots__ = (
-        "banks", "board", "care", "checksum", "earned", "first", "frames", "heads", "lane", "milliseconds", "moves",
+        "banks", "board", "check_at", "checksum", "earned", "first", "frames", "heads", "lane", "milliseconds", "moves",
         "over", "plies", "ticket",
     )  # fmt: skip
 
@@ -73,20 +63,20 @@ class LiveMatch:
         self.moves: list[int] = []
         self.milliseconds: list[int] = []
         self.plies = 0
-        self.care = 0
+        self.check_at = 0
         self.checksum = EpisodeChecksum(leaves)
         self.frames: list[tuple[list[bytes], int]] = []
         self.earned: list[tuple[float, float]] = []
         self.heads: list[bytes] = []
 
     def sit(self, lane: int) -> None:
-        """Take a lane."""
+        """Put the match on a lane."""
         self.lane = lane
         self.heads = [wire.LANE.pack(lane, True, seed) for seed in self.ticket.agent_seeds]
 
     @property
     def side(self) -> int:
-        """Who is to move."""
+        """The side to move."""
         return self.board.mover ^ self.first
 
     @property
@@ -100,38 +90,38 @@ class LiveMatch:
         return not self.heads[side][2]
 
     def head(self, side: int) -> bytes:
-        """The lane's head in a frame to that side; it says once that a match starts."""
-        found = self.heads[side]
-        if found[2]:
+        """The lane's head in a frame to that side; the first one says that a match starts."""
+        head = self.heads[side]
+        if head[2]:
             self.heads[side] = wire.LANE.pack(self.lane, False, self.ticket.agent_seeds[side])
-        return found
+        return head
 
     def play(self, move: int, milliseconds: int, leaves: list[bytes], row: int) -> bool:
-        """The side to move moves; what it saw stands in that row of a frame. Returns whether `settle` must look at it."""
+        """Play a move, whose observation is row `row` of a frame; returns whether `settle` must be called."""
         board = self.board
         self.frames.append((leaves, row))
         self.moves.append(move)
         self.milliseconds.append(milliseconds)
         self.earned.append(board.play(move))
         self.plies += 1
-        return board.over or self.plies >= self.care
+        return board.over or self.plies >= self.check_at
 
 
 class MatchPool:
-    """The matches of a duel: on lanes, waiting, done."""
+    """The matches of a duel: waiting, live on lanes, and done."""
 
     def __init__(self, game: PettingZooGame, tickets: Sequence[MatchSpec], lanes: int) -> None:
         self.game = game
         self.encoder = game.encoder()
         self._nbytes = [leaf.nbytes for leaf in self.encoder.leaves]
-        self._keep = max(1, KEPT_BYTES // (lanes * max(1, sum(self._nbytes))))
+        self._keep = max(1, MAX_FRAME_BYTES // (lanes * max(1, sum(self._nbytes))))
         self._tickets: Iterator[MatchSpec] = iter(tickets)
         self._ahead: deque[LiveMatch] = deque()
         self.live: dict[int, LiveMatch] = {}
         self.done: dict[int, PlayedMatch] = {}
 
     def prepare(self, count: int) -> None:
-        """Set up the first matches, while there is time."""
+        """Start the first matches ahead of time."""
         while len(self._ahead) < count and (match := self._next()) is not None:
             self._ahead.append(match)
 
@@ -144,7 +134,7 @@ class MatchPool:
         return match
 
     def _next(self) -> LiveMatch | None:
-        """The next match, its opening played; those whose opening leaves nothing to play are done at once."""
+        """The next match after its opening; one that its opening ends is done at once."""
         for ticket in self._tickets:
             board = self.game.start(ticket.seed)
             match = LiveMatch(ticket, board, len(self._nbytes), self.game.task.clock.bank_seconds)
@@ -155,30 +145,30 @@ class MatchPool:
         return None
 
     def settle(self, match: LiveMatch) -> bool:
-        """Close a match that the game or the number of moves has ended; returns whether it was."""
+        """Close the match if the game or the limit of plies has ended it; returns whether it is over."""
         if match.board.over:
             one, other = match.scores
             self.close(match, MatchEnd.PLAYED, winner=None if one == other else int(other > one))
         elif match.plies >= self.game.task.max_plies:
             self.close(match, MatchEnd.TOO_LONG)
         else:
-            self._fold(match)
-            match.care = min(match.plies + self._keep, self.game.task.max_plies)
+            self._hash_frames(match)
+            match.check_at = min(match.plies + self._keep, self.game.task.max_plies)
         return match.over
 
     def offence(
         self, match: LiveMatch, end: MatchEnd, offenders: tuple[int, ...], why: str, refused: int | None = None
     ) -> None:
-        """Close a match because of a broken rule: the offender loses it; where both offend, nobody wins."""
+        """Close a match because of a broken rule: the offender loses; if both offend, nobody wins."""
         winner = 1 - offenders[0] if len(offenders) == 1 else None
         self.close(match, end, winner=winner, offenders=offenders, refused=refused, message=why)
 
     def close(self, match: LiveMatch, end: MatchEnd, *, winner: int | None = None, **more: Any) -> None:
-        """A match has ended."""
-        self._fold(match)
+        """Close a match and record it."""
+        self._hash_frames(match)
         checksum = match.checksum.close(match.plies, terminated=match.board.over, truncated=False)
         fields: dict[str, Any] = {"offenders": (), "refused": None, "message": "", **more}
-        fields["message"] = fields["message"][:MESSAGE]
+        fields["message"] = fields["message"][:MESSAGE_CHARACTERS]
         self.done[match.ticket.index] = PlayedMatch(
             index=match.ticket.index,
             end=end,
@@ -192,8 +182,8 @@ class MatchPool:
         match.over = True
         self.live.pop(match.lane, None)
 
-    def _fold(self, match: LiveMatch) -> None:
-        """What is kept of frames goes into the checksum: many at once, because a ply has no time for it."""
+    def _hash_frames(self, match: LiveMatch) -> None:
+        """Hash the buffered frames, many at once for speed."""
         frames = match.frames
         if frames:
             match.checksum.see(
@@ -203,7 +193,7 @@ class MatchPool:
             match.frames, match.earned = [], []
 
     def forfeit(self, offenders: tuple[int, ...], why: str) -> None:
-        """Every match that is not done is lost by who could not go on."""
+        """Close every unfinished match as a loss of the offenders."""
         for match in list(self.live.values()):
             self.offence(match, MatchEnd.FORFEIT, offenders, why)
             match.board.close()

@@ -1,7 +1,7 @@
-"""A duel as rl-arena documents one: its fields, its words, and its encodings of states for the games it has.
+"""Duels in the format of rl-arena: its fields, its words, and its encodings of states for its games.
 
-Where the two differ: the arena begins Quarto with piece 15 in hand and lets a player place and give in one action; here
-the first player gives a piece first. So the states of Quarto are those between two turns, the empty board before them.
+They differ in Quarto: the arena begins with piece 15 in hand, and one action places a piece and gives the next; here the
+first player gives a piece first. So the states of Quarto are those between two turns, after the empty board.
 """
 
 import math
@@ -14,24 +14,24 @@ from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
 from evaluator.model.records.duel_record import Duel, MatchRecord, Side
 from evaluator.model.records.verdict import Verdict
 
-# Cells of a game that the arena writes as 1 for who began and -1 for the other; PettingZoo's order of them is the arena's.
-_MARKED = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3")
-_QUARTO = "evaluator.environments.quarto"
+# Games whose cells the arena writes as 1 for the player who began and -1 for the other, in PettingZoo's order.
+_GAMES_OF_MARKS = ("pettingzoo.classic.tictactoe_v3", "pettingzoo.classic.connect_four_v3")
+_QUARTO_GAME = "evaluator.environments.quarto"
 
-_BOTH = "both players failed"
-_SOME_BOTH = "Both players failed in at least one of the matches"
+_BOTH_FAILED = "both players failed"
+_BOTH_FAILED_SOMEWHERE = "Both players failed in at least one of the matches"
 
 
 def rl_arena_document(duel: Duel, game: PettingZooGame, first: Side = 0) -> dict[str, Any]:
-    """The arena's document of a duel. `first` is the side that it calls player 1.
+    """The arena's document of a duel; side `first` becomes its player 1.
 
     Raises:
         ValueError: the moves are not the game's; verify the duel first.
     """
     matches = []
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
-        found = rl_arena_states(game, duel.seeds[index // 2], moves)
-        matches.append(_match(match, index % 2 == first, first, found))
+        states = rl_arena_states(game, duel.seeds[index // 2], moves)
+        matches.append(_match(match, index % 2 == first, first, states))
     results = [match["result"] for match in matches]
     counted = {
         "num_matches": len(matches),
@@ -49,11 +49,11 @@ def rl_arena_document(duel: Duel, game: PettingZooGame, first: Side = 0) -> dict
 
 
 def _outcome(duel: Duel, counted: dict[str, Any]) -> tuple[str, str]:
-    """Who won the duel: by points, an error being the other's win; then by score."""
+    """The result of the duel and its error message: by points, an error being the other's win; then by score."""
     if duel.verdict is not Verdict.OK:
         return "ERROR", duel.message
     if counted["other_errors"]:
-        return "ERROR", _SOME_BOTH
+        return "ERROR", _BOTH_FAILED_SOMEWHERE
     one = 2 * (counted["player_1_wins"] + counted["player_2_errors"]), counted["player_1_score"]
     two = 2 * (counted["player_2_wins"] + counted["player_1_errors"]), counted["player_2_score"]
     return _winner(None if one == two else one > two), ""
@@ -63,14 +63,14 @@ def _winner(is_one: bool | None) -> str:
     return "DRAW" if is_one is None else "PLAYER_1_WIN" if is_one else "PLAYER_2_WIN"
 
 
-def _match(match: MatchRecord, one_begins: bool, first: Side, found: list[Any]) -> dict[str, Any]:
+def _match(match: MatchRecord, one_begins: bool, first: Side, states: list[Any]) -> dict[str, Any]:
     return {
         "result": _result(match, first),
         "error_msg": _error(match),
         "player_1_score": match.scores[first],
         "player_2_score": match.scores[1 - first],
         "first_player": "PLAYER_1" if one_begins else "PLAYER_2",
-        "states": found,
+        "states": states,
     }
 
 
@@ -84,29 +84,29 @@ def _result(match: MatchRecord, first: Side) -> str:
 
 def _error(match: MatchRecord) -> str:
     if len(match.offenders) > 1:
-        return f"{_BOTH}: {match.message or match.end}"
+        return f"{_BOTH_FAILED}: {match.message or match.end}"
     return match.message or str(match.end) if match.offenders else ""
 
 
 def rl_arena_states(game: PettingZooGame, seed: str, moves: Sequence[int]) -> list[Any]:
     """The states of a match, from the first to the last.
 
-    For tic-tac-toe, Connect Four and Quarto in the arena's own encodings, for any other game what the player to move sees.
+    Tic-tac-toe, Connect Four and Quarto have the arena's own encodings, other games the mover's observations.
 
     Raises:
         ValueError: a move is not legal.
     """
     name = (game.task.game or "").partition(":")[0]
     boards = _positions(game, seed, moves)
-    if name in _MARKED:
-        return _marked(boards)
-    if name == _QUARTO:
+    if name in _GAMES_OF_MARKS:
+        return _marks_and_turn(boards)
+    if name == _QUARTO_GAME:
         return [_cells_and_hand(board) for board, turn_over in boards if turn_over]
     return [_nested(_shown(game, board)) for board, _ in boards]
 
 
 def _positions(game: PettingZooGame, seed: str, moves: Sequence[int]) -> Iterator[tuple[GamePosition, bool]]:
-    """The board before the first move and after each, and whether a turn ended there."""
+    """The position before the first move and after each, and whether a turn ended there."""
     board = game.start(seed)
     try:
         yield board, True
@@ -120,13 +120,13 @@ def _positions(game: PettingZooGame, seed: str, moves: Sequence[int]) -> Iterato
         board.close()
 
 
-def _marked(boards: Iterator[tuple[GamePosition, bool]]) -> list[Any]:
-    """Cells, then whose turn it is; when the game is over the turn does not pass, here as in the arena."""
-    found = []
+def _marks_and_turn(boards: Iterator[tuple[GamePosition, bool]]) -> list[Any]:
+    """The cells, then whose turn it is; as in the arena, the turn does not pass when the game is over."""
+    states = []
     for board, _ in boards:
         seen = board.seen_by(0)["observation"].astype(float)
-        found.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if board.mover else 1.0])
-    return found
+        states.append([*(seen[..., 0] - seen[..., 1]).ravel().tolist(), -1.0 if board.mover else 1.0])
+    return states
 
 
 def _cells_and_hand(board: GamePosition) -> list[int]:
@@ -140,7 +140,7 @@ def _shown(game: PettingZooGame, board: GamePosition) -> Any:
 
 
 def _nested(value: Any) -> Any:
-    """A value of any space as JSON has it."""
+    """A value of any space as JSON."""
     if isinstance(value, dict):
         return {str(key): _nested(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

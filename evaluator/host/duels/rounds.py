@@ -1,7 +1,7 @@
-"""The rounds of a duel: one side's answer is stepped while the other side thinks about the other matches.
+"""The rounds of a duel: while one side's answer is stepped, the other side thinks about other matches.
 
-Answers are taken in the order of the questions, however fast they come: a side's frames follow from the moves alone, and a
-player that draws from one generator for all matches makes the same moves when it is played again.
+Answers are processed in the order of the questions, whenever they arrive. So the frames depend on the moves alone, and a
+player that draws from one generator for all matches makes the same moves when the duel is repeated.
 """
 
 import select
@@ -25,10 +25,10 @@ from evaluator.model.records.verdict import Verdict
 
 
 class Timed(Protocol):
-    """A match as a clock sees it."""
+    """What a clock needs of a match."""
 
     banks: list[float]
-    """Seconds that each side has left beyond its moves' own."""
+    """Seconds left in each side's bank."""
     over: bool
     """Whether it has ended."""
 
@@ -37,7 +37,7 @@ Match = TypeVar("Match", bound=Timed)
 
 
 class SideClock:
-    """One player's time in all matches of a duel."""
+    """One player's clock for all matches of a duel."""
 
     def __init__(self, settings: ClockSettings, side: int, wall_seconds: float, now: Callable[[], float]) -> None:
         self._move, self._side, self._now = settings.move_seconds, side, now
@@ -49,35 +49,35 @@ class SideClock:
         self.deadline = 0.0
 
     def start(self, matches: Sequence[Timed]) -> None:
-        """A frame about these matches' positions is out."""
+        """Start: a frame about these matches was sent."""
         self._begun, self._answered = self._now(), None
         self._count = len(matches)
         self._set_deadline(matches)
 
     def _set_deadline(self, matches: Sequence[Timed]) -> None:
-        """When the next thing happens if no answer comes."""
+        """Set the time at which the next match is lost if no answer comes."""
         side = self._side
         poorest = min((match.banks[side] for match in matches if not match.over), default=0.0)
         share = self._count * (self._move + poorest)
         self.deadline = self._begun + min(share, self._wall - self.thinking)
 
     def spent(self) -> bool:
-        """Whether all the thinking time of the duel is used up, by the frame that is out."""
+        """Whether the thinking time for the whole duel is used up, including the open frame."""
         return self.thinking + (self._now() - self._begun) >= self._wall
 
     def run_out(self, matches: Sequence[Match]) -> list[Match]:
-        """The matches whose time ran out by now, no answer being there; the deadline moves to the next ones'."""
+        """The matches whose time has run out without an answer; the deadline moves to the next match."""
         share = (self._now() - self._begun) / self._count - self._move
         late = [match for match in matches if not match.over and match.banks[self._side] <= share]
         self._set_deadline([match for match in matches if match not in late])
         return late
 
     def arrived(self) -> None:
-        """The answer is here, though nobody has time for it yet."""
+        """Stop the time: the answer arrived, though it is processed later."""
         self._answered = self._now()
 
     def stop(self, matches: Sequence[Match]) -> tuple[int, list[Match]]:
-        """The answer is taken: what each position is charged in milliseconds, and for whom it came too late."""
+        """Process the answer: the milliseconds charged for each position, and the matches for which it came too late."""
         seconds = self._seconds()
         self.thinking += seconds
         share = seconds / self._count
@@ -91,24 +91,24 @@ class SideClock:
         return round(share * 1000), late
 
     def abandon(self) -> None:
-        """The frame that is out is of no use any more, whether its answer is here or not."""
+        """Drop the open frame, whether its answer arrived or not."""
         self.thinking += self._seconds()
 
     def _seconds(self) -> float:
-        """What the frame took, until its answer was here or until now."""
+        """Seconds from the frame to its answer, or until now."""
         return (self._now() if self._answered is None else self._answered) - self._begun
 
 
-BOTH = (0, 1)
-# Once a side is out, the other one has so long to show that it is not: who fails in the same moment fails, too.
+DUEL_SIDES = (0, 1)
+# After one side has failed, seconds in which a failure of the other side still counts as one too.
 GRACE_SECONDS = 1.0
-# What a player may take to hear how its last matches ended, once nothing more is asked of it.
-LAST_WORDS_SECONDS = 1.0
-# Beyond this JSON has no exact integers; such a move is not even a wrong one.
-EXACT = 2**53 - 1
-LISTED = 12
-# While so many matches are stepped nobody looks whether an answer has come.
-BLIND = 16
+# Seconds for a player to be told how its last matches ended.
+FAREWELL_SECONDS = 1.0
+# JSON has no exact integers beyond this; a larger number is no move at all.
+MAX_EXACT_INTEGER = 2**53 - 1
+LISTED_MOVES = 12
+# Matches stepped between two checks for an answer.
+STEPS_BETWEEN_READS = 16
 
 Trouble = AgentFault | SandboxClosed
 Array = npt.NDArray[np.int64]
@@ -116,104 +116,104 @@ Array = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A frame that is out."""
+    """A frame whose answer is awaited."""
 
     matches: list[LiveMatch]
-    """What it asks about, in its order."""
+    """The matches it asks about, in order."""
     leaves: list[bytes]
-    """The observations in it."""
+    """Its observations."""
 
 
 class Rounds:
-    """Plays the matches of a table until all are done or a side cannot go on."""
+    """Plays the matches of a pool until all are done or a side fails."""
 
     def __init__(
-        self, table: MatchPool, lines: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
+        self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: Callable[[int], None]
     ) -> None:
-        self._table, self._lines, self._progress = table, lines, progress
-        clock = table.game.task.clock
+        self._pool, self._connections, self._progress = pool, connections, progress
+        clock = pool.game.task.clock
         self._clock = clock
-        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in BOTH]
+        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in DUEL_SIDES]
         self._wall = limits.wall_seconds
         self._due: list[list[LiveMatch]] = [[], []]
         self._questions: list[Question | None] = [None, None]
         self._asked: list[int] = []
         self._early: dict[int, memoryview] = {}
-        self._count = int(table.game.action_space.n)
-        paths = [leaf.path for leaf in table.encoder.leaves]
-        self._mask = paths.index((MASK,)) if table.game.masked else None
+        self._count = int(pool.game.action_space.n)
+        paths = [leaf.path for leaf in pool.encoder.leaves]
+        self._mask = paths.index((MASK,)) if pool.game.masked else None
         self.troubles: list[Trouble | None] = [None, None]
         self.moves = [0, 0]
 
     @property
     def thinking(self) -> tuple[float, float]:
-        """Seconds that each side was thinking."""
+        """Seconds of thinking of each side."""
         return self._clocks[0].thinking, self._clocks[1].thinking
 
     def play(self, lanes: int) -> None:
-        """Play. What ends a side is in `troubles`; matches that are still live then are its loss."""
+        """Play all matches. If a side fails, `troubles` holds its fault, and some matches stay unfinished."""
         for lane in range(lanes):
-            self._seat(lane)
-        while self._table.live and not any(self.troubles):
-            for side in BOTH:
+            self._start_next(lane)
+        while self._pool.live and not any(self.troubles):
+            for side in DUEL_SIDES:
                 if self._due[side] and self._questions[side] is None:
                     self._ask(side)
-            if (answer := self._wait(BOTH)) is not None:
+            if (answer := self._wait(DUEL_SIDES)) is not None:
                 self._take(*answer)
-        if self._table.live:
-            self._see_who_is_left()
-        for side in BOTH:
-            if self._lines[side].ends and self.troubles[side] is None:
-                self._lines[side].part(time.monotonic() + LAST_WORDS_SECONDS)
-        for side in BOTH:
+        if self._pool.live:
+            self._await_other_side()
+        for side in DUEL_SIDES:
+            if self._connections[side].ends and self.troubles[side] is None:
+                self._connections[side].close_politely(time.monotonic() + FAREWELL_SECONDS)
+        for side in DUEL_SIDES:
             if self._questions[side] is not None:
                 self._clocks[side].abandon()
 
-    def _seat(self, lane: int) -> None:
-        match = self._table.seat(lane)
+    def _start_next(self, lane: int) -> None:
+        match = self._pool.seat(lane)
         if match is not None:
             self._due[match.side].append(match)
 
     def _ask(self, side: int) -> None:
-        """One frame about every match in which that side is to move."""
+        """Send one frame about every match in which this side is to move."""
         matches, self._due[side] = self._due[side], []
-        leaves = self._table.encoder.encode([match.board.see() for match in matches])
+        leaves = self._pool.encoder.encode([match.board.see() for match in matches])
         parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
         for raw in leaves:
             parts += raw, wire.padding(len(raw))
         self._questions[side] = Question(matches, leaves)
         self._asked.append(side)
-        self._lines[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
+        self._connections[side].ask(wire.frame(wire.Op.ACT, *parts), 8 * len(matches))
         self._clocks[side].start(matches)
 
     def _wait(self, sides: Sequence[int], until: float = float("inf")) -> tuple[int, memoryview] | None:
-        """The answer to the earliest question; None when a clock, or a side's end, changed something."""
+        """Wait for the answer to the earliest question; None after a timeout, or when a side failed."""
         while True:
             for side in sides:
-                self._look(side)
+                self._read_answer(side)
             first = next((side for side in self._asked if side in sides), None)
             if first in self._early:
                 self._asked.remove(first)
                 return first, self._early.pop(first)
-            if any(self.troubles[side] for side in sides) or self._clocks_fell(sides):
+            if any(self.troubles[side] for side in sides) or self._check_clocks(sides):
                 return None
             now = time.monotonic()
             if now > until:
                 return None
-            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in BOTH if self._runs(side))) - now)
+            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in DUEL_SIDES if self._runs(side))) - now)
 
     def _runs(self, side: int) -> bool:
-        """Whether its clock does: it is asked, and its answer is not there."""
+        """Whether this side's clock runs: it was asked, and has not answered."""
         return self._questions[side] is not None and side not in self._early
 
-    def _look(self, side: int) -> None:
-        """Whether an answer is there; from now on its clock stands, even if it is not taken yet."""
+    def _read_answer(self, side: int) -> None:
+        """Read an answer if it has arrived, and stop the side's clock."""
         if side in self._early or self.troubles[side] is not None:
             return
         try:
-            body = self._lines[side].pump()
+            body = self._connections[side].pump()
         except (AgentFault, SandboxClosed) as trouble:
-            self._troubled(side, trouble)
+            self._set_trouble(side, trouble)
             return
         if body is not None:
             self._early[side] = body
@@ -222,82 +222,82 @@ class Rounds:
     def _sleep(self, sides: Iterable[int], seconds: float) -> None:
         poll = select.poll()
         for side in sides:
-            line = self._lines[side]
-            if line.waiting or line.clogged:
-                poll.register(line.fileno(), select.POLLIN * line.waiting | select.POLLOUT * line.clogged)
+            peer = self._connections[side]
+            if peer.waiting or peer.clogged:
+                poll.register(peer.fileno(), select.POLLIN * peer.waiting | select.POLLOUT * peer.clogged)
         poll.poll(1000 * max(0.0, min(seconds, TICK)) + 1)
 
-    def _clocks_fell(self, sides: Iterable[int]) -> bool:
-        """End the matches whose time has run out while their answer was waited for."""
+    def _check_clocks(self, sides: Iterable[int]) -> bool:
+        """End the matches whose time has run out; returns whether there were any."""
         now = time.monotonic()
         fallen = [side for side in sides if self._runs(side) and self._clocks[side].deadline <= now]
         for side in fallen:
-            self._fell(side)
+            self._time_out(side)
         return bool(fallen)
 
-    def _fell(self, side: int) -> None:
+    def _time_out(self, side: int) -> None:
         question = self._questions[side]
         assert question is not None
         if self._clocks[side].spent():
-            self.troubles[side] = self._spent()
+            self.troubles[side] = self._total_time_fault()
             return
         late = self._clocks[side].run_out(question.matches)
-        self._too_late(side, late)
+        self._end_late(side, late)
         if all(match.over for match in question.matches):
             asked = f"none of the {len(question.matches)} positions it was asked about was answered in time"
             self.troubles[side] = AgentFault(Verdict.TIMEOUT, f"the player is stuck: {asked}")
 
-    def _spent(self) -> AgentFault:
+    def _total_time_fault(self) -> AgentFault:
         return AgentFault(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
 
-    def _too_late(self, side: int, late: list[LiveMatch]) -> None:
+    def _end_late(self, side: int, late: list[LiveMatch]) -> None:
         move, bank = self._clock.move_seconds, self._clock.bank_seconds
         for match in late:
             why = f"ply {match.plies}: no move within {move:g} s and what was left of a bank of {bank:g} s"
-            self._table.offence(match, MatchEnd.LATE, (side,), why)
+            self._pool.offence(match, MatchEnd.LATE, (side,), why)
         self._finish(late)
 
-    def _troubled(self, side: int, trouble: Trouble) -> None:
+    def _set_trouble(self, side: int, trouble: Trouble) -> None:
         lane = trouble.lane if isinstance(trouble, AgentComplaint) else None
-        match = None if lane is None else self._table.live.get(lane)
+        match = None if lane is None else self._pool.live.get(lane)
         if match is not None and isinstance(trouble, AgentFault):
             trouble = AgentFault(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")
         self.troubles[side] = trouble
 
     def _take(self, side: int, body: memoryview) -> None:
-        """An answer: first let its sender think about what has become due meanwhile, then step the matches."""
+        """Process an answer: first ask the side about its other due matches, then step."""
         question = self._questions[side]
         assert question is not None
         self._questions[side] = None
         clock = self._clocks[side]
-        charged, late = clock.stop(question.matches)
+        milliseconds, late = clock.stop(question.matches)
         if clock.thinking > self._wall:
-            self.troubles[side] = self._spent()
+            self.troubles[side] = self._total_time_fault()
             return
         if late:
-            self._too_late(side, late)
+            self._end_late(side, late)
         if self._due[side]:
             self._ask(side)
-        self._step(side, question, body, charged)
+        self._step(side, question, body, milliseconds)
 
-    def _step(self, side: int, question: Question, body: memoryview, charged: int) -> None:
+    def _step(self, side: int, question: Question, body: memoryview, milliseconds: int) -> None:
         numbers = np.frombuffer(body, "<i8")
         refused = {} if self._all_legal(numbers, question) else self._refused(numbers, question)
-        leaves, due, settle = question.leaves, self._due, self._table.settle
+        leaves, due, settle = question.leaves, self._due, self._pool.settle
         ended = []
         made = 0
         for row, (match, move) in enumerate(zip(question.matches, numbers.tolist(), strict=True)):
-            if row % BLIND == BLIND - 1:
-                self._look(0)
-                self._look(1)
-            if match.over:  # its clock fell before the answer came
+            if row % STEPS_BETWEEN_READS == STEPS_BETWEEN_READS - 1:
+                self._read_answer(0)
+                self._read_answer(1)
+            if match.over:  # its time ran out before the answer came
                 continue
             if row in refused:
-                self._table.offence(match, refused[row], (side,), *self._words(match, refused[row], move))
+                self._pool.offence(match, refused[row], (side,), *self._refusal(match, refused[row], move))
                 ended.append(match)
                 continue
             made += 1
-            if match.play(move, charged, leaves, row) and settle(match):
+            if match.play(move, milliseconds, leaves, row) and settle(match):
                 ended.append(match)
             else:
                 due[match.board.mover ^ match.first].append(match)
@@ -314,45 +314,45 @@ class Rounds:
         return bool(mask[np.arange(len(numbers)), numbers].all())
 
     def _refused(self, numbers: Array, question: Question) -> dict[int, MatchEnd]:
-        found = {}
+        refused = {}
         for row, number in enumerate(numbers.tolist()):
-            if not -EXACT <= number <= EXACT:
-                found[row] = MatchEnd.MALFORMED
+            if not -MAX_EXACT_INTEGER <= number <= MAX_EXACT_INTEGER:
+                refused[row] = MatchEnd.MALFORMED
             elif not 0 <= number < self._count or (
                 self._mask is not None and not question.leaves[self._mask][row * self._count + number]
             ):
-                found[row] = MatchEnd.ILLEGAL
-        return found
+                refused[row] = MatchEnd.ILLEGAL
+        return refused
 
-    def _words(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
-        """Why a move is refused, and which number it was if it was one."""
+    def _refusal(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
+        """Why a move is refused, and the move if it is a number."""
         if end is MatchEnd.MALFORMED:
             return f"ply {match.plies}: the answer is not a move; a move is one integer", None
-        legal = self._table.game.legal(match.board.see())
-        some = ", ".join(map(str, legal[:LISTED])) + (", …" if len(legal) > LISTED else "")
+        legal = self._pool.game.legal(match.board.see())
+        some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
         return f"ply {match.plies}: the move {move} is not legal here; legal: {some}", move
 
     def _finish(self, ended: list[LiveMatch]) -> None:
-        """Tell those who want to hear it, and put the next matches in their places."""
-        for side in BOTH:
-            told = [match for match in ended if match.asked(side)] if self._lines[side].ends else []
-            if told:
-                self._lines[side].tell(self._over(side, told))
+        """Tell the players that asked for it, and start the next matches."""
+        for side in DUEL_SIDES:
+            matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
+            if matches:
+                self._connections[side].tell(self._over_frame(side, matches))
         for match in ended:
             match.board.close()
-            self._seat(match.lane)
-        self._progress(len(self._table.done))
+            self._start_next(match.lane)
+        self._progress(len(self._pool.done))
 
-    def _over(self, side: int, told: list[LiveMatch]) -> bytes:
-        leaves = self._table.encoder.encode([match.board.seen_by(side ^ match.first) for match in told])
-        leaves.append(np.array([match.scores[side] for match in told], "<f8").tobytes())
-        parts = [wire.COUNT.pack(len(told), 0), *[match.head(side) for match in told]]
+    def _over_frame(self, side: int, matches: list[LiveMatch]) -> bytes:
+        leaves = self._pool.encoder.encode([match.board.seen_by(side ^ match.first) for match in matches])
+        leaves.append(np.array([match.scores[side] for match in matches], "<f8").tobytes())
+        parts = [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches]]
         for raw in leaves:
             parts += raw, wire.padding(len(raw))
         return wire.frame(wire.Op.OVER, *parts)
 
-    def _see_who_is_left(self) -> None:
-        """A side is out. If the other one owes an answer, it must give one in a moment, or fail, to count as still there."""
-        for side in BOTH:
+    def _await_other_side(self) -> None:
+        """One side failed: wait a moment for the other's answer, which shows whether it failed too."""
+        for side in DUEL_SIDES:
             if self.troubles[side] is None and self._questions[side] is not None:
                 self._wait((side,), time.monotonic() + GRACE_SECONDS)

@@ -1,4 +1,4 @@
-"""Verification of duels: anybody can play the recorded moves again on the game alone and must get the same matches."""
+"""Verification of a duel: replaying its moves in the game, without the players, must give the same matches."""
 
 from collections.abc import Iterator, Sequence
 from typing import assert_never
@@ -6,31 +6,17 @@ from typing import assert_never
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
-from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
+from evaluator.model.records.parse import parse_duel as parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
-# Of a refused match as many of the last moves are shown.
-SHOWN_MOVES = 60
-
-
-def parse_duel(content: bytes) -> Duel:
-    """A duel from its file's bytes.
-
-    Raises:
-        ValueError: they are not exactly the bytes of a duel, or its own hash does not fit.
-    """
-    duel = Duel.model_validate(canonical_json.parse_strict(content))
-    if duel.serialised() != content:
-        raise ValueError("the file is not in the form that duels are written in; a byte of it was changed")
-    if duel.self_hash() != duel.self_sha256:
-        raise ValueError("self_sha256 does not fit the rest; a value was changed")
-    return duel
+# As many of the last moves of a refused match are shown.
+SHOWN_LAST_MOVES = 60
 
 
 def check_duel_claims(duel: Duel) -> Iterator[str]:
-    """What can be checked without the game: the key, the seeds, and that a validation has one player."""
+    """Faults that can be found without the game: in the key, the seeds, and the players of a validation."""
     digests = duel.players[0].submission_digest, duel.players[1].submission_digest
     wanted = WantedDuel(
         submission_digests=digests,
@@ -49,7 +35,7 @@ def check_duel_claims(duel: Duel) -> Iterator[str]:
 
 
 def verify_duel(path: str, content: bytes, game: PettingZooGame | None) -> Finding:
-    """Verify one duel. `game` is its task's, None if the challenge has no such game any more."""
+    """Verify one duel; `game` is None if the challenge has no such game any more."""
     try:
         duel = parse_duel(content)
         faults = list(check_duel_claims(duel))
@@ -82,8 +68,8 @@ def _compare(duel: Duel, game: PettingZooGame) -> Iterator[str]:
         return
     drawn = openings(game, duel.seeds)
     yield from _replayed(duel, game, drawn)
-    own = sum(match.plies for match in duel.matches) - 2 * sum(map(len, drawn))
-    if own != sum(player.cost.steps for player in duel.players):
+    made = sum(match.plies for match in duel.matches) - 2 * sum(map(len, drawn))
+    if made != sum(player.cost.steps for player in duel.players):
         yield "the players' steps are not as many as their moves"
 
 
@@ -99,7 +85,7 @@ def _replayed(duel: Duel, game: PettingZooGame, drawn: list[list[int]]) -> Itera
         if any(not 0 <= time <= longest for time in times[index]) or any(times[index][: len(opening)]):
             yield f"match {index} has a time that its clock does not allow"
         now = replay(game, duel.seeds[index // 2], moves[index], index % 2)
-        if fault := _differs(match, now) or _not_so(duel, match, now, game.task.max_plies):
+        if fault := _replay_fault(match, now) or _end_fault(duel, match, now, game.task.max_plies):
             yield f"match {index} {fault}"
 
 
@@ -107,8 +93,8 @@ def _whole_numbers(leaf: TraceLeaf | None) -> bool:
     return leaf is not None and leaf.shape == () and leaf.dtype.lstrip("<")[0] in "iu"
 
 
-def _differs(match: MatchRecord, now: ReplayedGame) -> str | None:
-    """What the game gives now that is not what was recorded."""
+def _replay_fault(match: MatchRecord, now: ReplayedGame) -> str | None:
+    """How the replay differs from the record."""
     if now.illegal is not None:
         return f"has an illegal move at ply {now.illegal}"
     if now.scores != match.scores:
@@ -120,8 +106,8 @@ def _differs(match: MatchRecord, now: ReplayedGame) -> str | None:
     return None
 
 
-def _not_so(duel: Duel, match: MatchRecord, now: ReplayedGame, max_plies: int) -> str | None:
-    """What the record says of the end that the position does not bear out."""
+def _end_fault(duel: Duel, match: MatchRecord, now: ReplayedGame, max_plies: int) -> str | None:
+    """What the record says of the match's end that the final position contradicts."""
     if (match.end is MatchEnd.TOO_LONG) != (match.plies >= max_plies and not now.over):
         return "is too long, or is said to be and is not"
     if (match.refused is None) == (match.end is MatchEnd.ILLEGAL):
@@ -143,30 +129,30 @@ def _not_so(duel: Duel, match: MatchRecord, now: ReplayedGame, max_plies: int) -
 
 
 def _better(scores: tuple[float, float]) -> int | None:
-    """Which side has the greater return."""
+    """The side with the greater return; None for equal ones."""
     return None if scores[0] == scores[1] else int(scores[1] > scores[0])
 
 
 def violations(duel: Duel) -> list[str]:
-    """Why a player's validation refuses it: what ended it, and each match in which it broke a rule. Nothing if it passed.
+    """Why a validation refuses its player: its fault, and each match in which it broke a rule; empty if it passed.
 
-    A duel that failed on our side says nothing of the player; look at its verdict first.
+    The duel's verdict must be ok: a duel that failed on our side says nothing about the player.
     """
-    found = []
+    lines = []
     player = next((player for player in duel.players if player.verdict is not Verdict.OK), None)
     if player is not None:
         lost = sum(match.end is MatchEnd.FORFEIT for match in duel.matches)
-        found.append(f"{player.verdict}: {player.message} ({lost} of {len(duel.matches)} matches were forfeited)")
+        lines.append(f"{player.verdict}: {player.message} ({lost} of {len(duel.matches)} matches were forfeited)")
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
         if match.offenders and match.end is not MatchEnd.FORFEIT:
-            told = match.message or f"ply {match.plies}: {match.end}"
-            found.append(f"match {index}, {told}; {_after(moves)}")
-    return found
+            fault = match.message or f"ply {match.plies}: {match.end}"
+            lines.append(f"match {index}, {fault}; {_after(moves)}")
+    return lines
 
 
 def _after(moves: Sequence[int]) -> str:
-    """The moves of a position, the last ones of a long match."""
+    """The moves before a position; only the last ones of a long match."""
     if not moves:
         return "it was the first move"
-    dots = "… " if len(moves) > SHOWN_MOVES else ""
-    return f"after the moves {dots}{' '.join(map(str, moves[-SHOWN_MOVES:]))}"
+    dots = "… " if len(moves) > SHOWN_LAST_MOVES else ""
+    return f"after the moves {dots}{' '.join(map(str, moves[-SHOWN_LAST_MOVES:]))}"

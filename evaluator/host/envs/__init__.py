@@ -1,1 +1,1 @@
-"""TODO."""
+"""Environments and games: making, stepping, encoding, recording and rendering them."""

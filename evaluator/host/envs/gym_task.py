@@ -1,4 +1,4 @@
-"""Makes the environments that the referee steps."""
+"""Gymnasium environments of tasks."""
 
 import contextlib
 import copy
@@ -16,39 +16,36 @@ from evaluator.host.errors import EnvironmentFault as EnvironmentFault
 from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.challenge import Task
 
-# A host's own metric: episodes (see `evaluator.host.own`) to a number.
+# A host's own metric: from the episodes (see `custom_metrics`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]
 Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GymTask:
-    """A task's environment, ready to be made as often as needed."""
+    """A task with its environment's description, which makes as many environments as needed."""
 
     task: Task
-    """The settings."""
     spec: EnvSpec
-    """Gymnasium's description, without the wrappers whose work the referee does."""
+    """Gymnasium's description, without the wrappers that the referee replaces."""
     observation_space: spaces.Space[Any]
-    """What agents see."""
     action_space: spaces.Space[Any]
-    """What agents answer."""
     time_limit: int | None
     """Steps after which an episode is truncated."""
 
     def encoder(self) -> ObservationEncoder:
-        """A new encoder of its observations."""
+        """A new encoder of observations."""
         return ObservationEncoder(self.observation_space)
 
     def decoder(self) -> ActionDecoder:
-        """A new checker of its actions."""
+        """A new decoder of actions."""
         return ActionDecoder(self.action_space, clip=self.task.clip, grid=self.task.grid)
 
     def make(self) -> gymnasium.Env[Any, Any]:
-        """A fresh environment, which need not check actions again.
+        """A new environment that does not check actions again.
 
-        Many environments begin a step with `assert action_space.contains(action)`: a fifth of CartPole's step. The
-        referee has checked the action with this very space, all lanes at once.
+        Many environments begin a step with `assert action_space.contains(action)`: a fifth of the time of CartPole's step.
+        The referee has already checked the action with the same space, all lanes at once.
         """
         environment = gymnasium.make(self.spec)
         environment.unwrapped.action_space.contains = _checked_before  # type: ignore[method-assign, assignment]
@@ -65,14 +62,13 @@ def _checked_before(action: Any) -> bool:
 
 
 def load_gym_task(task: Task) -> GymTask:
-    """The world of a task.
+    """The environment of a task.
 
-    Gymnasium's time limit, order check and interface check are wrappers around every step. The referee keeps the first
-    itself, cannot break the second, and the third is a test's work: leaving them out makes a step cheaper, not different.
+    Left out are Gymnasium's wrappers for the time limit, which the referee applies itself, for the order of calls, which it
+    keeps, and for the interface, which is for tests. A step becomes cheaper, not different.
 
     Raises:
-        WorldError: there is no such environment, it lacks a package, or its spaces cannot be sent; or a function that is a
-            metric is not there.
+        EnvironmentFault: the environment, a package or a metric function is missing, or its spaces cannot be sent.
     """
     load_metric_functions(task)
     spec = _spec(task)
@@ -95,15 +91,15 @@ def load_gym_task(task: Task) -> GymTask:
 
 
 class BudgetError(EnvironmentFault):
-    """A task for scripts leaves no steps to train with."""
+    """A task for training scripts leaves no steps for training."""
 
 
 def check_budget(task: Task) -> None:
-    """Whether a task for scripts has a time limit and leaves steps to train with; its environment is not made.
+    """Check that a task for scripts has a time limit and leaves steps for training; its environment is not made.
 
     Raises:
-        BudgetError: it has not, or does not.
-        WorldError: there is no such environment here.
+        BudgetError: it does not.
+        EnvironmentFault: there is no such environment.
     """
     if task.script is not None:
         _check_budget(task, task.max_episode_steps or _spec(task).max_episode_steps)
@@ -127,25 +123,25 @@ def load_metric_functions(task: Task) -> dict[str, OwnFunction]:
     """The host's own functions among the task's metrics, by their `module:function`.
 
     Raises:
-        WorldError: there is no such function.
+        EnvironmentFault: there is no such function.
     """
-    found: dict[str, OwnFunction] = {}
+    functions: dict[str, OwnFunction] = {}
     for kind in sorted({metric.kind for metric in task.metrics if metric.is_own}):
         module, _, name = kind.partition(":")
         with import_entry_point(f"task {task.id} names the metric {kind}, which is not here"):
             function = getattr(importlib.import_module(module), name)
         if not callable(function):
             raise EnvironmentFault(f"task {task.id} names the metric {kind}, which is not a function")
-        found[kind] = function
-    return found
+        functions[kind] = function
+    return functions
 
 
 @contextlib.contextmanager
 def import_entry_point(failure: str) -> Iterator[None]:
-    """Code of an environment's author, whatever it raises.
+    """Run code of an environment's author, and translate whatever it raises.
 
     Raises:
-        WorldError: it failed; the message begins with `failure`.
+        EnvironmentFault: it failed; the message begins with `failure`.
     """
     try:
         yield

@@ -1,9 +1,9 @@
-"""Games of two: makes them, steps them, draws openings, replays moves. Nobody else knows what PettingZoo's AEC is."""
+"""Two-player games of PettingZoo's AEC interface: making and stepping them, drawing openings, replaying moves."""
 
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium import spaces
@@ -15,30 +15,27 @@ from evaluator.host.seeds.derive import environment_seed
 from evaluator.model.config.challenge import Task
 
 MASK = "action_mask"
-DRAWS = 100
+MAX_OPENING_DRAWS = 100
 _SALT = 0x6F70656E
 PLAYERS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class PettingZooGame:
-    """A task's game, ready to be made as often as needed."""
+    """A task with its game, which makes as many environments as needed."""
 
     task: Task
-    """The settings."""
     players: tuple[str, str]
-    """The environment's names for them; whose side is which changes from match to match."""
+    """The environment's names of its players; which side plays which changes from match to match."""
     observation_space: spaces.Space[Any]
-    """What either of them sees."""
     action_space: spaces.Discrete
-    """What either of them answers."""
     masked: bool
-    """Whether the observation says which moves are legal; else every action is."""
+    """Whether the observation says which moves are legal; otherwise every action is."""
     factory: Callable[..., Any]
     """Makes the environment from the task's `kwargs`."""
 
     def make(self, **more: Any) -> Any:
-        """A fresh environment; `more` may add a render mode to the task's arguments."""
+        """A new environment; `more` may add a render mode to the task's arguments."""
         return self.factory(**{**self.task.kwargs, **more})
 
     def encoder(self) -> ObservationEncoder:
@@ -46,20 +43,20 @@ class PettingZooGame:
         return ObservationEncoder(self.observation_space)
 
     def start(self, seed: str, **more: Any) -> "GamePosition":
-        """A fresh board, from that seed (32 hex digits); `more` as in `make`."""
+        """The first position, from this seed (32 hex digits); `more` as in `make`."""
         environment = self.make(**more)
         environment.reset(seed=environment_seed(seed, self.task.seed_bits))
         return GamePosition(self, environment)
 
     def legal(self, observation: Any) -> list[int]:
-        """The moves that are legal for who sees this."""
+        """The legal moves of the player with this observation."""
         if self.masked:
             return np.flatnonzero(observation[MASK]).tolist()
         return list(range(int(self.action_space.n)))
 
 
 class GamePosition:
-    """One running game. A player here is 0 or 1: its place among the environment's players."""
+    """The position of a running game. A player is 0 or 1: its index among the environment's players."""
 
     __slots__ = ("_environment", "_observe", "_players", "_step", "mover", "over", "totals")
 
@@ -73,15 +70,15 @@ class GamePosition:
         self._settle()
 
     def see(self) -> Any:
-        """What the player to move sees."""
+        """The observation of the player to move."""
         return self._observe(self._players[self.mover])
 
     def seen_by(self, player: int) -> Any:
-        """What a player sees, whoever is to move, also at the end."""
+        """A player's observation, also when it is not to move or the game is over."""
         return self._observe(self._players[player])
 
     def play(self, move: int) -> tuple[float, float]:
-        """The player to move makes a legal move; returns what both got for it."""
+        """Play a legal move; returns both players' rewards."""
         environment, players, totals = self._environment, self._players, self.totals
         self._step(move)
         rewards = environment.rewards
@@ -95,7 +92,7 @@ class GamePosition:
         return earned
 
     def _settle(self) -> None:
-        """Find who is to move; the dead are stepped with None until somebody alive is, or nobody is left."""
+        """Find the player to move, after stepping terminated agents with None as AEC asks for."""
         environment = self._environment
         ends, cuts = environment.terminations, environment.truncations
         if all(ends.get(name, True) or cuts.get(name, True) for name in self._players):
@@ -107,21 +104,21 @@ class GamePosition:
         self.mover = self._players.index(agent)
 
     def render(self) -> Any:
-        """The environment's own picture or text of the position, if it was made with a render mode."""
+        """The environment's picture or text, if it was made with a render mode."""
         return self._environment.render()
 
     def close(self) -> None:
-        """The game is not needed any more."""
+        """Close the environment."""
         self._environment.close()
 
 
 def open_game(task: Task) -> PettingZooGame:
     """The game of a task.
 
-    PettingZoo's `env` wraps `raw_env` in checks that the referee makes itself, all matches at once: raw is twice as fast.
+    `raw_env` is twice as fast as `env`, whose checks the referee makes itself, for all matches at once.
 
     Raises:
-        WorldError: there is no such game, it lacks a package, or it is not a game of two with equal spaces.
+        EnvironmentFault: there is no such game, it lacks a package, or it is not a game of two with equal spaces.
     """
     factory = _factory(task)
     with import_entry_point(f"the game {task.game} of task {task.id} cannot be made"):
@@ -146,7 +143,7 @@ def open_game(task: Task) -> PettingZooGame:
 
 
 def _unfit(players: Sequence[str], seen: list[Any], moves: list[Any]) -> str | None:
-    """Why this is no game for a board, if it is none."""
+    """Why this game cannot be played here; None if it can."""
     if len(players) != PLAYERS:
         return f"has {len(players)} players; a duel needs two"
     if seen[0] != seen[1] or moves[0] != moves[1]:
@@ -167,23 +164,22 @@ def _factory(task: Task) -> Callable[..., Any]:
         reason = (str(error).splitlines() or [""])[0]
         raise EnvironmentFault(f"task {task.id} names the game {task.game}, which is not here: {reason}") from error
     wanted = (attribute,) if attribute else ("raw_env", "env")
-    found = next((getattr(module, one) for one in wanted if callable(getattr(module, one, None))), None)
-    if found is None:
-        raise EnvironmentFault(f"task {task.id}: the module {name} has no {' and no '.join(wanted)}")
-    factory: Callable[..., Any] = found
-    return factory
+    for candidate in wanted:
+        if callable(factory := getattr(module, candidate, None)):
+            return cast("Callable[..., Any]", factory)
+    raise EnvironmentFault(f"task {task.id}: the module {name} has no {' and no '.join(wanted)}")
 
 
 def openings(game: PettingZooGame, seeds: Sequence[str]) -> list[list[int]]:
-    """The first moves of each pair of matches: drawn uniformly among legal ones, again while they are of no use.
+    """The opening moves of each pair of matches, drawn uniformly among the legal ones.
 
-    Of no use is an opening that ends the game, and one that an earlier pair of the duel has.
+    An opening that ends the game, or that an earlier pair of the duel has, is drawn again.
     """
     drawn: list[list[int]] = []
     for seed in seeds:
-        tree = _Tree(game, seed)
+        tree = _OpeningTree(game, seed)
         generator = np.random.default_rng([int(seed, 16), _SALT])
-        for _ in range(DRAWS if game.task.opening else 1):
+        for _ in range(MAX_OPENING_DRAWS if game.task.opening else 1):
             opening: list[int] = []
             while len(opening) < game.task.opening and (legal := tree.legal(opening)):
                 opening.append(legal[int(generator.integers(len(legal)))])
@@ -193,74 +189,72 @@ def openings(game: PettingZooGame, seeds: Sequence[str]) -> list[list[int]]:
     return drawn
 
 
-class _Tree:
-    """The beginnings of one game from one seed, looked up once each."""
+class _OpeningTree:
+    """Legal moves after the first moves of a game, each computed once."""
 
     def __init__(self, game: PettingZooGame, seed: str) -> None:
         self._game, self._seed = game, seed
-        self._known: dict[tuple[int, ...], list[int]] = {}
-        self._board: GamePosition | None = None
-        self._at: list[int] = []
+        self._legal: dict[tuple[int, ...], list[int]] = {}
+        self._position: GamePosition | None = None
+        self._played: list[int] = []
 
     def legal(self, moves: list[int]) -> list[int]:
-        """What is legal after these moves; nothing where the game is over."""
+        """The legal moves after these moves; none where the game is over."""
         key = tuple(moves)
-        if key not in self._known:
-            if self._board is None or self._at != moves[:-1]:
-                self._board = self._game.start(self._seed)
+        if key not in self._legal:
+            if self._position is None or self._played != moves[:-1]:
+                self._position = self._game.start(self._seed)
                 for move in moves[:-1]:
-                    self._board.play(move)
+                    self._position.play(move)
             if moves:
-                self._board.play(moves[-1])
-            self._at = list(moves)
-            self._known[key] = [] if self._board.over else self._game.legal(self._board.see())
-        return self._known[key]
+                self._position.play(moves[-1])
+            self._played = list(moves)
+            self._legal[key] = [] if self._position.over else self._game.legal(self._position.see())
+        return self._legal[key]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedGame:
-    """One match as the game gives it now."""
+    """A match after its replay."""
 
     scores: tuple[float, float]
-    """Return of each side."""
     over: bool
     """Whether the moves ended the game."""
     checksum: str
-    """Over what the movers saw and what the game gave."""
+    """Over the observations of the players to move, and the rewards."""
     illegal: int | None
     """The first ply whose move is not legal or comes after the end; the rest was not played."""
     mover: int | None
     """The side to move now; None when the game is over."""
     legal: tuple[int, ...]
-    """The moves that are legal now."""
 
 
 def replay(game: PettingZooGame, seed: str, moves: Sequence[int], first: int) -> ReplayedGame:
-    """Play recorded moves on a fresh board. `first` is the side that has the first of the game's players."""
-    board = game.start(seed)
+    """Play recorded moves in a new game. `first` is the side that plays the game's first player."""
+    position = game.start(seed)
     seen: list[Any] = []
     earned: list[tuple[float, float]] = []
     encoder = game.encoder()
     checksum = EpisodeChecksum(len(encoder.leaves))
     illegal = None
     for ply, move in enumerate(moves):
-        observation = None if board.over else board.see()
+        observation = None if position.over else position.see()
         if observation is None or move not in game.legal(observation):
             illegal = ply
             break
         seen.append(encoder.encode([observation]))
-        earned.append(board.play(move))
+        earned.append(position.play(move))
     for leaves in seen:
         checksum.see(leaves)
     checksum.earn(np.array(earned, "<f8").tobytes())
-    totals = board.totals
-    found = ReplayedGame(
+    totals = position.totals
+    replayed = ReplayedGame(
         scores=(totals[first], totals[1 - first]),
-        over=board.over,
-        checksum=checksum.close(len(earned), terminated=board.over, truncated=False),
+        over=position.over,
+        checksum=checksum.close(len(earned), terminated=position.over, truncated=False),
         illegal=illegal,
-        mover=None if board.over else board.mover ^ first,
-        legal=() if board.over else tuple(game.legal(board.see())),
+        mover=None if position.over else position.mover ^ first,
+        legal=() if position.over else tuple(game.legal(position.see())),
     )
-    board.close()
-    return found
+    position.close()
+    return replayed

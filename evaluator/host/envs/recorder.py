@@ -1,4 +1,4 @@
-"""What an episode leaves behind: its actions, its return, and a checksum over all it met."""
+"""Recording of episodes: actions, return, and a checksum over observations and rewards."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ import numpy.typing as npt
 from evaluator import wire
 
 Array = npt.NDArray[Any]
-# Frames are dealt out when there are so many, or when they weigh so much.
-FRAMES = 1024
-FRAME_BYTES = 1 << 24
+# Buffered frames go to their lanes when there are so many of them, or so many bytes.
+MAX_BUFFERED_FRAMES = 1024
+MAX_BUFFERED_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,6 @@ class PlayedEpisode:
     total: float
     """Undiscounted return: the rewards summed in order as Python floats."""
     length: int
-    """Steps."""
     checksum: str
     """Over observations, rewards and end flags."""
     actions: tuple[Array, ...]
@@ -31,7 +30,7 @@ class PlayedEpisode:
 
 
 class EpisodeChecksum:
-    """One hash per stream, so that how the steps were cut into pieces does not matter."""
+    """A checksum with one hash per stream, so that it does not depend on how steps are grouped."""
 
     def __init__(self, leaves: int) -> None:
         self._observations = [hashlib.blake2b(digest_size=32) for _ in range(leaves)]
@@ -56,14 +55,14 @@ class EpisodeChecksum:
 
 
 class EpisodeRecorder:
-    """Keeps what a fixed set of lanes does, frame by frame, and deals it out to the lanes when that is due.
+    """Buffers the frames of a fixed set of lanes and distributes them to the lanes, many at once.
 
     A step costs three appends; arrays are made of many frames at once.
     """
 
     def __init__(self, lanes: int, observations: tuple[wire.Leaf, ...], actions: tuple[wire.Leaf, ...]) -> None:
         per_step = max(1, lanes) * (sum(leaf.nbytes for leaf in (*observations, *actions)) + 8)
-        self._size = max(1, min(FRAMES, FRAME_BYTES // per_step))
+        self._size = max(1, min(MAX_BUFFERED_FRAMES, MAX_BUFFERED_BYTES // per_step))
         self._leaves, self._actions = observations, actions
         self._seen: list[list[bytes]] = []
         self._done: list[list[Array]] = []
@@ -71,12 +70,12 @@ class EpisodeRecorder:
         self.lanes = [_Open(len(observations), len(actions)) for _ in range(lanes)]
 
     def begin(self, lane: int, observation: Sequence[bytes]) -> None:
-        """An episode starts on a lane with that observation; the frames before it have been dealt out."""
+        """Start an episode on a lane; `deal` was called before."""
         self.lanes[lane] = _Open(len(self._leaves), len(self._actions))
         self.lanes[lane].checksum.see(observation)
 
     def step(self, observations: list[bytes], actions: list[Array], rewards: list[Any]) -> None:
-        """Every lane made a step."""
+        """Add a step of every lane."""
         self._seen.append(observations)
         self._done.append(actions)
         self._earned.append(rewards)
@@ -84,7 +83,7 @@ class EpisodeRecorder:
             self.deal()
 
     def deal(self) -> None:
-        """Give every lane its part of the frames kept so far."""
+        """Distribute the buffered frames to the lanes."""
         if not self._earned:
             return
         shape = (len(self._earned), len(self.lanes))
@@ -99,11 +98,11 @@ class EpisodeRecorder:
         self._seen, self._done, self._earned = [], [], []
 
     def finish(self, lane: int, *, terminated: bool, truncated: bool) -> PlayedEpisode:
-        """An episode ended on a lane; the frames have been dealt out."""
+        """End the episode of a lane; `deal` was called before."""
         return self.lanes[lane].close(terminated=terminated, truncated=truncated)
 
     def only(self, lanes: list[int]) -> "EpisodeRecorder":
-        """A recorder that goes on with just these lanes; the frames have been dealt out."""
+        """A recorder for only these lanes; `deal` was called before."""
         fewer = EpisodeRecorder(len(lanes), self._leaves, self._actions)
         fewer.lanes = [self.lanes[lane] for lane in lanes]
         return fewer
@@ -129,7 +128,7 @@ class _Open:
         self._length += len(earned)
 
     def close(self, *, terminated: bool, truncated: bool) -> PlayedEpisode:
-        """The episode, whole."""
+        """The finished episode."""
         return PlayedEpisode(
             total=self._total,
             length=self._length,

@@ -1,4 +1,4 @@
-"""Watches a recorded episode again: its actions step the environment, which renders some of the steps. No agent runs."""
+"""Rendering of a recorded episode: its actions step the environment again, without the agent."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
@@ -10,24 +10,23 @@ import numpy.typing as npt
 
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, import_entry_point
 
-# What is taken, the first that an environment has. `ansi` is text.
+# The render modes to use, in order of preference. `ansi` is text.
 MODES = ("rgb_array", "ansi")
-# Wider or higher pictures are no pictures of a game.
-SIDE = 4096
+# Pixels of a picture's width and height at most.
+MAX_PICTURE_SIDE = 4096
 
 Picture = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedActions:
-    """One episode as it was recorded."""
+    """The actions of a recorded episode."""
 
     seed: str
-    """Of its environment, as results state it."""
+    """The environment's seed, as in the result."""
     actions: Sequence[npt.NDArray[np.generic]]
-    """Its part of every leaf of the trace's actions, as `checked_actions` gives them."""
+    """One array per leaf of the action space, as `checked_actions` returns them."""
     total: float
-    """Its return."""
 
     @property
     def length(self) -> int:
@@ -37,21 +36,19 @@ class RecordedActions:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """How much is rendered at most."""
+    """Limits of rendering."""
 
     frames: int
-    """Pictures of one episode."""
     steps: int
-    """Steps of an episode; longer ones are not watched."""
+    """Steps of an episode; longer episodes are not rendered."""
     seconds: float
-    """How long one episode may take."""
 
 
 def with_rendering(world: GymTask) -> GymTask | None:
-    """The same world with an environment that renders; None where it can render nothing that could be kept.
+    """The same task with an environment that renders; None where it has none of the render modes.
 
     Raises:
-        WorldError: the environment cannot be made.
+        EnvironmentFault: the environment cannot be made.
     """
     with import_entry_point(f"the environment {world.task.env_id} cannot be rendered"):
         environment = world.make()
@@ -66,7 +63,7 @@ def with_rendering(world: GymTask) -> GymTask | None:
 
 
 def chosen_steps(length: int, frames: int) -> tuple[int, ...]:
-    """After how many steps pictures are taken: before the first, after the last, and evenly between."""
+    """The numbers of steps after which frames are taken: 0, `length`, and evenly between."""
     count = max(1, min(frames, length + 1))
     return tuple(round(float(step)) for step in np.linspace(0, length, count)) if count > 1 else (length,)
 
@@ -74,11 +71,11 @@ def chosen_steps(length: int, frames: int) -> tuple[int, ...]:
 def render_episode(
     world: GymTask, recorded: RecordedActions, bounds: Bounds, clock: Callable[[], float]
 ) -> Iterator[tuple[int, Picture | str]]:
-    """The steps that are watched, each with what the environment shows after it; `world` is one with rendering.
+    """The chosen steps, each with what the environment renders after it; `world` comes from `with_rendering`.
 
     Raises:
-        WorldError: it takes too long, the environment fails, or it gives another return than was recorded: a picture of
-            something else is worse than none. It comes when the last step is taken, so what came before does not count.
+        EnvironmentFault: it takes too long, the environment fails, or its return is not the recorded one. The latter is seen
+            after the last step only: discard the frames before it.
     """
     if recorded.length > bounds.steps:
         raise EnvironmentFault(f"an episode of {recorded.length} steps is too long to be shown")
@@ -103,12 +100,12 @@ def render_episode(
 
 
 def _shown(rendered: Any) -> Picture | str:
-    """What an environment rendered, if it is a picture or a text."""
+    """Check what an environment rendered."""
     if isinstance(rendered, str):
         return rendered
     picture = np.asarray(rendered)
     if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] < 3 or 0 in picture.shape:
         raise EnvironmentFault("it renders neither a text nor a picture of three colours")
-    if max(picture.shape[:2]) > SIDE:
-        raise EnvironmentFault(f"it renders a picture of more than {SIDE} pixels a side")
+    if max(picture.shape[:2]) > MAX_PICTURE_SIDE:
+        raise EnvironmentFault(f"it renders a picture of more than {MAX_PICTURE_SIDE} pixels a side")
     return picture[:, :, :3].copy()

@@ -1,4 +1,4 @@
-"""Spaces on the trusted side: their published description, observations into frames, actions checked out of frames."""
+"""Spaces on the host: their description, the encoding of observations and the decoding and checking of actions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
@@ -13,11 +13,11 @@ Array = npt.NDArray[Any]
 
 
 class UnsupportedSpaceError(Exception):
-    """The environment has a space that the wire has no form for."""
+    """The environment has a space that cannot be sent to an agent."""
 
 
 class IllegalActionError(Exception):
-    """An action that is not in the action space, with its row in the answer."""
+    """An action is not in the action space; `row` is its row in the answer."""
 
     def __init__(self, row: int, message: str) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class IllegalActionError(Exception):
 
 
 def describe(space: spaces.Space[Any]) -> dict[str, Any]:
-    """The description that both sides and `protocol.md` speak of.
+    """The description of a space, as in `protocol.md`.
 
     Raises:
         UnsupportedSpaceError: the space is neither Box, Discrete, MultiDiscrete, MultiBinary nor Dict or Tuple of them.
@@ -62,7 +62,7 @@ def _numbers(values: Array) -> list[float | str]:
 
 
 def at(path: tuple[str | int, ...]) -> Callable[[Any], Any]:
-    """The function that follows a leaf's path into a value."""
+    """A function that returns the part of a value at a leaf's path."""
 
     def follow(value: Any) -> Any:
         for step in path:
@@ -73,7 +73,7 @@ def at(path: tuple[str | int, ...]) -> Callable[[Any], Any]:
 
 
 class ObservationEncoder:
-    """Observations of many lanes into contiguous leaves."""
+    """Encodes observations of many lanes as contiguous leaves."""
 
     def __init__(self, space: spaces.Space[Any]) -> None:
         self.leaves = tuple(wire.leaves(describe(space)))
@@ -95,7 +95,7 @@ class ObservationEncoder:
         if leaf.shape and all(getattr(value, "dtype", None) is dtype for value in values):
             try:
                 raw = b"".join(values)
-            except (BufferError, TypeError, ValueError):  # not contiguous: the slow way below
+            except (BufferError, TypeError, ValueError):  # not contiguous
                 raw = b""
             if len(raw) == leaf.nbytes * len(values):
                 return raw
@@ -103,7 +103,7 @@ class ObservationEncoder:
 
 
 class ActionDecoder:
-    """Actions out of an ACTIONS body, checked before an environment sees them."""
+    """Decodes the actions of an ACTIONS body, and checks them before an environment sees them."""
 
     def __init__(self, space: spaces.Space[Any], *, clip: bool, grid: float | None) -> None:
         self._space = space
@@ -116,7 +116,7 @@ class ActionDecoder:
             self._least, self._greatest = int(space.start), int(space.start + space.n - 1)
 
     def decode(self, body: memoryview, count: int) -> tuple[list[Any], list[Array]]:
-        """The `count` actions as the environment wants them, and the same as arrays, one per leaf.
+        """The `count` actions as the environment takes them, and as arrays, one per leaf.
 
         Raises:
             IllegalActionError: one of them is not in the action space.
@@ -129,14 +129,14 @@ class ActionDecoder:
         return self.actions(arrays), arrays
 
     def _numbers(self, array: Array) -> tuple[list[Any], list[Array]]:
-        """The commonest case, without a detour: it is on the path of every single step."""
+        """Decode a Discrete space fast: this runs in every step."""
         numbers = array.tolist()
         if min(numbers) < self._least or max(numbers) > self._greatest:
             _in_range(array, self._least, self._greatest)
         return numbers, [array]
 
     def settle(self, arrays: list[Array]) -> list[Array]:
-        """Stacked leaves as the environment will see them: checked, on the grid, clipped.
+        """Check stacked leaves, round them to the grid and clip them.
 
         Raises:
             IllegalActionError: one of them is not in the action space.
@@ -144,7 +144,7 @@ class ActionDecoder:
         return [self._checked(part, array) for part, array in zip(self._parts, arrays, strict=True)]
 
     def is_settled(self, arrays: list[Array]) -> bool:
-        """Whether stacked leaves can have come out of `settle`. What was clipped is at a bound, which may be off the grid.
+        """Whether stacked leaves can be a result of `settle`. Clipped values are at a bound, which may be off the grid.
 
         Raises:
             IllegalActionError: one of them is not in the action space.

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Reading of YAML documents and submission folders."""

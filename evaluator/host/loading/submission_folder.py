@@ -1,4 +1,4 @@
-"""A submission's folder: read without following or opening anything but plain files, copied before it is run."""
+"""Submission folders: reading only plain files, checking them, and copying them before they run."""
 
 import os
 import stat
@@ -23,34 +23,33 @@ from evaluator.model.identifiers import SEGMENT
 if TYPE_CHECKING:
     from evaluator.host.sandboxes.sandbox import OwnImage
 
-# Git LFS's specification: a pointer's first line, today's and the one before it, and what it is always smaller than.
-_POINTERS = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
+# The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
+_POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
 POINTER_BYTES = 1024
 POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for it, then commit the file itself"
-MAX_DEPTH = 6
-# Python leaves these beside every run; they are never part of an agent, here or in the evaluation.
+MAX_FOLDER_DEPTH = 6
+# Python writes these; they are never part of an agent.
 IGNORED = frozenset({"__pycache__"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionFolder:
-    """A submission as it stands on disk."""
+    """A submission's files and manifest."""
 
     submission: Submission
-    """Its manifest."""
     blobs: tuple[SubmissionFile, ...]
-    """Its files, by path."""
+    """Its files, sorted by path."""
     digest: str
-    """Which agent it is."""
+    """The submission digest."""
     image_mib: int = SubmissionLimits().image_mib
-    """How large an image it may name."""
+    """The largest size of an image that it may name, in MiB."""
 
     @property
     def image(self) -> "OwnImage | None":
-        """The image it names, if it does."""
+        """The image that it names, if any."""
         if self.submission.kind is not SubmissionKind.IMAGE:
             return None
-        # Most boards are ranked without a sandbox.
+        # imported late, since ranking needs no sandboxes
         from evaluator.host.sandboxes.sandbox import OwnImage
 
         return OwnImage(reference=parse_reference(self.submission.entry), image_mib=self.image_mib)
@@ -60,7 +59,7 @@ def read_folder(path: Path, limits: SubmissionLimits) -> SubmissionFolder:
     """Read a submission.
 
     Raises:
-        LoadError: something in it is not allowed; the first fault found, or every fault of the manifest.
+        LoadError: with the first fault of the files, or every fault of the manifest.
     """
     try:
         mode = path.lstat().st_mode
@@ -72,7 +71,7 @@ def read_folder(path: Path, limits: SubmissionLimits) -> SubmissionFolder:
 
 
 def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> SubmissionFolder:
-    """A submission from its files, wherever they were read.
+    """Make a submission from its files, wherever they were read.
 
     Raises:
         LoadError: the manifest is missing or wrong, or the entry is not a text file of the folder.
@@ -89,7 +88,7 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
 
 
 def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
-    """Raise LoadError when there are too many files, too many bytes, or two names that some disks hold to be one."""
+    """Raise LoadError for too many files or bytes, or two names that differ only by case."""
     size = sum(len(blob.content) for blob in blobs)
     if len(blobs) > limits.files:
         raise LoadError(f"the folder holds more than {limits.files} files; leave out what the agent does not need")
@@ -103,8 +102,8 @@ def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> 
 
 
 def is_pointer(content: bytes) -> bool:
-    """Whether these are the few lines that Git LFS commits in place of a file."""
-    return len(content) < POINTER_BYTES and content.startswith(_POINTERS)
+    """Whether this is a Git LFS pointer, committed in place of a file."""
+    return len(content) < POINTER_BYTES and content.startswith(_POINTER_LINES)
 
 
 def _check_bytes(blobs: tuple[SubmissionFile, ...]) -> None:
@@ -135,8 +134,8 @@ def check_name(path: str) -> None:
     segments = path.split("/")
     if any(segment.casefold().startswith(".git") for segment in segments):
         raise LoadError(f"{path!r}: git's own files are not allowed in a submission; remove it")
-    if len(segments) > MAX_DEPTH:
-        raise LoadError(f"{path!r}: lies deeper than {MAX_DEPTH} folders; flatten it")
+    if len(segments) > MAX_FOLDER_DEPTH:
+        raise LoadError(f"{path!r}: lies deeper than {MAX_FOLDER_DEPTH} folders; flatten it")
     for segment in segments:
         if not SEGMENT.fullmatch(segment) or segment in (".", ".."):
             rule = "letters, digits or '_.+-', beginning with a letter, digit or '_', at most 100"
@@ -175,7 +174,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
 
 
 def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> SubmissionFile:
-    """The file's bytes; opened so that a link or device put there in the meantime is refused too."""
+    """Read a file; opened so that a link or device put there in the meantime is refused too."""
     try:
         descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -184,13 +183,13 @@ def _read(path: str, entry: os.DirEntry[str], limits: SubmissionLimits) -> Submi
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise LoadError(f"{path}: is not a plain file; remove it")
-        # No more than it had when it was opened: room for the largest allowed takes longer than to read a small one.
+        # No more than its size when opened: a buffer for the largest allowed file takes longer than reading a small one.
         content = file.read(min(status.st_size, limits.kib * 1024) + 1)
     return SubmissionFile(path=path, executable=bool(status.st_mode & stat.S_IXUSR), content=content)
 
 
 def stage(folder: SubmissionFolder, target: Path) -> None:
-    """Write exactly the digested files to an empty directory that an unprivileged user can read."""
+    """Write exactly the digested files to an empty directory, readable by an unprivileged user."""
     target.chmod(0o755)
     for blob in folder.blobs:
         place = target / blob.path

@@ -1,4 +1,4 @@
-"""The one owner of YAML: documents in, models out, every fault with its line."""
+"""Reading of YAML documents into models; every fault names its line."""
 
 from pathlib import Path
 from typing import Any, NewType, TypeVar
@@ -15,14 +15,14 @@ from evaluator.model.identifiers import INVISIBLE
 
 MAX_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20
-MAX_DEPTH = 12
-Line = NewType("Line", int)
+MAX_YAML_DEPTH = 12
+LineNumber = NewType("LineNumber", int)
 Model = TypeVar("Model", bound=Frozen)
-Where = dict[tuple[int | str, ...], Line]
+LineNumbers = dict[tuple[int | str, ...], LineNumber]
 
 
 class LoadError(Exception):
-    """A document cannot be used; each line says what is wrong, where, and what to do."""
+    """A document cannot be used; each line of the message says what is wrong, where, and what to do."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(lines))
@@ -30,10 +30,10 @@ class LoadError(Exception):
 
 
 def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:
-    """The challenge in a document, with the digests of the host's own code that it names and that is here.
+    """Parse a challenge; its tasks get the digests of the host's own code, lines that is present.
 
     Raises:
-        LoadError: it is not one, or such code cannot be read.
+        LoadError: the document is invalid, or such code cannot be read.
     """
     challenge = _model(Challenge, content, name, MAX_CHALLENGE_BYTES)
     try:
@@ -44,28 +44,28 @@ def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:
 
 
 def parse_submission(content: bytes, name: str = "submission.yml") -> Submission:
-    """The manifest in a document.
+    """Parse a manifest.
 
     Raises:
-        LoadError: it is not one.
+        LoadError: the document is invalid.
     """
     return _model(Submission, content, name, MAX_BYTES)
 
 
 def parse_moderation(content: bytes, name: str = "moderation.yml") -> Moderation:
-    """The exclusions in a document.
+    """Parse moderation.yml.
 
     Raises:
-        LoadError: it is not one.
+        LoadError: the document is invalid.
     """
     return _model(Moderation, content, name, MAX_CHALLENGE_BYTES)
 
 
 def read_challenge(path: Path) -> Challenge:
-    """The challenge in a file.
+    """Read a challenge file.
 
     Raises:
-        LoadError: there is none, or it cannot be used.
+        LoadError: the file cannot be read, or is invalid.
     """
     try:
         content = path.read_bytes()
@@ -75,33 +75,33 @@ def read_challenge(path: Path) -> Challenge:
 
 
 def _model(model: type[Model], content: bytes, name: str, limit: int) -> Model:
-    value, where = parse_yaml(content, name, limit)
+    value, lines = parse_yaml(content, name, limit)
     if not isinstance(value, dict):
         raise LoadError(f"{name}:1: must be a mapping of keys to values, such as 'name: My agent'")
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise LoadError(*(f"{name}:{_line(where, path)}: {text}" for path, text in explain(model, error))) from error
+        raise LoadError(*(f"{name}:{_line(lines, path)}: {text}" for path, text in explain(model, error))) from error
 
 
-def _line(where: Where, path: tuple[int | str, ...]) -> int:
-    """The line of the nearest thing on the path that stands in the document."""
-    while path and path not in where:
+def _line(lines: LineNumbers, path: tuple[int | str, ...]) -> int:
+    """The line of the path, or of its nearest parent that is in the document."""
+    while path and path not in lines:
         path = path[:-1]
-    return where.get(path, Line(1))
+    return lines.get(path, LineNumber(1))
 
 
-def parse_yaml(content: bytes, name: str, limit: int) -> tuple[Any, Where]:
-    """Plain YAML: UTF-8, no anchors, no tags, no duplicate keys, bounded size and depth.
+def parse_yaml(content: bytes, name: str, limit: int) -> tuple[Any, LineNumbers]:
+    """Parse plain YAML: UTF-8, no anchors, no tags, no duplicate keys, limited size and depth.
 
     Raises:
-        LoadError: the document is anything else.
+        LoadError: the document is not plain YAML.
     """
     text = _text(content, name, limit)
     try:
         node = _composed(text, name)
-        where: Where = {(): Line(1)}
-        return (None, where) if node is None else (_value(node, (), where, name), where)
+        lines: LineNumbers = {(): LineNumber(1)}
+        return (None, lines) if node is None else (_value(node, (), lines, name), lines)
     except yaml.YAMLError as error:
         line = _line_of(getattr(error, "problem_mark", None))
         problem = getattr(error, "problem", None) or "is not YAML"
@@ -121,14 +121,14 @@ def _text(content: bytes, name: str, limit: int) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise LoadError(f"{name}:{line}: is not UTF-8 text; save it as UTF-8") from error
-    if found := INVISIBLE.search(text.replace("\r\n", "\n")):
-        line = text[: found.start()].count("\n") + 1
-        raise LoadError(f"{name}:{line}: holds the invisible character U+{ord(found.group()):04X}; remove it")
+    if character := INVISIBLE.search(text.replace("\r\n", "\n")):
+        line = text[: character.start()].count("\n") + 1
+        raise LoadError(f"{name}:{line}: holds the invisible character U+{ord(character.group()):04X}; remove it")
     return text
 
 
 def _composed(text: str, name: str) -> yaml.Node | None:
-    """The document's root. The parser in C is ten times as fast; where it finds a fault, the other one names it better."""
+    """The document's root. The parser in C is ten times as fast; the one in Python describes faults better."""
     for loader in (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader):
         try:
             _refuse_clever_yaml(text, name, loader)
@@ -141,7 +141,7 @@ def _composed(text: str, name: str) -> yaml.Node | None:
 
 
 def _refuse_clever_yaml(text: str, name: str, loader: type[yaml.SafeLoader]) -> None:
-    """Anchors make bombs, tags make objects, depth makes recursion: none is needed here."""
+    """Refuse anchors, which make bombs, tags, which make objects, and depth, which makes recursion."""
     depth = 0
     for event in yaml.parse(text, Loader=loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -154,27 +154,27 @@ def _fault(event: yaml.Event, depth: int) -> str | None:
         return "anchors and aliases (& and *) are not allowed; write the value out"
     if getattr(event, "tag", None):
         return "tags (!) are not allowed; write a plain value"
-    return f"is nested deeper than {MAX_DEPTH} levels; flatten it" if depth > MAX_DEPTH else None
+    return f"is nested deeper than {MAX_YAML_DEPTH} levels; flatten it" if depth > MAX_YAML_DEPTH else None
 
 
 def _line_of(mark: Any) -> int:
     return mark.line + 1 if mark else 1
 
 
-def _value(node: yaml.Node, path: tuple[int | str, ...], where: Where, name: str) -> Any:
-    where[path] = Line(node.start_mark.line + 1)
+def _value(node: yaml.Node, path: tuple[int | str, ...], lines: LineNumbers, name: str) -> Any:
+    lines[path] = LineNumber(node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
-        return _mapping(node, path, where, name)
+        return _mapping(node, path, lines, name)
     if isinstance(node, yaml.SequenceNode):
-        return [_value(inner, (*path, index), where, name) for index, inner in enumerate(node.value)]
+        return [_value(inner, (*path, index), lines, name) for index, inner in enumerate(node.value)]
     try:
         return yaml.constructor.SafeConstructor().construct_object(node)
     except (ValueError, OverflowError) as error:
-        written = f"{name}:{where[path]}: {node.value[:40]!r}"
+        written = f"{name}:{lines[path]}: {node.value[:40]!r}"
         raise LoadError(f"{written} looks like a number or a date but is none; write it in quotes") from error
 
 
-def _mapping(node: yaml.MappingNode, path: tuple[int | str, ...], where: Where, name: str) -> dict[str, Any]:
+def _mapping(node: yaml.MappingNode, path: tuple[int | str, ...], lines: LineNumbers, name: str) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
@@ -183,6 +183,6 @@ def _mapping(node: yaml.MappingNode, path: tuple[int | str, ...], where: Where, 
             raise LoadError(f"{name}:{line}: a key must be a plain word")
         if key in result:
             raise LoadError(f"{name}:{line}: the key {key!r} stands twice; keep one")
-        result[key] = _value(value_node, (*path, key), where, name)
-        where[(*path, key)] = Line(line)
+        result[key] = _value(value_node, (*path, key), lines, name)
+        lines[(*path, key)] = LineNumber(line)
     return result

@@ -1,1 +1,1 @@
-"""TODO."""
+"""`pullrank probe`: checks that a sandbox enforces its limits."""

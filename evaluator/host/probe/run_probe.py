@@ -1,4 +1,4 @@
-"""Proves that a sandbox refuses what it must and grants what it may: agents of ours try, through the real evaluation."""
+"""Checks that a sandbox refuses what it must and allows what it may, with our own agents in real evaluations."""
 
 import dataclasses
 import json
@@ -19,12 +19,23 @@ from evaluator.model.config.submission import MANIFEST_NAME, SubmissionFile
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 
-AGENTS = Path(__file__).parent / "agents"
-TASK = Task(id="CartPole-v1", episodes=1, max_episode_steps=20)
-# What a sandbox gives beside the pins: its own variables, and what the shell, Python and the engine add.
-GIVEN = ("PATH", "HOME", "TMPDIR", "HOSTNAME", "PYTHONDONTWRITEBYTECODE", "PWD", "SHLVL", "_", "LC_CTYPE", "OLDPWD")
-# How each attempt of `escape_attempts.py` is told to people, when it is refused as it must be or, for the last, granted.
-WORDS = {
+PROBE_AGENTS = Path(__file__).parent / "agents"
+PROBE_TASK = Task(id="CartPole-v1", episodes=1, max_episode_steps=20)
+# The variables of a sandbox besides the pins: its own, and those of the shell, Python and the engine.
+ALLOWED_VARIABLES = (
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "HOSTNAME",
+    "PYTHONDONTWRITEBYTECODE",
+    "PWD",
+    "SHLVL",
+    "_",
+    "LC_CTYPE",
+    "OLDPWD",
+)
+# The promise behind each attempt of `escape_attempts.py`.
+ATTEMPT_PROMISES = {
     "write elsewhere": "nothing outside its temporary directory can be written",
     "run from tmp": "nothing in its temporary directory can be run",
     "network": "neither this machine nor the network can be reached",
@@ -43,58 +54,62 @@ WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeCheck:
-    """One promise of a sandbox."""
+    """The check of one promise of a sandbox."""
 
     name: str
-    """What should be true."""
+    """The promise."""
     held: bool
-    """Whether it is."""
+    """Whether the sandbox keeps it."""
     detail: str
-    """What was seen."""
+    """What happened."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Excess:
-    """An agent that goes beyond one limit, and how that must end."""
+class ExcessCheck:
+    """An agent that exceeds one limit, and how its evaluation must end."""
 
     agent: str
     """Its file in `agents/`."""
     name: str
     """The promise."""
     verdict: Verdict
-    """What must come of it."""
+    """The expected verdict."""
     says: str
-    """What the message must contain."""
+    """Text that the message must contain."""
     limits: dict[str, float]
     """Limits that make it quick."""
 
 
-EXCESSES = (
-    Excess(agent="memory_hog", name="more memory than the limit ends it", verdict=Verdict.OUT_OF_MEMORY, says="",
-           limits={"memory_mib": 128, "answer_seconds": 60}),
-    Excess(agent="cpu_burn", name="more processor time than the limit ends it", verdict=Verdict.TIMEOUT, says="processor",
-           limits={"cpu_seconds": 1, "answer_seconds": 60}),
-    Excess(agent="slow_answer", name="a late answer ends it", verdict=Verdict.TIMEOUT, says="no answer within",
-           limits={"answer_seconds": 0.5}),
-    Excess(agent="slow_start", name="an agent that never is ready is ended", verdict=Verdict.TIMEOUT, says="ready",
-           limits={"start_seconds": 4}),
-    Excess(agent="log_flood", name="more output than the limit ends it", verdict=Verdict.OUTPUT_LIMIT, says="",
-           limits={"answer_seconds": 60}),
+LIMIT_CHECKS = (
+    ExcessCheck(agent="memory_hog", name="more memory than the limit ends it", verdict=Verdict.OUT_OF_MEMORY, says="",
+        limits={"memory_mib": 128, "answer_seconds": 60}),
+    ExcessCheck(agent="cpu_burn", name="more processor time than the limit ends it", verdict=Verdict.TIMEOUT,
+        says="processor", limits={"cpu_seconds": 1, "answer_seconds": 60}),
+    ExcessCheck(agent="slow_answer", name="a late answer ends it", verdict=Verdict.TIMEOUT, says="no answer within",
+        limits={"answer_seconds": 0.5}),
+    ExcessCheck(agent="slow_start", name="an agent that never is ready is ended", verdict=Verdict.TIMEOUT, says="ready",
+        limits={"start_seconds": 4}),
+    ExcessCheck(agent="log_flood", name="more output than the limit ends it", verdict=Verdict.OUTPUT_LIMIT, says="",
+        limits={"answer_seconds": 60}),
 )  # fmt: skip
 
 
 def probe(chosen: SelectedSandbox, limits: Limits) -> list[ProbeCheck]:
-    """Try everything."""
-    return [*_looked(chosen, limits), _bred(chosen, limits), *(_exceeded(chosen, limits, excess) for excess in EXCESSES)]
+    """Run all checks."""
+    return [
+        *_escape_checks(chosen, limits),
+        _fork_check(chosen, limits),
+        *(_limit_check(chosen, limits, excess) for excess in LIMIT_CHECKS),
+    ]
 
 
-def _played(chosen: SelectedSandbox, limits: Limits, agent: str, orders: dict[str, object] | None = None) -> Result:
+def _evaluate(chosen: SelectedSandbox, limits: Limits, agent: str, orders: dict[str, object] | None = None) -> Result:
     order = EvaluationRequest(
         login="local",
         login_id=None,
         agent="probe",
         folder=_folder(agent, orders or {}),
-        world=load_gym_task(TASK),
+        world=load_gym_task(PROBE_TASK),
         limits=limits,
         season="probe",
         beacon="probe",
@@ -109,7 +124,7 @@ def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:
     manifest = f"name: Probe\nalgorithm: probe\nentry: {agent}.py\n"
     files = {
         MANIFEST_NAME: manifest.encode(),
-        f"{agent}.py": (AGENTS / f"{agent}.py").read_bytes(),
+        f"{agent}.py": (PROBE_AGENTS / f"{agent}.py").read_bytes(),
         "orders.json": json.dumps(orders).encode(),
     }
     return assemble(
@@ -117,25 +132,25 @@ def _folder(agent: str, orders: dict[str, object]) -> SubmissionFolder:
     )
 
 
-def _looked(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
-    """What `escape_attempts.py` found, with a listening port and a readable file here for it to find."""
+def _escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeCheck]:
+    """Run `escape_attempts.py`, with an open port and a readable file here for it to find."""
     with (
         tempfile.NamedTemporaryFile("w", prefix="pullrank-canary-") as canary,
-        socket.create_server(("127.0.0.1", 0)) as door,
+        socket.create_server(("127.0.0.1", 0)) as listener,
     ):
         canary.write("a file of this machine")
         canary.flush()
         Path(canary.name).chmod(0o644)
         orders = {
             "canary": canary.name,
-            "port": door.getsockname()[1],
-            "environment": [*pinned_environment(), *GIVEN],
+            "port": listener.getsockname()[1],
+            "environment": [*pinned_environment(), *ALLOWED_VARIABLES],
             "tmpfs_mib": limits.tmpfs_mib,
         }
-        result = _played(chosen, limits, "escape_attempts", orders)
-    found = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
-    for name, words in WORDS.items():
-        fault = found.get(name, "the probe did not get so far")
+        result = _evaluate(chosen, limits, "escape_attempts", orders)
+    findings = dict(json.loads(line.removeprefix("probe ")) for line in _findings(result))
+    for name, words in ATTEMPT_PROMISES.items():
+        fault = findings.get(name, "the probe did not get so far")
         yield ProbeCheck(name=words, held=fault is None, detail=fault or "")
     ok = result.verdict is Verdict.OK
     yield ProbeCheck(name="an honest agent can answer", held=ok, detail=f"{result.verdict} {result.message}".strip())
@@ -145,22 +160,22 @@ def _findings(result: Result) -> list[str]:
     return [line for line in result.log_tail.splitlines() if line.startswith("probe [") and line.endswith("]")]
 
 
-def _bred(chosen: SelectedSandbox, limits: Limits) -> ProbeCheck:
-    """A kernel may refuse the fork, or the sandbox may end: both are limits."""
+def _fork_check(chosen: SelectedSandbox, limits: Limits) -> ProbeCheck:
+    """Run a fork bomb: the kernel may refuse a fork, or the sandbox may end."""
     few = limits.model_copy(update={"pids": min(limits.pids, 50)})
-    result = _played(chosen, few, "fork_bomb")
+    result = _evaluate(chosen, few, "fork_bomb")
     refused = "refused after" in result.log_tail
     ended = result.verdict not in (Verdict.OK, Verdict.INTERNAL_ERROR)
     detail = result.log_tail.strip() or f"{result.verdict} {result.message}"
     return ProbeCheck(name="more processes than the limit are refused", held=refused or ended, detail=detail[:200])
 
 
-def _exceeded(chosen: SelectedSandbox, limits: Limits, excess: Excess) -> ProbeCheck:
-    result = _played(chosen, limits.model_copy(update=excess.limits), excess.agent)
+def _limit_check(chosen: SelectedSandbox, limits: Limits, excess: ExcessCheck) -> ProbeCheck:
+    result = _evaluate(chosen, limits.model_copy(update=excess.limits), excess.agent)
     held = result.verdict is excess.verdict and excess.says in result.message
     return ProbeCheck(name=excess.name, held=held, detail=f"{result.verdict} {result.message}".strip())
 
 
 def as_document(checks: list[ProbeCheck]) -> list[dict[str, object]]:
-    """For machines."""
+    """The checks as JSON."""
     return [dataclasses.asdict(check) for check in checks]

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The sandboxes, one module for each kind, and what they share."""

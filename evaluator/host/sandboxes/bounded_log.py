@@ -1,13 +1,13 @@
-"""What an agent prints: counted while it is read, kept only at its end."""
+"""The log of an agent: its size is counted, and its end is kept."""
 
 import threading
 from collections.abc import Callable
 
-KEPT = 1 << 16
+KEPT_LOG_BYTES = 1 << 16
 
 
 class BoundedLog:
-    """The end of a stream, and whether it was too long."""
+    """The end of an output, and whether it exceeded the limit."""
 
     def __init__(self, limit: int, on_overflow: Callable[[], None]) -> None:
         self._limit = limit
@@ -18,16 +18,16 @@ class BoundedLog:
         self.overflown = False
 
     def write(self, data: bytes) -> None:
-        """Add what was printed; the first byte too many calls `on_overflow`, once."""
+        """Add output; the first time it exceeds the limit, call `on_overflow`."""
         with self._lock:
             self._total += len(data)
-            self._tail = (self._tail + data)[-KEPT:]
+            self._tail = (self._tail + data)[-KEPT_LOG_BYTES:]
             first = self._total > self._limit and not self.overflown
             self.overflown = self.overflown or first
         if first:
             self._on_overflow()
 
     def tail(self) -> str:
-        """The end of it as text."""
+        """The end of the output as text."""
         with self._lock:
             return self._tail.decode("utf-8", "replace")

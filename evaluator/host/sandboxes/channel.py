@@ -1,4 +1,4 @@
-"""The referee's end of the wire: every wait has a deadline, every length is known before it is read."""
+"""The host's end of the connection to a sandbox: every wait has a deadline, every length is checked before reading."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.verdict import Verdict
 
 TICK = 0.25
-# A tick that takes so many seconds more was the machine's: no agent keeps the referee from waking up.
+# A tick that takes so many seconds longer was the machine's fault: no agent can keep the referee from waking up.
 STANDSTILL = 1.0
-# Seconds of looking before sleeping; only the trusted side may, an agent pays for its processor time.
+# Seconds of polling before sleeping. Only the host polls: an agent's processor time is limited.
 SPIN = 0.0001
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 _TROUBLES = {
@@ -31,26 +31,26 @@ class ByteStream(Protocol):
     """Bytes to and from a sandbox."""
 
     spin: float
-    """Seconds to look for an answer before sleeping."""
+    """Seconds to poll for an answer before sleeping."""
 
     def send(self, data: bytes, deadline: float) -> None:
-        """Write all of it, or raise FaultError (timeout) or HangupError."""
+        """Write all of it; raises AgentFault (timeout) or SandboxClosed."""
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
-        """Read at least `minimum` bytes and at most the view's; raises as `send` does. Returns how many."""
+        """Read at least `minimum` bytes and at most the view's size; returns how many. Raises as `send` does."""
 
     def fileno(self) -> int:
-        """What the kernel's poll looks at, for who waits for several."""
+        """The descriptor for `poll`, to wait for several streams."""
 
     def push(self, view: memoryview) -> int:
-        """Write what can be written without waiting; returns how many bytes. Raises HangupError."""
+        """Write as much as possible without waiting; returns how many bytes. Raises SandboxClosed."""
 
     def pump(self, view: memoryview) -> int:
-        """Read what is there without waiting; returns how many bytes. Raises HangupError."""
+        """Read as much as possible without waiting; returns how many bytes. Raises SandboxClosed."""
 
 
 class SocketStream:
-    """A Unix socket. Its kernel timeouts are the tick at which a wait looks at its deadline."""
+    """A Unix socket. Its kernel timeout is the tick at which a wait checks its deadline."""
 
     def __init__(self, connection: socket.socket) -> None:
         tick = struct.pack("ll", 0, int(TICK * 1e6))
@@ -61,7 +61,7 @@ class SocketStream:
         self.spin = SPIN
 
     def send(self, data: bytes, deadline: float) -> None:
-        """See Stream."""
+        """See `ByteStream`."""
         view = memoryview(data)
         while view:
             since = time.monotonic()
@@ -73,7 +73,7 @@ class SocketStream:
                 raise SandboxClosed from error
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         have = self._spin(view) if self.spin else 0
         if have < 0:
             raise SandboxClosed
@@ -93,7 +93,7 @@ class SocketStream:
         return have
 
     def _spin(self, view: memoryview) -> int:
-        """Look for an answer for a moment without sleeping: being woken takes longer than most answers."""
+        """Poll for an answer for a moment, since waking up takes longer than most answers; -1 if it is closed."""
         until = time.perf_counter() + self.spin
         while time.perf_counter() < until:
             try:
@@ -105,11 +105,11 @@ class SocketStream:
         return 0
 
     def fileno(self) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         return self._connection.fileno()
 
     def push(self, view: memoryview) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         try:
             return self._connection.send(view, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -118,7 +118,7 @@ class SocketStream:
             raise SandboxClosed from error
 
     def pump(self, view: memoryview) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         try:
             count = self._connection.recv_into(view, 0, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -135,7 +135,7 @@ class SocketStream:
 
 
 def listen(place: Path) -> socket.socket:
-    """A listening Unix socket, bound by way of its folder's descriptor: an address may have 107 bytes, a path has more."""
+    """A listening Unix socket, bound through its folder's descriptor, since an address has at most 107 bytes."""
     folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         short = Path(f"/proc/self/fd/{folder}")
@@ -148,10 +148,10 @@ def listen(place: Path) -> socket.socket:
 
 
 def with_progress(deadline: float, since: float) -> float:
-    """The deadline after a tick that began at `since`: later by the time in which the machine stood still, if it did.
+    """The deadline after a tick that began at `since`, moved by the time for which the machine stood still, if it did.
 
     Raises:
-        FaultError: it has passed (timeout).
+        AgentFault: the deadline has passed (timeout).
     """
     now = time.monotonic()
     if now - since > TICK + STANDSTILL:
@@ -165,8 +165,8 @@ def read_body(stream: ByteStream, op: wire.Op, size: int, deadline: float) -> me
     """The body of a frame whose opcode and size are known.
 
     Raises:
-        FaultError: the sandbox complains, sends anything else, or is late.
-        HangupError: it is gone.
+        AgentFault: the sandbox reports an error, sends anything else, or is late.
+        SandboxClosed: the sandbox closed the connection.
     """
     view = memoryview(bytearray(wire.HEADER.size + size))
     have = stream.fill(view, wire.HEADER.size, deadline)
@@ -184,10 +184,10 @@ def _refuse(stream: ByteStream, begun: memoryview, seen: tuple[int, int, int, in
 
 
 def must_complain(length: int, got: int, op: int, size: int) -> None:
-    """A header that is not the expected one must be a complaint's.
+    """Check that an unexpected header is that of an error report.
 
     Raises:
-        FaultError: it is anything else.
+        AgentFault: it is anything else.
     """
     if got != wire.Op.ERROR or length > wire.ERROR_BYTES:
         expected = f"expected opcode {int(op)} with {size} bytes, got opcode {got} with {length}"
@@ -207,8 +207,8 @@ def read_json(stream: ByteStream, op: wire.Op, deadline: float) -> dict[str, Any
     """The body of a handshake frame.
 
     Raises:
-        FaultError: the sandbox complains, sends anything but a JSON object, or is late.
-        HangupError: it is gone.
+        AgentFault: the sandbox reports an error, sends anything but a JSON object, or is late.
+        SandboxClosed: the sandbox closed the connection.
     """
     head = memoryview(bytearray(wire.HEADER.size))
     stream.fill(head, len(head), deadline)
@@ -225,7 +225,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
     """The JSON object of a handshake frame.
 
     Raises:
-        FaultError: the sandbox's bytes are none.
+        AgentFault: the bytes are no JSON object.
     """
     try:
         value = json.loads(body)
@@ -237,7 +237,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 class AgentComplaint(AgentFault):
-    """The sandbox's own account of what went wrong, possibly on a lane."""
+    """The sandbox's own report of what went wrong, possibly on one lane."""
 
     def __init__(self, verdict: Verdict, message: str, lane: int | None) -> None:
         super().__init__(verdict, message)
@@ -245,7 +245,7 @@ class AgentComplaint(AgentFault):
 
 
 def read_complaint(body: bytes) -> AgentComplaint:
-    """An ERROR frame's body as a fault; nothing in it is believed but whose fault it is."""
+    """An ERROR frame's body as a fault of the agent, whatever the frame says."""
     value = parse_object(body)
     try:
         verdict = _TROUBLES[wire.Trouble(str(value.get("trouble")))]
@@ -258,5 +258,5 @@ def read_complaint(body: bytes) -> AgentComplaint:
 
 
 def clean_text(text: str) -> str:
-    """Text of the untrusted side without control and bidirectional characters, and of bounded length."""
+    """Text from the sandbox, without control and bidirectional characters, cut to 1000 characters."""
     return INVISIBLE.sub("�", text.encode("utf-8", "replace").decode("utf-8"))[:1000]

@@ -1,4 +1,4 @@
-"""One processor for referee and agent where they only ever wait for each other."""
+"""One processor for referee and agent, where they only ever wait for each other."""
 
 import contextlib
 import os
@@ -9,10 +9,10 @@ Pin = Callable[[int], None]
 
 @contextlib.contextmanager
 def shared_processor(pin_sandbox: Pin) -> Iterator[None]:
-    """Keep this thread and the sandbox on one processor, and give this thread back its own afterwards.
+    """Keep this thread and the sandbox on one processor within the block.
 
-    Strict question and answer never has two sides at work at once. On one processor a switch between them is a third of
-    the time that waking the other, idle one takes (11 against 37 microseconds a round trip where this was measured).
+    In strict question and answer only one side works at a time. A switch on one processor takes a third of the time of
+    waking an idle one (11 against 37 microseconds for a round trip, as measured).
     """
     if not hasattr(os, "sched_setaffinity"):
         yield

@@ -1,4 +1,4 @@
-"""The docker and gvisor sandboxes: one locked-down container for one agent on one task."""
+"""The docker and gvisor sandboxes: one locked-down container for each agent and task."""
 
 import contextlib
 import select
@@ -21,16 +21,16 @@ from evaluator.host.sandboxes.bounded_log import BoundedLog
 from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, listen, with_progress
 from evaluator.host.sandboxes.sandbox import ExitError, OwnImage, SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import Watchdog
-from evaluator.host.usage import Usage
+from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 STDOUT = 1
-_HEADER = struct.Struct(">BxxxI")
+_STREAM_HEADER = struct.Struct(">BxxxI")
 
 
 class Demultiplexer:
-    """Cuts the engine's stream of (u8 stream, 3 zero bytes, u32 big-endian length, payload) into its payloads."""
+    """Splits the engine's stream of (u8 stream, 3 zero bytes, u32 big-endian length, payload) into its payloads."""
 
     def __init__(self) -> None:
         self._head = b""
@@ -38,14 +38,14 @@ class Demultiplexer:
         self._left = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Payload pieces, each with its stream's number."""
+        """Pieces of payloads, each with its stream's number."""
         while data:
             if not self._left:
-                missing = _HEADER.size - len(self._head)
+                missing = _STREAM_HEADER.size - len(self._head)
                 self._head, data = self._head + data[:missing], data[missing:]
-                if len(self._head) < _HEADER.size:
+                if len(self._head) < _STREAM_HEADER.size:
                     return
-                self._stream, self._left = _HEADER.unpack(self._head)
+                self._stream, self._left = _STREAM_HEADER.unpack(self._head)
                 self._head = b""
                 continue
             piece, data = data[: self._left], data[self._left :]
@@ -54,7 +54,7 @@ class Demultiplexer:
 
 
 def drain_log(connection: socket.socket, log: BoundedLog) -> threading.Thread:
-    """Read both streams into the log, in a thread, until the container closes them."""
+    """Read both output streams into the log, in a thread, until the container closes them."""
 
     def run() -> None:
         streams = Demultiplexer()
@@ -70,7 +70,7 @@ def drain_log(connection: socket.socket, log: BoundedLog) -> threading.Thread:
 
 
 class ContainerStream:
-    """The channel over standard input and output, for engines to which a mounted socket does not reach."""
+    """The channel over standard input and output, for engines that a mounted socket does not reach."""
 
     def __init__(self, connection: socket.socket, log: BoundedLog) -> None:
         connection.settimeout(TICK)
@@ -81,7 +81,7 @@ class ContainerStream:
         self._ready = bytearray()
 
     def send(self, data: bytes, deadline: float) -> None:
-        """See Stream."""
+        """See `ByteStream`."""
         view = memoryview(data)
         while view:
             since = time.monotonic()
@@ -93,7 +93,7 @@ class ContainerStream:
                 raise SandboxClosed from error
 
     def fill(self, view: memoryview, minimum: int, deadline: float) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         while len(self._ready) < minimum:
             since = time.monotonic()
             self._receive()
@@ -105,11 +105,11 @@ class ContainerStream:
         return count
 
     def fileno(self) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         return self._connection.fileno()
 
     def push(self, view: memoryview) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         if not select.select([], [self._connection], [], 0)[1]:
             return 0
         try:
@@ -120,7 +120,7 @@ class ContainerStream:
             raise SandboxClosed from error
 
     def pump(self, view: memoryview) -> int:
-        """See Stream."""
+        """See `ByteStream`."""
         if not self._ready and select.select([self._connection], [], [], 0)[0]:
             self._receive()
         count = min(len(view), len(self._ready))
@@ -129,7 +129,7 @@ class ContainerStream:
         return count
 
     def _receive(self) -> None:
-        """What is there, or comes within a tick."""
+        """Read what arrives within a tick."""
         try:
             data = self._connection.recv(1 << 18)
         except TimeoutError:
@@ -145,7 +145,7 @@ class ContainerStream:
                 self._log.write(piece)
 
     def drain(self, seconds: float) -> None:
-        """After the end: read what is left for the log."""
+        """Read the rest of the log after the container's end."""
         until = time.monotonic() + seconds
         with contextlib.suppress(SandboxClosed):
             while time.monotonic() < until:
@@ -154,98 +154,98 @@ class ContainerStream:
 
 PYTHON = "/opt/venv/bin/python"
 SOURCES = "/opt/pullrank"
-# Where an agent's own image reads what it is to connect to.
+# The variable that gives an agent's own image the address to connect to.
 CHANNEL = "PULLRANK_CHANNEL"
-_OURS = {"PYTHONDONTWRITEBYTECODE": "1"}
+_SANDBOX_VARIABLES = {"PYTHONDONTWRITEBYTECODE": "1"}
 RUNTIMES = {SandboxKind.DOCKER: None, SandboxKind.GVISOR: "runsc"}
-LAST_WORDS_SECONDS = 2.0
+STATE_SECONDS = 2.0
 KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
-_MIB = 1 << 20
-_NEARLY_ALL = 0.95  # Of the limit: what is reclaimed at the last moment is not in the peak.
-# How the init process ends when what it is to start cannot be executed, or is not there.
+_NEARLY_ALL = 0.95  # of the limit: what is reclaimed at the last moment is not in the peak
+# Exit codes of the init process when the entrypoint cannot be executed, or does not exist.
 _NOT_RUN = (126, 127)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DockerConfig:
-    """What a jail is built from."""
+    """What containers are made from."""
 
     engine: Engine
-    """The container engine."""
     image: str
     """The evaluator image's id."""
     with_extras: Callable[[tuple[str, ...]], str] | None = None
-    """The id of the evaluator image with extras, built if need be; None where agents have none."""
+    """Builds the evaluator image with extras if needed and returns its id; None where agents have none."""
     kind: SandboxKind
-    """docker or gvisor."""
     over_socket: bool
-    """Whether the channel is a mounted Unix socket; else standard input and output."""
+    """Whether the channel is a mounted Unix socket instead of standard input and output."""
 
 
 class DockerSandbox:
-    """See Sandbox."""
+    """See `Sandbox`."""
 
-    def __init__(self, walls: DockerConfig, cell: SandboxSpec) -> None:
-        self.kind = walls.kind
-        self.image_digest: str | None = walls.image
-        self._engine = walls.engine
-        self._own: OwnImage | None = cell.image
-        self._limits = cell.limits
-        self._over_socket = walls.over_socket
-        self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
+    def __init__(self, config: DockerConfig, spec: SandboxSpec) -> None:
+        self.kind = config.kind
+        self.image_digest: str | None = config.image
+        self._engine = config.engine
+        self._own: OwnImage | None = spec.image
+        self._limits = spec.limits
+        self._over_socket = config.over_socket
+        self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
         self._id: str | None = None
         self._killers: list[threading.Thread] = []
         self._stream: ByteStream | None = None
         self._closed = False
-        self._watch = Watchdog(cell.limits, self._measure, self._kill, cell.wall_seconds)
+        self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
         try:
-            self._listener = self._listen() if walls.over_socket else None
-            self._open(walls, cell)
+            self._listener = self._listen() if config.over_socket else None
+            self._open(config, spec)
         except BaseException:
             self.close()
             raise
 
     def _listen(self) -> socket.socket:
-        """A socket in a directory of its own; the container's unprivileged user must be able to reach it."""
+        """A socket in its own directory; the container's unprivileged user must be able to reach it."""
         door = self._room / "channel"
         door.mkdir(mode=0o755)
         listener = listen(door / "agent.sock")
         (door / "agent.sock").chmod(0o666)
         return listener
 
-    def _open(self, walls: DockerConfig, cell: SandboxSpec) -> None:
-        binds = {str(cell.folder): {"bind": "/submission", "mode": "ro"}}
+    def _open(self, config: DockerConfig, spec: SandboxSpec) -> None:
+        binds = {str(spec.folder): {"bind": "/submission", "mode": "ro"}}
         if self._over_socket:
             binds[str(self._room / "channel")] = {"bind": "/channel", "mode": "ro"}
         address = "/channel/agent.sock" if self._over_socket else "-"
         options: dict[str, Any] = {
-            "binds": binds, "runtime": RUNTIMES[walls.kind], "stdin": not self._over_socket, "loopback": cell.loopback,
+            "binds": binds, "runtime": RUNTIMES[config.kind], "stdin": not self._over_socket, "loopback": spec.loopback,
         }  # fmt: skip
-        if cell.image is None:
-            self.image_digest = _image(walls, cell)
+        if spec.image is None:
+            self.image_digest = _image(config, spec)
             self._run(
-                self.image_digest, _ours(cell, address), cell, {**options, "working_dir": SOURCES, "environment": _OURS}
+                self.image_digest,
+                _evaluator_command(spec, address),
+                spec,
+                {**options, "working_dir": SOURCES, "environment": _SANDBOX_VARIABLES},
             )
             return
-        image = agent_image.ensure_agent_image(walls.engine, cell.image.reference, cell.image.image_mib)
-        self.image_digest = f"sha256:{cell.image.reference.digest}"
+        image = agent_image.ensure_agent_image(config.engine, spec.image.reference, spec.image.image_mib)
+        self.image_digest = f"sha256:{spec.image.reference.digest}"
         try:
-            self._run(image, None, cell, {**options, "environment": {CHANNEL: address}})
+            self._run(image, None, spec, {**options, "environment": {CHANNEL: address}})
         except EngineError as error:
             raise agent_image.cannot_start(error) from error
 
-    def _run(self, image: str, command: list[str] | None, cell: SandboxSpec, options: dict[str, Any]) -> None:
-        environment = {**cell.environment, "HOME": "/tmp", **options["environment"]}
-        self._id = self._engine.create(image, command, cell.limits, {**options, "environment": environment})
+    def _run(self, image: str, command: list[str] | None, spec: SandboxSpec, options: dict[str, Any]) -> None:
+        environment = {**spec.environment, "HOME": "/tmp", **options["environment"]}
+        self._id = self._engine.create(image, command, spec.limits, {**options, "environment": environment})
         self._attached = self._engine.attach(self._id, stdin=not self._over_socket)
         self._drainer = drain_log(self._attached, self._log) if self._over_socket else None
         self._engine.start(self._id)
         self._watch.start()
 
     def stream(self) -> ByteStream:
-        """See Sandbox."""
+        """See `Sandbox`."""
         if self._listener is None:
             self._stream = ContainerStream(self._attached, self._log)
         else:
@@ -268,22 +268,19 @@ class DockerSandbox:
         return self._engine.usage(self._id) if self._id else Usage()
 
     def _kill(self) -> None:
-        """Have it killed without waiting: the engine ends a container only when its last output is read, maybe by us."""
+        """Kill it in a thread: the engine ends a container only when its last output is read, maybe by this thread."""
         if self._id:
             killer = threading.Thread(target=self._engine.kill, args=(self._id,), name="kill", daemon=True)
             self._killers.append(killer)
             killer.start()
 
     def pin(self, processor: int) -> None:
-        """See Sandbox."""
+        """See `Sandbox`."""
         if self._id:
             self._engine.pin(self._id, processor)
 
     def usage(self) -> Usage:
-        """See Sandbox. A dead container has no cgroup any more: then the watchdog's last reading stands.
-
-        So it does where the engine does not answer: what was played is not void for it.
-        """
+        """See `Sandbox`. For a dead container, or an engine that does not answer, the watchdog's last measurement counts."""
         now = Usage()
         with contextlib.suppress(EngineError):
             now = self._measure()
@@ -294,7 +291,7 @@ class DockerSandbox:
         )
 
     def post_mortem(self) -> AgentFault:
-        """See Sandbox."""
+        """See `Sandbox`."""
         state = self._last_state()
         if self._log.overflown:
             message = f"the agent printed more than {self._limits.log_kib} KiB"
@@ -310,19 +307,19 @@ class DockerSandbox:
         return exit_fault(code)
 
     def _ran_out_of_memory(self) -> bool:
-        """Whether a kill was the kernel's for lack of memory.
+        """Whether the kernel killed it for lack of memory.
 
-        Under cgroup v2 the engine's event may never come (containerd #12380). Then a kill that was not ours, by a sandbox
-        that was last seen at its limit, is taken for it.
+        Under cgroup v2 the engine's event may never come (containerd #12380). Then a kill that was not ours counts as one
+        for memory if the sandbox was last measured near its limit.
         """
         if self._id and self._engine.ran_out_of_memory(self._id):
             return True
         peak = self._watch.seen.peak_memory_bytes
-        return not self._killers and peak is not None and peak >= _NEARLY_ALL * self._limits.memory_mib * _MIB
+        return not self._killers and peak is not None and peak >= _NEARLY_ALL * self._limits.memory_mib * MIB
 
     def _last_state(self) -> dict[str, Any]:
-        """The container's state once it has ended, or after a while."""
-        until = time.monotonic() + LAST_WORDS_SECONDS
+        """The container's state once it has ended, at the latest after `STATE_SECONDS`."""
+        until = time.monotonic() + STATE_SECONDS
         while self._id:
             state = self._engine.state(self._id)
             if not state.get("Running") or time.monotonic() > until:
@@ -331,7 +328,7 @@ class DockerSandbox:
         return state if self._id else {}
 
     def log_tail(self) -> str:
-        """See Sandbox."""
+        """See `Sandbox`."""
         if isinstance(self._stream, ContainerStream):
             self._stream.drain(0.5)
         elif self._drainer is not None:
@@ -339,19 +336,19 @@ class DockerSandbox:
         return self._log.tail()
 
     def end(self) -> None:
-        """Kill the container but keep it, so that its log can be read to the end."""
+        """See `Sandbox`."""
         self._watch.finish()
         self._kill()
 
     def close(self) -> None:
-        """See Sandbox."""
+        """See `Sandbox`."""
         if self._closed:
             return
         self._closed = True
         self._watch.finish()
         self._hang_up()
         if self._id:
-            # One that will not go must not void what it did: whoever evaluates after this process removes it.
+            # A container that cannot be removed must not void its result; the next evaluation removes it.
             with contextlib.suppress(EngineError):
                 self._engine.remove(self._id)
         if self._own:
@@ -363,19 +360,19 @@ class DockerSandbox:
         shutil.rmtree(self._room, ignore_errors=True)
 
     def _hang_up(self) -> None:
-        """Take no more output: the engine would wait for us before it lets the container go."""
+        """Stop reading output: the engine waits for it before it ends the container."""
         with contextlib.suppress(OSError, AttributeError):
             self._attached.shutdown(socket.SHUT_RDWR)
         for killer in self._killers:
             killer.join(KILL_SECONDS)
 
 
-def _image(walls: DockerConfig, cell: SandboxSpec) -> str:
-    """The evaluator image with what the agent needs in it."""
-    return walls.with_extras(cell.extras) if cell.extras and walls.with_extras else walls.image
+def _image(config: DockerConfig, spec: SandboxSpec) -> str:
+    """The id of the evaluator image with the agent's extras."""
+    return config.with_extras(spec.extras) if spec.extras and config.with_extras else config.image
 
 
-def _ours(cell: SandboxSpec, address: str) -> list[str]:
+def _evaluator_command(spec: SandboxSpec, address: str) -> list[str]:
     """The command that loads an agent's source in the evaluator image."""
     module = [PYTHON, "-u", "-m", "evaluator.sandbox.main", "/submission"]
-    return [*module, cell.entry, address, *filter(None, [cell.adapter])]
+    return [*module, spec.entry, address, *filter(None, [spec.adapter])]

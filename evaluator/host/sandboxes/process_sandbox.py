@@ -1,4 +1,4 @@
-"""The process sandbox: for one's own code on one's own machine. It is NO security boundary."""
+"""The process sandbox, for your own code on your own machine. It is NO security boundary."""
 
 import contextlib
 import math
@@ -23,13 +23,12 @@ from evaluator.host.sandboxes.bounded_log import BoundedLog
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import Watchdog
-from evaluator.host.usage import Usage
+from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
-_MIB = 1 << 20
-_PERIOD = 100_000
+_CGROUP_PERIOD_MICROSECONDS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ class ControlGroup:
 
     @classmethod
     def create(cls, limits: Limits, root: Path, name: str) -> Self | None:
-        """A new group with the limits in force, or None where that is not granted."""
+        """A new group with these limits, or None where the system does not allow it."""
         unified = (root / "cgroup.controllers").exists()
         names = ("memory", "pids", "cpu", "cpuacct")
         places = {c: (root / name if unified else root / c / name) for c in names}
@@ -58,15 +57,15 @@ class ControlGroup:
         return group
 
     def _limit(self, limits: Limits) -> None:
-        memory, quota = str(limits.memory_mib * _MIB), int(limits.cpus * _PERIOD)
+        memory, quota = str(limits.memory_mib * MIB), int(limits.cpus * _CGROUP_PERIOD_MICROSECONDS)
         if self.unified:
             self._write("memory", "memory.max", memory)
-            self._write("cpu", "cpu.max", f"{quota} {_PERIOD}")
+            self._write("cpu", "cpu.max", f"{quota} {_CGROUP_PERIOD_MICROSECONDS}")
             with contextlib.suppress(OSError):  # a kernel without swap accounting has no such file
                 self._write("memory", "memory.swap.max", "0")
         else:
             self._write("memory", "memory.limit_in_bytes", memory)
-            self._write("cpu", "cpu.cfs_period_us", str(_PERIOD))
+            self._write("cpu", "cpu.cfs_period_us", str(_CGROUP_PERIOD_MICROSECONDS))
             self._write("cpu", "cpu.cfs_quota_us", str(quota))
             with contextlib.suppress(OSError):
                 self._write("memory", "memory.memsw.limit_in_bytes", memory)
@@ -87,7 +86,7 @@ class ControlGroup:
             (place / "cgroup.procs").write_text(str(os.getpid()))
 
     def usage(self) -> Usage:
-        """What its processes used so far."""
+        """Resources that its processes used so far."""
         if self.unified:
             stat = _fields(self._read("cpu", "cpu.stat")).get("usage_usec")
             peak = self._read("memory", "memory.peak")
@@ -99,12 +98,12 @@ class ControlGroup:
         return Usage(cpu_seconds=cpu, peak_memory_bytes=int(peak) if peak.strip().isdigit() else None)
 
     def killed_by_memory(self) -> bool:
-        """Whether the memory limit killed one of them."""
+        """Whether the memory limit killed one of its processes."""
         text = self._read("memory", "memory.events" if self.unified else "memory.oom_control")
         return _fields(text).get("oom_kill", 0) > 0
 
     def remove(self) -> None:
-        """Kill what is left in it and remove it."""
+        """Kill its processes and remove it."""
         for place in dict.fromkeys(self.places.values()):
             with contextlib.suppress(OSError, ValueError):
                 for pid in (place / "cgroup.procs").read_text().split():
@@ -120,50 +119,50 @@ def _fields(text: str) -> dict[str, int]:
 
 
 NO_IMAGES = "the process sandbox cannot run an agent's own image; start Docker, or say --sandbox docker"
-# The first process of the namespace: it waits for the agent and tells by its exit code which signal ended it, if one did.
-_FIRST = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
+# The namespace's first process: waits for the agent and passes on its exit code, which names the signal that ended it.
+_INIT_COMMAND = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
 _UNSHARE = ("--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 class ProcessSandbox:
-    """See Sandbox. Resource limits, a clean environment, namespaces and a control group where they are granted."""
+    """See `Sandbox`. Has resource limits and a clean environment; namespaces and a control group where allowed."""
 
     kind = SandboxKind.PROCESS
     image_digest: str | None = None
 
-    def __init__(self, cell: SandboxSpec) -> None:
-        self._limits = cell.limits
-        self._log = BoundedLog(cell.limits.log_kib * 1024, self._kill)
-        self._watch = Watchdog(cell.limits, self._measure, self._kill, cell.wall_seconds)
+    def __init__(self, spec: SandboxSpec) -> None:
+        self._limits = spec.limits
+        self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
+        self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._stream: SocketStream | None = None
         self._room = Path(tempfile.mkdtemp(prefix="pullrank-"))
-        self._group = ControlGroup.create(cell.limits, Path("/sys/fs/cgroup"), self._room.name)
+        self._group = ControlGroup.create(spec.limits, Path("/sys/fs/cgroup"), self._room.name)
         self._listener = listen(self._room / "agent.sock")
         self._process: subprocess.Popen[bytes] | None = None
         try:
-            self._open(cell)
+            self._open(spec)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, cell: SandboxSpec) -> None:
-        if cell.image is not None:
+    def _open(self, spec: SandboxSpec) -> None:
+        if spec.image is not None:
             raise AgentFault(Verdict.INTERNAL_ERROR, NO_IMAGES)
         for path, content in sandbox_sources().items():
             place = self._room / "sources" / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
         (self._room / "tmp").mkdir()
-        address = "../agent.sock"  # from its working directory: the whole path may be too long for a socket
+        address = "../agent.sock"  # relative to its working directory: the whole path may be too long for a socket
         module = "evaluator.sandbox.main"
-        arguments = [str(cell.folder), cell.entry, address, *filter(None, [cell.adapter])]
-        command = [*_namespaces(), *_FIRST, sys.executable, "-u", "-m", module, *arguments]
+        arguments = [str(spec.folder), spec.entry, address, *filter(None, [spec.adapter])]
+        command = [*_namespaces(), *_INIT_COMMAND, sys.executable, "-u", "-m", module, *arguments]
         with signals.signals_deferred():
             self._process = subprocess.Popen(
                 command,
                 cwd=self._room / "sources",
                 env={
-                    **cell.environment,
+                    **spec.environment,
                     "PATH": os.defpath,
                     "HOME": str(self._room / "tmp"),
                     "TMPDIR": str(self._room / "tmp"),
@@ -173,7 +172,7 @@ class ProcessSandbox:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_restrained(cell.limits, self._group),
+                preexec_fn=_limit_process(spec.limits, self._group),
             )
         self._drainer = threading.Thread(target=self._drain, name="log", daemon=True)
         self._drainer.start()
@@ -186,7 +185,7 @@ class ProcessSandbox:
             self._log.write(data)
 
     def stream(self) -> ByteStream:
-        """See Sandbox."""
+        """See `Sandbox`."""
         assert self._process is not None
         self._listener.settimeout(0.1)
         deadline = time.monotonic() + self._limits.start_seconds
@@ -211,15 +210,15 @@ class ProcessSandbox:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def pin(self, processor: int) -> None:
-        """See Sandbox. Its process may be behind a namespace's first one, so it stays where it is."""
+        """See `Sandbox`. Does nothing: the agent's process may be behind the namespace's first one."""
 
     def usage(self) -> Usage:
-        """See Sandbox."""
+        """See `Sandbox`."""
         now = self._measure()
         return now if now.cpu_seconds else self._watch.seen
 
     def post_mortem(self) -> AgentFault:
-        """See Sandbox."""
+        """See `Sandbox`."""
         code = self._exit_code()
         if self._log.overflown:
             return AgentFault(Verdict.OUTPUT_LIMIT, f"the agent printed more than {self._limits.log_kib} KiB")
@@ -240,17 +239,17 @@ class ProcessSandbox:
         return 128 - code if code < 0 else code
 
     def log_tail(self) -> str:
-        """See Sandbox."""
+        """See `Sandbox`."""
         self._drainer.join(timeout=0.5)
         return self._log.tail()
 
     def end(self) -> None:
-        """See Sandbox."""
+        """See `Sandbox`."""
         self._watch.finish()
         self._kill()
 
     def close(self) -> None:
-        """See Sandbox."""
+        """See `Sandbox`."""
         self._watch.finish()
         self._kill()
         if self._group is not None:
@@ -266,7 +265,7 @@ class ProcessSandbox:
 
 
 def _namespaces() -> list[str]:
-    """The command that gives namespaces of its own to what follows, where the kernel lets this user have them."""
+    """The command prefix for separate namespaces; empty where the kernel does not let this user have them."""
     unshare = shutil.which("unshare")
     if unshare is None:
         return []
@@ -274,13 +273,13 @@ def _namespaces() -> list[str]:
     return [unshare, *_UNSHARE, "--"] if granted else []
 
 
-def _restrained(limits: Limits, group: ControlGroup | None) -> Callable[[], None]:
-    """What the new process does to itself before it becomes the agent's."""
-    # The watchdog counts all processes together and ends them first; this one stands behind it, for each alone.
+def _limit_process(limits: Limits, group: ControlGroup | None) -> Callable[[], None]:
+    """The function that limits the new process between fork and exec."""
+    # The watchdog counts all processes together and normally acts first; this limit is for each process alone.
     seconds = math.ceil(limits.cpu_seconds) + 2
     bounds = {
-        resource.RLIMIT_DATA: limits.memory_mib * _MIB,
-        resource.RLIMIT_FSIZE: limits.tmpfs_mib * _MIB,
+        resource.RLIMIT_DATA: limits.memory_mib * MIB,
+        resource.RLIMIT_FSIZE: limits.tmpfs_mib * MIB,
         resource.RLIMIT_NOFILE: 1024,
         resource.RLIMIT_CORE: 0,
     }
@@ -292,17 +291,19 @@ def _restrained(limits: Limits, group: ControlGroup | None) -> Callable[[], None
             with contextlib.suppress(OSError, ValueError):
                 resource.setrlimit(name, (value, value))
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # equal ones would kill without a reason
+            resource.setrlimit(
+                resource.RLIMIT_CPU, (seconds, seconds + 1)
+            )  # with equal limits the kernel would kill it without SIGXCPU
 
     return restrain
 
 
 def processor_seconds(session: int) -> float | None:
-    """User and system time of a session's living processes; None where there is none."""
-    ticks, found = 0, False
+    """User and system time of a session's living processes; None if there are none."""
+    ticks, is_alive = 0, False
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = path.read_text().rpartition(")")[2].split()
             if int(fields[3]) == session:
-                ticks, found = ticks + sum(map(int, fields[11:15])), True
-    return ticks / os.sysconf("SC_CLK_TCK") if found else None
+                ticks, is_alive = ticks + sum(map(int, fields[11:15])), True
+    return ticks / os.sysconf("SC_CLK_TCK") if is_alive else None

@@ -1,4 +1,4 @@
-"""What every sandbox offers the referee, whatever it is made of."""
+"""The interface of a sandbox."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,76 +16,73 @@ from evaluator.model.records.verdict import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class OwnImage:
-    """An image that an agent brings, to be run by its own entrypoint."""
+    """An agent's own image, which is run by its own entrypoint."""
 
     reference: ImageReference
-    """Which one."""
     image_mib: int
-    """How large it may be, in MiB: in its registry, and unpacked."""
+    """The limit of its size in MiB, in the registry and unpacked."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxSpec:
-    """What is to be locked in."""
+    """What a sandbox is opened for."""
 
     folder: Path
     """A private copy of the submission: regular files only."""
     entry: str
     """The file that defines `class Agent`."""
     limits: Limits
-    """What it may use."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """All environment variables it gets."""
     adapter: str | None = None
-    """Runs an agent that was written for another system."""
+    """The adapter of an agent that was written for another system."""
     extras: tuple[str, ...] = ()
-    """What the evaluator image is to hold besides the usual, by name."""
+    """Names of the extras that the evaluator image must hold."""
     loopback: bool = False
-    """Whether its processes may speak with each other over 127.0.0.1."""
+    """Whether its processes may connect to each other over 127.0.0.1."""
     image: OwnImage | None = None
-    """The agent's own image, in which nothing of ours is run."""
+    """The agent's own image; none of our code runs in it."""
     wall_seconds: float | None = None
-    """The watchdog's wall limit where it is not the limits' own: a player also waits for its opponent."""
+    """Overrides the wall limit of `limits`: a player of a duel also waits for its opponent."""
 
 
 class Sandbox(Protocol):
-    """A jail with an agent in it, on its way to connect."""
+    """An isolated process with the agent in it."""
 
     kind: SandboxKind
     image_digest: str | None
 
     def stream(self) -> ByteStream:
-        """The connection to the agent; waits for it.
+        """Wait for the agent's connection.
 
         Raises:
-            FaultError: it did not come in time.
-            HangupError: the sandbox ended before.
+            AgentFault: it did not connect in time.
+            SandboxClosed: the sandbox ended first.
         """
 
     def pin(self, processor: int) -> None:
-        """Keep it on one processor, where it is able to."""
+        """Keep it on one processor, where the sandbox can."""
 
     def usage(self) -> Usage:
-        """What was used so far; callable until `close`."""
+        """The resources used so far; can be called until `close`."""
 
     def post_mortem(self) -> AgentFault:
-        """Why the sandbox hung up, or what it is to be blamed for besides its own complaint."""
+        """Why the sandbox closed its connection, or the fault behind a crash that it reported."""
 
     def end(self) -> None:
-        """Kill it, but keep its log to be read."""
+        """Kill it, but keep its log."""
 
     def log_tail(self) -> str:
         """The end of what the agent printed."""
 
     def close(self) -> None:
-        """Kill it and remove every trace of it; may be called twice."""
+        """Kill and remove it; may be called twice."""
 
 
 SandboxFactory = Callable[[SandboxSpec], Sandbox]
 
 
 class ExitError(AgentFault):
-    """A sandbox that ended by itself, without a complaint."""
+    """A sandbox ended by itself without reporting an error."""
 
     def __init__(self, message: str, code: int | None) -> None:
         super().__init__(Verdict.CRASHED, message)
@@ -93,7 +90,7 @@ class ExitError(AgentFault):
 
 
 def exit_fault(code: int | None) -> ExitError:
-    """What a sandbox that ended with this code is blamed for; None if its process lives on without a connection."""
+    """The fault of a sandbox that ended with this exit code; None if its process still runs without a connection."""
     if code is None:
         return ExitError("the agent closed its connection; it must answer until it is stopped", None)
     how = f"signal {code - 128}" if code > 128 else f"exit code {code}"

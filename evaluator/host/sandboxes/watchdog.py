@@ -1,4 +1,4 @@
-"""A watchdog beside a sandbox: counts processor seconds and the wall, and stops what goes beyond."""
+"""A watchdog that stops a sandbox which exceeds its processor or wall time."""
 
 import contextlib
 import threading
@@ -9,11 +9,11 @@ from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 
-PERIOD = 1.0
+PERIOD_SECONDS = 1.0
 
 
 class Watchdog:
-    """Looks once a second; `reason` says why it stopped the sandbox, `seen` is the last reading."""
+    """Measures once a second; `reason` says why it stopped the sandbox, `seen` is the last measurement."""
 
     def __init__(
         self, limits: Limits, measure: Callable[[], Usage], stop: Callable[[], None], wall_seconds: float | None = None
@@ -29,31 +29,31 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start measuring."""
         self._begun = time.monotonic()
         self._thread.start()
 
     def finish(self) -> None:
-        """Look no more."""
+        """Stop measuring."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        while not self._over.wait(PERIOD):
+        while not self._over.wait(PERIOD_SECONDS):
             with contextlib.suppress(EngineError):
                 now = self._measure()
-                # A sandbox that has ended tells nothing any more: what it told before stands.
+                # A sandbox that has ended cannot be measured: the last values stay.
                 self.seen = Usage(
                     cpu_seconds=now.cpu_seconds or self.seen.cpu_seconds,
                     peak_memory_bytes=now.peak_memory_bytes or self.seen.peak_memory_bytes,
                 )
-            self.reason = self._verdict()
+            self.reason = self._excess()
             if self.reason:
                 self._stop()
                 return
 
-    def _verdict(self) -> str | None:
+    def _excess(self) -> str | None:
         wall = time.monotonic() - self._begun
         if (self.seen.cpu_seconds or 0) > self._limits.cpu_seconds:
             return f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Seeds of episodes and matches, and the secret of a sealed season."""

@@ -1,13 +1,13 @@
-"""Seeds nobody could choose: derived from the season, a beacon and the submission's own digest."""
+"""Seeds that nobody can choose: derived from the season, a beacon and the submission's digest."""
 
 import hashlib
 
 from evaluator.model import canonical_json
 
-EPISODE = "pullrank-episode-1"
-AGENT = "pullrank-agent-1"
-OPENING = "pullrank-opening-1"
-PLAYER = "pullrank-player-1"
+EPISODE_LABEL = "pullrank-episode-1"
+AGENT_LABEL = "pullrank-agent-1"
+OPENING_LABEL = "pullrank-opening-1"
+PLAYER_LABEL = "pullrank-player-1"
 
 
 def _derive(label: str, season: str, beacon: str, submission_digest: str, task_id: str, index: int) -> str:
@@ -19,28 +19,30 @@ def episode_seeds(
     season: str, beacon: str, submission_digest: str, task_id: str, episodes: int, first: int = 0
 ) -> tuple[str, ...]:
     """The environment seed of each episode as 32 hex digits (128 bits; 32 bits are guessed from one observation)."""
-    return tuple(_derive(EPISODE, season, beacon, submission_digest, task_id, i) for i in range(first, first + episodes))
+    return tuple(
+        _derive(EPISODE_LABEL, season, beacon, submission_digest, task_id, i) for i in range(first, first + episodes)
+    )
 
 
 def agent_seeds(season: str, beacon: str, submission_digest: str, task_id: str, episodes: int) -> tuple[int, ...]:
-    """The agent's own seed for each episode, below 2**32 so that every library takes it; it says nothing of the other."""
-    derived = (_derive(AGENT, season, beacon, submission_digest, task_id, i) for i in range(episodes))
+    """The agent's own seed for each episode, below 2**32 for every library; it does not reveal the environment seed."""
+    derived = (_derive(AGENT_LABEL, season, beacon, submission_digest, task_id, i) for i in range(episodes))
     return tuple(int(seed[:8], 16) for seed in derived)
 
 
 def opening_seeds(season: str, beacon: str, digests: tuple[str, str], task_id: str, matches: int) -> tuple[str, ...]:
-    """One seed for each pair of matches that share an opening, 32 hex digits: for the game and for its opening."""
-    return tuple(_derive_duel(OPENING, season, beacon, digests, task_id, i) for i in range(matches // 2))
+    """One seed for each pair of matches, 32 hex digits, for the game and its opening."""
+    return tuple(_derive_duel(OPENING_LABEL, season, beacon, digests, task_id, i) for i in range(matches // 2))
 
 
 def player_seeds(
     season: str, beacon: str, digests: tuple[str, str], task_id: str, matches: int
 ) -> tuple[tuple[int, int], ...]:
-    """The two sides' own seeds for each match, below 2**32; they say nothing of the opening nor of each other."""
+    """The two sides' own seeds for each match, below 2**32; they reveal neither the opening nor each other."""
     return tuple(
         (
-            int(_derive_duel(PLAYER, season, beacon, digests, task_id, 2 * i)[:8], 16),
-            int(_derive_duel(PLAYER, season, beacon, digests, task_id, 2 * i + 1)[:8], 16),
+            int(_derive_duel(PLAYER_LABEL, season, beacon, digests, task_id, 2 * i)[:8], 16),
+            int(_derive_duel(PLAYER_LABEL, season, beacon, digests, task_id, 2 * i + 1)[:8], 16),
         )
         for i in range(matches)
     )
@@ -52,5 +54,5 @@ def _derive_duel(label: str, season: str, beacon: str, digests: tuple[str, str],
 
 
 def environment_seed(seed: str, seed_bits: int) -> int:
-    """The number an environment is reset with: as many bits as it takes."""
+    """The seed for an environment's reset, of `seed_bits` bits."""
     return int(seed, 16) >> (128 - seed_bits)

@@ -1,4 +1,4 @@
-"""Sealing and opening results and traces: AES-256-GCM with a key that comes from the season's secret by HKDF."""
+"""Encryption of results and traces of a sealed season: AES-256-GCM, with a key from the season's secret by HKDF."""
 
 import base64
 import binascii
@@ -17,15 +17,15 @@ from evaluator.model.records.result import Result, sealed
 from evaluator.model.sealed_fields import hidden_part, public_part, rejoined, secret_hash
 
 _KEY, _BOUND = "pullrank-sealed-key-1", "pullrank-sealed-1"
-# A ciphertext is as long as its text, and a length carries bits too: both are padded to powers of two, from these on.
-RESULT_BYTES, TRACE_BYTES = 1 << 14, 1 << 16
-_NONCE, _PREFIX = 12, 8
+# A ciphertext shows its text's length, which an agent can influence: texts are padded to powers of two, at least these.
+MIN_RESULT_BYTES, MIN_TRACE_BYTES = 1 << 14, 1 << 16
+_NONCE_BYTES, _LENGTH_BYTES = 12, 8
 
 
 def encrypt_result(
     result: Result, trace: bytes | None, score: float | None, secret: SeasonSecret
 ) -> tuple[Result, bytes | None]:
-    """The public form of a result, with the rest of it encrypted, and its trace encrypted whole.
+    """The public form of a result, which holds the rest encrypted, and its encrypted trace.
 
     Raises:
         ValueError: it was not played with that secret.
@@ -35,17 +35,17 @@ def encrypt_result(
     closed = _sealed_trace(trace, result, secret) if trace is not None else None
     document = result.document()
     nonce, ciphertext = _encrypt(
-        canonical_json.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", result), secret
+        canonical_json.canonical(hidden_part(document)), MIN_RESULT_BYTES, _bound("result", result), secret
     )
     public = public_part(document, hashlib.sha256(closed).hexdigest() if closed else None)
     return sealed({**public, "sealed": {"score": score, "nonce": nonce, "ciphertext": ciphertext}}), closed
 
 
 def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
-    """The result as it was before it was sealed; one that is not sealed is given back.
+    """The original of a sealed result; a result that is not sealed is returned unchanged.
 
     Raises:
-        ValueError: the secret is another one, or what was encrypted does not fit what is public.
+        ValueError: the secret is another one, or the encrypted part does not fit the public one.
     """
     if result.sealed is None:
         return result
@@ -53,57 +53,57 @@ def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
         raise ValueError("it was sealed with another secret")
     text = _decrypt(result.sealed.nonce, result.sealed.ciphertext, _bound("result", result), secret)
     document = rejoined(result.document(), canonical_json.parse_strict(text))
-    found = Result.model_validate(document)
-    if found.self_hash() != found.self_sha256:
+    opened = Result.model_validate(document)
+    if opened.self_hash() != opened.self_sha256:
         raise ValueError("self_sha256 does not fit what was sealed; a value was changed")
-    expected = sealed({**public_part(found.document(), result.trace_sha256), "sealed": result.sealed})
+    expected = sealed({**public_part(opened.document(), result.trace_sha256), "sealed": result.sealed})
     if expected != result:
         raise ValueError("what is public is not what the sealed part gives; a value was changed")
-    return found
+    return opened
 
 
 def with_new_provenance(result: Result, fields: dict[str, Any], secret: SeasonSecret) -> Result:
-    """A sealed result with other values of some public fields; its trace stays the file that it is.
+    """A sealed result with new values of some public fields; its trace file stays the same.
 
     Raises:
-        ValueError: as `open_result` does.
+        ValueError: as `decrypt_result` does.
     """
     if result.sealed is None:
         raise ValueError("only a sealed result can be opened and sealed anew")
-    whole = sealed({**decrypt_result(result, secret).document(), **fields})
-    document = whole.document()
+    updated = sealed({**decrypt_result(result, secret).document(), **fields})
+    document = updated.document()
     nonce, ciphertext = _encrypt(
-        canonical_json.canonical(hidden_part(document)), RESULT_BYTES, _bound("result", whole), secret
+        canonical_json.canonical(hidden_part(document)), MIN_RESULT_BYTES, _bound("result", updated), secret
     )
     part = {"score": result.sealed.score, "nonce": nonce, "ciphertext": ciphertext}
     return sealed({**public_part(document, result.trace_sha256), "sealed": part})
 
 
 def decrypt_trace(content: bytes, result: Result, secret: SeasonSecret) -> bytes:
-    """The trace file of a result as it was before it was sealed.
+    """The original of a result's sealed trace file.
 
     Raises:
-        ValueError: it is no sealed trace, of another result, or of another secret.
+        ValueError: it is not a sealed trace, or belongs to another result or secret.
     """
-    found = canonical_json.parse_strict(content)
-    if not isinstance(found, dict) or found.keys() != {"schema", "nonce", "ciphertext"} or found["schema"] != 1:
+    document = canonical_json.parse_strict(content)
+    if not isinstance(document, dict) or document.keys() != {"schema", "nonce", "ciphertext"} or document["schema"] != 1:
         raise ValueError("the trace is not a sealed one")
-    if content != _trace_file(found["nonce"], found["ciphertext"]):
+    if content != _trace_file(document["nonce"], document["ciphertext"]):
         raise ValueError("the trace is not in canonical form; a byte of it was changed")
-    return _decrypt(found["nonce"], found["ciphertext"], _bound("trace", result), secret)
+    return _decrypt(document["nonce"], document["ciphertext"], _bound("trace", result), secret)
 
 
 def _sealed_trace(trace: bytes, result: Result, secret: SeasonSecret) -> bytes:
-    return _trace_file(*_encrypt(trace, TRACE_BYTES, _bound("trace", result), secret))
+    return _trace_file(*_encrypt(trace, MIN_TRACE_BYTES, _bound("trace", result), secret))
 
 
 def _trace_file(nonce: Any, ciphertext: Any) -> bytes:
     return canonical_json.canonical({"schema": 1, "nonce": nonce, "ciphertext": ciphertext}) + b"\n"
 
 
-def _bound(what: str, result: Result) -> tuple[str, bytes]:
-    """The season, which the key is for, and what the text belongs to: it opens in no other place."""
-    name = [_BOUND, what, result.key, result.login, result.agent, result.task]
+def _bound(kind: str, result: Result) -> tuple[str, bytes]:
+    """The season for the key, and the associated data, so that a ciphertext cannot be moved to another result."""
+    name = [_BOUND, kind, result.key, result.login, result.agent, result.task]
     return result.season, canonical_json.canonical(name)
 
 
@@ -113,19 +113,19 @@ def _cipher(season: str, secret: SeasonSecret) -> AESGCM:
 
 
 def _encrypt(text: bytes, least: int, bound: tuple[str, bytes], secret: SeasonSecret) -> tuple[str, str]:
-    whole = len(text).to_bytes(_PREFIX, "big") + text
-    size = max(least, 1 << (len(whole) - 1).bit_length())
-    nonce = os.urandom(_NONCE)
-    done = _cipher(bound[0], secret).encrypt(nonce, whole.ljust(size, b"\0"), bound[1])
+    framed = len(text).to_bytes(_LENGTH_BYTES, "big") + text
+    size = max(least, 1 << (len(framed) - 1).bit_length())
+    nonce = os.urandom(_NONCE_BYTES)
+    done = _cipher(bound[0], secret).encrypt(nonce, framed.ljust(size, b"\0"), bound[1])
     return nonce.hex(), base64.b64encode(done).decode()
 
 
 def _decrypt(nonce: Any, ciphertext: Any, bound: tuple[str, bytes], secret: SeasonSecret) -> bytes:
     try:
-        whole = _cipher(bound[0], secret).decrypt(
+        framed = _cipher(bound[0], secret).decrypt(
             bytes.fromhex(nonce), base64.b64decode(ciphertext, validate=True), bound[1]
         )
     except (InvalidTag, binascii.Error, TypeError) as error:
         raise ValueError("it cannot be opened with this secret; it is another one, or a byte was changed") from error
-    size = int.from_bytes(whole[:_PREFIX], "big")
-    return whole[_PREFIX : _PREFIX + size]
+    size = int.from_bytes(framed[:_LENGTH_BYTES], "big")
+    return framed[_LENGTH_BYTES : _LENGTH_BYTES + size]

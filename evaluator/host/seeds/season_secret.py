@@ -1,4 +1,4 @@
-"""The secret of a sealed season: episodes that are the same for every entry and that nobody knows before the reveal."""
+"""The secret of a sealed season, whose episodes are the same for every entry and unknown before the reveal."""
 
 import hashlib
 import hmac
@@ -10,39 +10,38 @@ from evaluator.model import canonical_json
 from evaluator.model.sealed_fields import sealed_beacon
 
 VARIABLE = "PULLRANK_SEASON_SECRET"
-EPISODE = "pullrank-sealed-1"
-AGENT = "pullrank-sealed-agent-1"
+SEALED_EPISODE_LABEL = "pullrank-sealed-1"
+SEALED_AGENT_LABEL = "pullrank-sealed-agent-1"
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 class SecretError(Exception):
-    """The secret is missing or wrong; one line says what to do."""
+    """The secret is missing or wrong; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class SeasonSecret:
-    """32 random bytes; they never show in a log, a message or a traceback."""
+    """32 random bytes, hidden from logs, messages and tracebacks."""
 
     raw: bytes = field(repr=False)
-    """The bytes."""
 
     @property
     def sha256(self) -> str:
-        """What challenge.yml says of it."""
+        """The secret's SHA-256, as in challenge.yml."""
         return hashlib.sha256(self.raw).hexdigest()
 
     @property
     def beacon(self) -> str:
-        """What stands in place of a beacon in results."""
+        """The beacon of results of this season."""
         return sealed_beacon(self.sha256)
 
     def episode_seeds(self, season: str, task_id: str, episodes: int, first: int = 0) -> tuple[str, ...]:
         """The environment seed of each episode as 32 hex digits: the same for every entry."""
-        return tuple(self._derive([EPISODE, season, task_id, i]) for i in range(first, first + episodes))
+        return tuple(self._derive([SEALED_EPISODE_LABEL, season, task_id, i]) for i in range(first, first + episodes))
 
     def agent_seeds(self, season: str, submission_digest: str, task_id: str, episodes: int) -> tuple[int, ...]:
-        """The agent's own seed for each episode. It is secret too, else an agent would know which episode it plays."""
-        derived = (self._derive([AGENT, season, submission_digest, task_id, i]) for i in range(episodes))
+        """The agent's own seed for each episode; secret too, else an agent could recognise the episode."""
+        derived = (self._derive([SEALED_AGENT_LABEL, season, submission_digest, task_id, i]) for i in range(episodes))
         return tuple(int(seed[:8], 16) for seed in derived)
 
     def _derive(self, name: list[str | int]) -> str:
@@ -50,22 +49,22 @@ class SeasonSecret:
 
 
 def new_secret() -> SeasonSecret:
-    """A secret nobody has seen."""
+    """A new random secret."""
     return SeasonSecret(secrets.token_bytes(32))
 
 
 def read_secret(text: str, secret_sha256: str) -> SeasonSecret:
-    """The secret from its 64 hex digits, if it is the one whose hash was published.
+    """Parse the secret from 64 hex digits, and check it against its published hash.
 
     Raises:
-        SecretError: there is none, it is none, or it is another one.
+        SecretError: it is missing, malformed, or another one.
     """
     text = text.strip()
     if not text:
         raise SecretError(f"{VARIABLE} is not set; a sealed season is played and checked with its secret alone")
     if not _HEX.fullmatch(text):
         raise SecretError(f"{VARIABLE} is not 64 hex digits; give it as 'pullrank season seal' printed it")
-    found = SeasonSecret(bytes.fromhex(text))
-    if not hmac.compare_digest(found.sha256, secret_sha256):
+    secret = SeasonSecret(bytes.fromhex(text))
+    if not hmac.compare_digest(secret.sha256, secret_sha256):
         raise SecretError(f"{VARIABLE} is not the secret whose hash challenge.yml holds; a secret cannot change in a season")
-    return found
+    return secret

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Evaluation and verification of one agent on one task."""

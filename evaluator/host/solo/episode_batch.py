@@ -1,4 +1,4 @@
-"""Episodes that advance together: one frame asks about all of them."""
+"""Batches of episodes that advance together, one frame for all of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import EpisodeRecorder, PlayedEpisode
 from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder
 
-NEVER = 1 << 62
+# The frame of a time limit that is never reached.
+NO_LIMIT_FRAME = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,19 +24,16 @@ class EpisodeSpec:
     seed: str
     """The environment's seed, 32 hex digits."""
     agent_seed: int
-    """The agent's seed."""
 
 
 @dataclass(slots=True)
 class Slot:
-    """A place where one episode after the other is played."""
+    """A lane, on which one episode after the other is played."""
 
     number: int
-    """Its name on the wire."""
+    """The lane's number in frames."""
     ticket: EpisodeSpec
-    """The live episode."""
     environment: gymnasium.Env[Any, Any]
-    """Its environment."""
     starts: bool
     """Whether its next frame is the episode's first."""
     limit: int
@@ -43,7 +41,7 @@ class Slot:
 
 
 class EpisodeBatch:
-    """A set of lanes and what is live on them."""
+    """A set of lanes and the episodes that are live on them."""
 
     def __init__(self, world: GymTask, tickets: Iterator[EpisodeSpec], lanes: range) -> None:
         self._world = world
@@ -62,14 +60,14 @@ class EpisodeBatch:
         self._settle()
 
     def _open(self, number: int, ticket: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
-        limit = self._frame + self._world.time_limit if self._world.time_limit else NEVER
+        limit = self._frame + self._world.time_limit if self._world.time_limit else NO_LIMIT_FRAME
         self.lanes.append(Slot(number, ticket, environment, True, limit))
         self._observations.append(self._world.start(environment, ticket.seed))
 
     def _settle(self) -> None:
-        """Derive what a frame needs from the lanes as they now are."""
+        """Update what frames need from the lanes."""
         self._steps = [lane.environment.step for lane in self.lanes]
-        self._next_limit = min((lane.limit for lane in self.lanes), default=NEVER)
+        self._next_limit = min((lane.limit for lane in self.lanes), default=NO_LIMIT_FRAME)
         self._encoded = self._encoder.encode(self._observations) if self.lanes else []
         self._head = self._make_head()
         self.answer_size = wire.body_size(self.decoder.leaves, len(self.lanes))
@@ -79,7 +77,7 @@ class EpisodeBatch:
 
     @property
     def live(self) -> bool:
-        """Whether any episode is."""
+        """Whether any episode is live."""
         return bool(self.lanes)
 
     def question(self) -> bytes:
@@ -92,7 +90,7 @@ class EpisodeBatch:
         return wire.frame(wire.Op.ACT, *parts)
 
     def asked(self) -> None:
-        """The question is out: no lane starts any more."""
+        """Note that the question was sent: no lane starts an episode any more."""
         if any(lane.starts for lane in self.lanes):
             for lane in self.lanes:
                 lane.starts = False
@@ -102,7 +100,7 @@ class EpisodeBatch:
         """Step every live episode with the answered actions; returns those that ended, with their index.
 
         Raises:
-            IllegalActionError: an action is not in the space; no environment has seen any of them.
+            IllegalActionError: an action is not in the space; no environment was stepped.
         """
         actions, arrays = self.decoder.decode(body, len(self.lanes))
         observations: list[Any] = []
@@ -126,7 +124,7 @@ class EpisodeBatch:
         return self._turn_over(ended) if ended else []
 
     def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, PlayedEpisode]]:
-        """Close ended episodes, start waiting ones in their lanes, give up lanes for which there is none."""
+        """Close ended episodes and start waiting ones on their lanes; lanes without a waiting episode are dropped."""
         self._recorder.deal()
         finished = []
         kept = []
@@ -154,7 +152,7 @@ class EpisodeBatch:
         if not self._world.task.reusable:
             lane.environment = self._world.make()
         lane.ticket, lane.starts = ticket, True
-        lane.limit = self._frame + self._world.time_limit if self._world.time_limit else NEVER
+        lane.limit = self._frame + self._world.time_limit if self._world.time_limit else NO_LIMIT_FRAME
         observation = self._world.start(lane.environment, ticket.seed)
         self._observations[index] = observation
         self._recorder.begin(index, self._encoder.encode([observation]))

@@ -1,4 +1,4 @@
-"""One evaluation from start to end: sandbox, referee, result and trace."""
+"""Evaluation of one agent on one task: sandbox, referee, result and trace."""
 
 import dataclasses
 import platform
@@ -53,63 +53,53 @@ ATTEMPTS = 2
 
 
 @dataclass
-class ProgressCallback:
+class ShownFlag:
     """Whether an agent was shown an observation in this attempt."""
 
-    yet: bool = False
-    """Set before the first one is sent; it stays."""
+    is_set: bool = False
+    """Becomes true before the first observation is sent."""
 
-    def mark(self) -> None:
-        """An observation is about to be sent."""
-        self.yet = True
+    def set(self) -> None:
+        """Note that an observation is about to be sent."""
+        self.is_set = True
 
 
-def may_retry(verdict: Verdict, shown: ProgressCallback) -> bool:
-    """Whether an attempt that ended so is followed by another: a start that took too long, or that we failed at."""
-    return not shown.yet and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+def may_retry(verdict: Verdict, shown: ShownFlag) -> bool:
+    """Whether to try again: if the start took too long, or failed because of us."""
+    return not shown.is_set and verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
 
 
 def first_attempt(verdict: Verdict, message: str, wall_seconds: float) -> FirstAttempt:
-    """What is recorded of an attempt that is followed by another."""
+    """The record of an attempt that is followed by another."""
     fields = {"verdict": verdict, "message": clean_text(message), "wall_seconds": round(wall_seconds, 3)}
     return FirstAttempt.model_validate(fields)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRequest:
-    """What is to be evaluated, for whom."""
+    """What is to be evaluated, and for whom."""
 
     login: str
-    """The owner."""
     login_id: int | None
-    """GitHub's number for him."""
+    """GitHub's number of the owner."""
     agent: str
-    """The agent's folder."""
     folder: SubmissionFolder
-    """The agent."""
     world: GymTask
-    """The task."""
     limits: Limits
-    """What the sandbox may use."""
     season: str
     """The season it counts for."""
     beacon: str
-    """Where the seeds come from."""
     beacon_verified: bool
     """Whether GitHub signed it."""
     tier: Tier
-    """official, preview or local."""
     runtime_digest: str
-    """What measures."""
     commit: str | None = None
-    """The board's commit."""
     run_url: str | None = None
-    """The workflow run."""
     secret: SeasonSecret | None = None
     """In a sealed season: where the seeds come from."""
 
     def wanted(self) -> WantedResult:
-        """What the evaluation is a function of."""
+        """What the result depends on."""
         return WantedResult(
             submission_digest=self.folder.digest,
             task_digest=self.world.task.digest(),
@@ -126,25 +116,25 @@ class EvaluationRequest:
         """Seeds of episodes.
 
         Raises:
-            SecretError: they come from a secret that is not here.
+            SecretError: they come from a secret that is missing.
         """
         if (sha256 := secret_hash(self.beacon)) is None:
             return episode_seeds(*self._seed_arguments()[:4], count, first)
-        return _matching(self.secret, sha256).episode_seeds(self.season, self.world.task.id, count, first)
+        return _require_secret(self.secret, sha256).episode_seeds(self.season, self.world.task.id, count, first)
 
     def seeds(self, first: int = 0) -> tuple[str, ...]:
-        """The environment seed of each episode that counts, beginning with that one."""
+        """The environment seed of each counted episode, the first of which has the number `first`."""
         return self._episodes(self.world.task.counted, first)
 
     def seed_of(self, index: int) -> str:
-        """The environment seed of one episode of a script, which may play any number of them."""
+        """The environment seed of one episode of a script."""
         return self._episodes(1, index)[0]
 
     def _agent_seeds(self) -> tuple[int, ...]:
         season, _, digest, task_id, count = self._seed_arguments()
         if (sha256 := secret_hash(self.beacon)) is None:
             return agent_seeds(*self._seed_arguments())
-        return _matching(self.secret, sha256).agent_seeds(season, digest, task_id, count)
+        return _require_secret(self.secret, sha256).agent_seeds(season, digest, task_id, count)
 
     @property
     def allowed(self) -> Limits:
@@ -153,7 +143,7 @@ class EvaluationRequest:
 
     @property
     def extent(self) -> int:
-        """What progress counts up to: episodes, or a script's steps."""
+        """The final value of progress: the number of episodes, or of a script's steps."""
         task = self.world.task
         return task.script.steps if task.script else task.episodes
 
@@ -163,8 +153,8 @@ class EvaluationRequest:
         return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
 
 
-def _matching(secret: SeasonSecret | None, sha256: str) -> SeasonSecret:
-    """The secret that a beacon names: without it, its episodes would be ones that anybody can derive."""
+def _require_secret(secret: SeasonSecret | None, sha256: str) -> SeasonSecret:
+    """The secret with this hash; without it anybody could derive the episodes."""
     if secret is None or secret.sha256 != sha256:
         raise SecretError("these episodes come from a secret that is not at hand; nothing is played without it")
     return secret
@@ -175,22 +165,22 @@ _Outcome = TypeVar("_Outcome")
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What came of an order."""
+    """A result with its trace."""
 
     result: Result
-    """Verdict, and returns if it is ok."""
+    """The result; it has returns if the verdict is ok."""
     trace: bytes | None
-    """The trace file, if it is ok."""
+    """The trace file, if the verdict is ok."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _EvaluationRun:
-    """One attempt, before it is written down."""
+    """The outcome of an attempt, from which the result is made."""
 
     verdict: Verdict
     message: str = ""
     log_tail: str = ""
-    tally: SoloOutcome | None = None
+    outcome: SoloOutcome | None = None
     performance: ScriptPerformance | None = None
     own: dict[str, float] = dataclasses.field(default_factory=dict)
     usage: Usage = dataclasses.field(default_factory=Usage)
@@ -201,97 +191,97 @@ class _EvaluationRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Watched:
-    """Who is told how far an attempt is."""
+class _Callbacks:
+    """What is called during an attempt."""
 
     progress: Callable[[int], None]
     shown: Callable[[], None]
 
 
 def evaluate_agent(
-    order: EvaluationRequest,
+    request: EvaluationRequest,
     kind: SandboxKind,
     opener: SandboxFactory,
     now: Callable[[], datetime],
     progress: Callable[[int], None],
 ) -> Evaluation:
-    """Play the agent on the task; a start that fails is tried once more, and nothing else: see `attempts`."""
+    """Play the agent on the task; only a failed start is tried once more."""
     first: FirstAttempt | None = None
     for _ in range(ATTEMPTS):
-        shown = ProgressCallback()
-        run = _attempt(order, kind, opener, _Watched(progress=progress, shown=shown.mark))
+        shown = ShownFlag()
+        run = _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set))
         if first is not None or not may_retry(run.verdict, shown):
             break
         first = first_attempt(run.verdict, run.message, run.wall_seconds)
     run = dataclasses.replace(run, first=first)
 
     def failed(message: str) -> Evaluation:
-        return _write_down(
-            order, _EvaluationRun(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind, first=first), now()
+        return _to_evaluation(
+            request, _EvaluationRun(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind, first=first), now()
         )
 
-    # What cannot be recorded, such as a return that is no number, must not take other agents' results with it.
-    return without_our_errors(lambda: _write_down(order, run, now()), failed)
+    # A failure while recording, such as of a return that is no number, must not stop other evaluations.
+    return convert_internal_errors(lambda: _to_evaluation(request, run, now()), failed)
 
 
-def _attempt(order: EvaluationRequest, kind: SandboxKind, opener: SandboxFactory, watched: _Watched) -> _EvaluationRun:
+def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFactory, callbacks: _Callbacks) -> _EvaluationRun:
     def in_sandbox() -> _EvaluationRun:
         with tempfile.TemporaryDirectory(prefix="pullrank-agent-") as name:
             try:
-                return _in_sandbox(order, opener, Path(name), watched)
-            except AgentFault as fault:  # an agent's image that cannot be had
+                return _in_sandbox(request, opener, Path(name), callbacks)
+            except AgentFault as fault:  # such as an agent's image that cannot be fetched
                 return _EvaluationRun(verdict=fault.verdict, message=str(fault), sandbox=kind)
 
     def failed(message: str) -> _EvaluationRun:
         return _EvaluationRun(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)
 
     begun = time.monotonic()
-    run = without_our_errors(in_sandbox, failed)
+    run = convert_internal_errors(in_sandbox, failed)
     return dataclasses.replace(run, wall_seconds=time.monotonic() - begun)
 
 
-def without_our_errors(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:
-    """What an attempt gives; where anything goes wrong in it, what `failed` makes of the reason."""
+def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[str], _Outcome]) -> _Outcome:
+    """The outcome of an attempt; after an error of ours, `failed` with its message."""
     try:
         return attempt()
-    except AgentFault as fault:  # already told in words, and not the agent's
+    except AgentFault as fault:  # already a clear message, and not the agent's fault
         return failed(clean_text(str(fault)))
-    except Exception as error:  # noqa: BLE001  (the one place: whatever fails here is ours, and must not be the agent's)
+    except Exception as error:  # noqa: BLE001  (whatever fails here is our failure, and must not be the agent's)
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
         return failed(clean_text(f"{type(error).__name__} at {where}: {error}"))
 
 
-def _in_sandbox(order: EvaluationRequest, opener: SandboxFactory, room: Path, watched: _Watched) -> _EvaluationRun:
-    stage(order.folder, room)
-    folder = order.folder
-    cell = SandboxSpec(
+def _in_sandbox(request: EvaluationRequest, opener: SandboxFactory, room: Path, callbacks: _Callbacks) -> _EvaluationRun:
+    stage(request.folder, room)
+    folder = request.folder
+    spec = SandboxSpec(
         folder=room,
         entry=folder.submission.source,
-        limits=order.allowed,
+        limits=request.allowed,
         environment=pinned_environment(),
         adapter=folder.submission.adapter,
         extras=folder.submission.needs,
         loopback=folder.submission.connects_to_itself,
         image=folder.image,
     )
-    sandbox = opener(cell)
+    sandbox = opener(spec)
     try:
-        played = _performed if order.folder.submission.kind is SubmissionKind.SCRIPT else _played
-        run = played(order, sandbox, watched)
+        played = _run_script if request.folder.submission.kind is SubmissionKind.SCRIPT else _play_episodes
+        run = played(request, sandbox, callbacks)
     finally:
         sandbox.close()
-    return dataclasses.replace(run, own=_own(order, run)) if run.verdict is Verdict.OK else run
+    return dataclasses.replace(run, own=_custom_metrics(request, run)) if run.verdict is Verdict.OK else run
 
 
-def _played(order: EvaluationRequest, sandbox: Sandbox, watched: _Watched) -> _EvaluationRun:
-    match = SoloRun(
-        world=order.world, tickets=order.tickets(), limits=order.allowed, progress=watched.progress,
-        pin_sandbox=sandbox.pin, shown=watched.shown,
+def _play_episodes(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
+    run_setup = SoloRun(
+        world=request.world, tickets=request.tickets(), limits=request.allowed, progress=callbacks.progress,
+        pin_sandbox=sandbox.pin, shown=callbacks.shown,
     )  # fmt: skip
-    tally: SoloOutcome | None = None
+    outcome: SoloOutcome | None = None
     try:
-        tally = play_episodes(match, sandbox.stream())
+        outcome = play_episodes(run_setup, sandbox.stream())
         fault = AgentFault(Verdict.OK, "")
     except SandboxClosed:
         fault = sandbox.post_mortem()
@@ -299,78 +289,78 @@ def _played(order: EvaluationRequest, sandbox: Sandbox, watched: _Watched) -> _E
         fault = caught
     usage = sandbox.usage()
     if fault.verdict is Verdict.CRASHED:
-        fault = _worse(fault, sandbox.post_mortem())
+        fault = _more_specific(fault, sandbox.post_mortem())
     sandbox.end()
     return _EvaluationRun(
         verdict=fault.verdict,
         message=str(fault),
         log_tail=sandbox.log_tail(),
-        tally=tally,
+        outcome=outcome,
         usage=usage,
         sandbox=sandbox.kind,
         image_digest=sandbox.image_digest,
     )
 
 
-def _performed(order: EvaluationRequest, sandbox: Sandbox, watched: _Watched) -> _EvaluationRun:
-    """A script, which asks for episodes instead of being asked for actions."""
-    rules = order.world.task.script
+def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callbacks) -> _EvaluationRun:
+    """Run a training script, which asks for episodes instead of being asked for actions."""
+    rules = request.world.task.script
     if rules is None:
-        message = f"the task {order.world.task.id} takes no scripts; name a task that has rules for them"
+        message = f"the task {request.world.task.id} takes no scripts; name a task that has rules for them"
         return _EvaluationRun(
             verdict=Verdict.INVALID, message=message, sandbox=sandbox.kind, image_digest=sandbox.image_digest
         )
 
     def seed_of(episode: int) -> str:
-        watched.shown()
-        return order.seed_of(episode)
+        callbacks.shown()
+        return request.seed_of(episode)
 
-    service = ScriptSession(
-        offer=ScriptTask(world=order.world, rules=rules, seed_of=seed_of),
-        agent_seed=order.tickets()[0].agent_seed,
-        limits=order.allowed,
-        progress=watched.progress,
+    session = ScriptSession(
+        offer=ScriptTask(world=request.world, rules=rules, seed_of=seed_of),
+        agent_seed=request.tickets()[0].agent_seed,
+        limits=request.allowed,
+        progress=callbacks.progress,
         pin_sandbox=sandbox.pin,
     )
-    done = evaluate_script(service, sandbox)
+    done = evaluate_script(session, sandbox)
     return _EvaluationRun(
         verdict=done.verdict, message=done.message, log_tail=done.log_tail, performance=done, usage=done.usage,
         sandbox=sandbox.kind, image_digest=sandbox.image_digest,
     )  # fmt: skip
 
 
-def _worse(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:
-    """A crash that a limit of the sandbox explains is that limit's."""
+def _more_specific(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:
+    """The sandbox's fault if it explains a crash, such as by an exceeded limit; else the complaint."""
     return complaint if post_mortem.verdict is Verdict.CRASHED else post_mortem
 
 
-def _write_down(order: EvaluationRequest, run: _EvaluationRun, now: datetime) -> Evaluation:
-    wanted = order.wanted()
+def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetime) -> Evaluation:
+    wanted = request.wanted()
     key = wanted.key()
     trace = _trace(key, _episodes(run)) if run.verdict is Verdict.OK else None
     fields: dict[str, Any] = {
-        "schema": results.SCHEMA,
+        "schema": results.RESULT_SCHEMA,
         "key": key,
-        "class": order.tier,
-        "task": order.world.task.id,
+        "class": request.tier,
+        "task": request.world.task.id,
         **wanted.model_dump(),
-        "login": order.login,
-        "login_id": order.login_id,
-        "agent": order.agent,
-        "beacon_verified": order.beacon_verified,
+        "login": request.login,
+        "login_id": request.login_id,
+        "agent": request.agent,
+        "beacon_verified": request.beacon_verified,
         "sandbox": run.sandbox,
         "verdict": run.verdict,
         "message": clean_text(run.message),
         "log_tail": clean_log(run.log_tail),
-        "seeds": order.seeds(),
-        **_measured(order, run),
-        "limits": order.allowed,
+        "seeds": request.seeds(),
+        **_measurements(request, run),
+        "limits": request.allowed,
         "cost": _cost(run),
-        "versions": versions(order.folder.submission.needs),
+        "versions": versions(request.folder.submission.needs),
         "image_digest": run.image_digest,
         "platform": f"{platform.system()} {platform.machine()}",
         "provenance": Provenance(
-            commit=order.commit, run_url=order.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
+            commit=request.commit, run_url=request.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")
         ),
         "trace_sha256": trace.sha256() if trace else None,
         "first_attempt": run.first,
@@ -384,40 +374,42 @@ def clean_log(text: str) -> str:
 
 
 def _episodes(run: _EvaluationRun) -> tuple[PlayedEpisode | ScriptEpisode, ...]:
-    """Every episode that was played, for the trace."""
-    return run.performance.episodes if run.performance else run.tally.episodes if run.tally else ()
+    """Every played episode, for the trace."""
+    return run.performance.episodes if run.performance else run.outcome.episodes if run.outcome else ()
 
 
-def _measured(order: EvaluationRequest, run: _EvaluationRun) -> dict[str, Any]:
+def _measurements(request: EvaluationRequest, run: _EvaluationRun) -> dict[str, Any]:
     if done := run.performance:
         script = {"script": done.record} if done.record else {}
         if done.counted is None:
             return script
         return {
             **script,
-            "seeds": order.seeds(done.counted.first),
+            "seeds": request.seeds(done.counted.first),
             "returns": done.counted.returns,
             "lengths": done.counted.lengths,
             "metrics": {"clipped_actions": float(done.clipped), **run.own},
         }
-    tally = run.tally
-    if tally is None:
+    outcome = run.outcome
+    if outcome is None:
         return {}
     return {
-        "returns": [episode.total for episode in tally.episodes],
-        "lengths": [episode.length for episode in tally.episodes],
-        "metrics": {"clipped_actions": float(tally.clipped), **run.own},
+        "returns": [episode.total for episode in outcome.episodes],
+        "lengths": [episode.length for episode in outcome.episodes],
+        "metrics": {"clipped_actions": float(outcome.clipped), **run.own},
     }
 
 
-def _own(order: EvaluationRequest, run: _EvaluationRun) -> dict[str, float]:
-    """What the host's own metrics say of the episodes that count and were played; where one fails, that is ours."""
-    if not any(metric.is_own for metric in order.world.task.metrics):
+def _custom_metrics(request: EvaluationRequest, run: _EvaluationRun) -> dict[str, float]:
+    """The host's own metrics of the counted episodes; a failure in one is ours."""
+    if not any(metric.is_own for metric in request.world.task.metrics):
         return {}
     first = run.performance.counted.first if run.performance and run.performance.counted else 0
-    measured = _measured(order, run)
+    measurements = _measurements(request, run)
     played = [(episode.length, episode.actions) for episode in _episodes(run)[first:]]
-    return compute_custom_metrics(order.world, to_episodes(order.world, order.seeds(first), measured["returns"], played))
+    return compute_custom_metrics(
+        request.world, to_episodes(request.world, request.seeds(first), measurements["returns"], played)
+    )
 
 
 def _cost(run: _EvaluationRun) -> Cost:

@@ -1,4 +1,4 @@
-"""Verification: anybody can replay a trace on the environment alone and must get the same numbers."""
+"""Verification of a result: replaying its trace on the environment, without the agent, must give the same numbers."""
 
 import enum
 import hashlib
@@ -17,23 +17,24 @@ from evaluator.host.envs.spaces import IllegalActionError, ObservationEncoder
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.training_scripts.remote_envs import NEVER
-from evaluator.model import canonical_json
+from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_result as parse_result
+from evaluator.model.records.parse import parse_trace as parse_trace
 from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
-CHUNK_BYTES = 1 << 24
+OBSERVATION_CHUNK_BYTES = 1 << 24
 
 
 @enum.unique
 class VerificationStatus(enum.StrEnum):
-    """What verification says of a result."""
+    """The outcome of a verification."""
 
     VERIFIED = "verified"
     REFUTED = "refuted"
@@ -44,58 +45,29 @@ class VerificationStatus(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One result, verified or not."""
+    """The verification of one file."""
 
     path: str
-    """Which file."""
     standing: VerificationStatus
-    """The outcome."""
     faults: tuple[str, ...] = ()
-    """What does not fit, each in one sentence."""
+    """What is wrong, each in one sentence."""
     steps: int = 0
-    """Environment steps that were replayed."""
+    """Replayed environment steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedEpisode:
-    """One episode as the environment gives it now."""
+    """A replayed episode."""
 
     total: float
-    """Its return."""
     checksum: str
     """Over observations, rewards and end flags."""
     ended_at: int | None
     """The step at which it ended, None if the actions did not end it."""
 
 
-def parse_result(content: bytes) -> Result:
-    """A result from its file's bytes.
-
-    Raises:
-        ValueError: they are not exactly the bytes of a result, or its own hash does not fit.
-    """
-    result = Result.model_validate(canonical_json.parse_strict(content))
-    if result.serialised() != content:
-        raise ValueError("the file is not in the form that results are written in; a byte of it was changed")
-    if result.self_hash() != result.self_sha256:
-        raise ValueError("self_sha256 does not fit the rest; a value was changed")
-    return result
-
-
-def parse_trace(content: bytes) -> Trace:
-    """A trace from its file's bytes.
-
-    Raises:
-        ValueError: they are not exactly the bytes of a trace.
-    """
-    trace = Trace.model_validate(canonical_json.parse_strict(content))
-    if trace.serialised() != content:
-        raise ValueError("the trace is not in canonical form; a byte of it was changed")
-    return trace
-
-
 def check_claims(result: Result, secret: SeasonSecret | None = None) -> Iterator[str]:
-    """What can be checked without an environment: the key and the seeds."""
+    """Faults that can be found without an environment: in the key and the seeds."""
     fields = {name: getattr(result, name) for name in WantedResult.model_fields}
     if WantedResult(**fields).key() != result.key:
         yield "the key does not fit the submission, task, runtime, protocol, season and beacon"
@@ -105,7 +77,7 @@ def check_claims(result: Result, secret: SeasonSecret | None = None) -> Iterator
 
 
 def _seeds(result: Result, secret: SeasonSecret | None, count: int, first: int = 0) -> tuple[str, ...] | None:
-    """The seeds that the beacon or the secret gives; None where they come from a secret that is not at hand."""
+    """The seeds from the beacon or the secret; None where the secret is missing."""
     if (sha256 := secret_hash(result.beacon)) is None:
         return episode_seeds(result.season, result.beacon, result.submission_digest, result.task, count, first)
     if secret is None or secret.sha256 != sha256:
@@ -114,7 +86,7 @@ def _seeds(result: Result, secret: SeasonSecret | None, count: int, first: int =
 
 
 def _first(result: Result) -> int:
-    """The number of the first episode that counts: of a script's only some do."""
+    """The number of the first counted episode; of a script's episodes only some count."""
     if result.script is None or result.verdict is not Verdict.OK:
         return 0
     return result.script.first(len(result.seeds))
@@ -123,7 +95,15 @@ def _first(result: Result) -> int:
 def verify_result(
     path: str, content: bytes, trace: bytes | None, world: GymTask | None, secret: SeasonSecret | None = None
 ) -> Finding:
-    """Verify one result. `world` is the task's, None if the challenge has no such task any more; `secret` the season's."""
+    """Verify one result.
+
+    Args:
+        path: the file's path, for the finding.
+        content: the result file.
+        trace: the trace file, if there is one.
+        world: the task's environment; None if the challenge has no such task any more.
+        secret: the season's.
+    """
     try:
         result = parse_result(content)
         if result.sealed is not None:
@@ -131,7 +111,7 @@ def verify_result(
                 return Finding(
                     path=path, standing=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
                 )
-            result, trace = _opened(result, trace, secret)
+            result, trace = _decrypt(result, trace, secret)
         faults = list(check_claims(result, secret))
     except ValueError as error:
         return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
@@ -148,7 +128,7 @@ def verify_result(
 
 
 def is_stale(record: Result | Duel, task: Task | None) -> str | None:
-    """Why there is nothing to compare a record with; None where there is. `task`: the challenge's, if it has it still."""
+    """Why a record cannot be verified any more; None where it can. `task`: the challenge's, if it still has it."""
     if record.protocol > PROTOCOL:
         return f"recorded under other rules: protocol {record.protocol} is newer than this evaluator; update it"
     if task is None or task.digest() != record.task_digest:
@@ -156,8 +136,8 @@ def is_stale(record: Result | Duel, task: Task | None) -> str | None:
     return None
 
 
-def _opened(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple[Result, bytes | None]:
-    """A sealed result and its trace as they were measured."""
+def _decrypt(result: Result, trace: bytes | None, secret: SeasonSecret) -> tuple[Result, bytes | None]:
+    """Decrypt a sealed result and its trace."""
     if trace is not None and hashlib.sha256(trace).hexdigest() != result.trace_sha256:
         raise ValueError("the trace is not the one the result names")
     return decrypt_result(result, secret), decrypt_trace(trace, result, secret) if trace is not None else None
@@ -170,15 +150,15 @@ def _verify_trace(path: str, result: Result, content: bytes | None, world: GymTa
         return Finding(path=path, standing=VerificationStatus.REFUTED, faults=("the trace is not the one the result names",))
     try:
         trace = parse_trace(content)
-        faults = tuple(_compare(result, trace, world, secret)) or tuple(_own(result, trace, world))
+        faults = tuple(_replay_faults(result, trace, world, secret)) or tuple(_custom_metric_faults(result, trace, world))
     except ValueError as error:
         return Finding(path=path, standing=VerificationStatus.REFUTED, faults=(first_line(error),))
     standing = VerificationStatus.REFUTED if faults else VerificationStatus.VERIFIED
     return Finding(path=path, standing=standing, faults=faults, steps=trace.steps())
 
 
-def _own(result: Result, trace: Trace, world: GymTask) -> Iterator[str]:
-    """What the host's own functions say now, where the task has any."""
+def _custom_metric_faults(result: Result, trace: Trace, world: GymTask) -> Iterator[str]:
+    """Faults in the host's own metrics, where the task has any."""
     if any(metric.is_own for metric in world.task.metrics):
         actions = checked_actions(trace, world)
         played = split_by_length([episode.length for episode in trace.episodes], actions)[_first(result) :]
@@ -190,7 +170,7 @@ def first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _compare(result: Result, trace: Trace, world: GymTask, secret: SeasonSecret | None) -> Iterator[str]:
+def _replay_faults(result: Result, trace: Trace, world: GymTask, secret: SeasonSecret | None) -> Iterator[str]:
     if trace.key != result.key:
         yield "the trace has another key"
         return
@@ -204,7 +184,7 @@ def _compare(result: Result, trace: Trace, world: GymTask, secret: SeasonSecret 
         return
     seeds = result.seeds
     if script and world.task.script:
-        yield from _recount(result, script, world)
+        yield from _script_faults(result, script, world)
         seeds = _seeds(result, secret, len(lengths)) or ()
     left = frozenset(script.unfinished) if script else frozenset()
     actions = checked_actions(trace, world)
@@ -222,8 +202,8 @@ def _compare(result: Result, trace: Trace, world: GymTask, secret: SeasonSecret 
             yield f"episode {index} meets other observations or rewards"
 
 
-def _recount(result: Result, script: ScriptRecord, world: GymTask) -> Iterator[str]:
-    """Whether the episodes that count are the right ones, and the steps within the budget."""
+def _script_faults(result: Result, script: ScriptRecord, world: GymTask) -> Iterator[str]:
+    """Faults in which episodes count, and in the number of steps."""
     rules = world.task.script
     assert rules is not None
     if (script.counts_from is None) != (result.protocol < COUNTS_AFTER_TRAINING):
@@ -233,33 +213,33 @@ def _recount(result: Result, script: ScriptRecord, world: GymTask) -> Iterator[s
     if (counted.returns, counted.lengths) != (result.returns, result.lengths):
         yield "the episodes that count are not those that the rules name"
     if script.counts_from is None:
-        # Under protocol 1 whatever was begun could be finished: beyond the budget are only steps of episodes then alive.
+        # Under protocol 1 every begun episode could be finished, so only steps of open episodes are beyond the budget.
         if script.steps - sum(sorted(script.lengths)[-ENVIRONMENTS:]) >= rules.steps:
             yield f"the script took more than the {rules.steps} steps that it had"
         return
     if script.steps > rules.steps:
         yield f"the script took more than the {rules.steps} steps that it had"
-    if not _may_count_from(script, script.counts_from, rules.training_steps(world.time_limit or NEVER)):
+    if not _may_count_from(script, script.counts_from, rules.training_steps(world.time_limit or NO_STEP_LIMIT)):
         yield f"episode {script.counts_from} is not the first that was begun after the training steps"
 
 
 def _may_count_from(script: ScriptRecord, first: int, training_steps: int) -> bool:
-    """Whether an episode can be the first begun after the training steps.
+    """Whether an episode can be the first that was begun after the training steps.
 
-    How the steps of environments that were open at once followed each other is not recorded, but before an episode is begun
-    no step of it or of a later one was taken, and of earlier ones at most those that were still open had steps left.
+    The order of steps in environments that were open at once is not recorded. But before an episode begins, it and later
+    ones have no steps, and of the earlier ones only those still open have steps left.
     """
     if first < len(script.lengths) and sum(script.lengths[:first]) < training_steps:
         return False
-    before = script.lengths[: max(0, first - 1)]  # of the episode before it, begun when the training steps were not over
+    before = script.lengths[: max(0, first - 1)]  # the episode before it was begun within the training steps
     return first == 0 or sum(before) - sum(sorted(before)[-(ENVIRONMENTS - 1) :]) < training_steps
 
 
 def checked_actions(trace: Trace, world: GymTask) -> list[npt.NDArray[np.generic]]:
-    """The trace's actions in the types of the wire, each in the action space as the task's settings leave it.
+    """The trace's actions, one array per leaf, checked against the action space and the task's settings.
 
     Raises:
-        ValueError: they are not.
+        ValueError: an action is not one that the environment can have got.
     """
     decoder = world.decoder()
     if len(trace.actions) != len(decoder.leaves):
@@ -272,7 +252,7 @@ def checked_actions(trace: Trace, world: GymTask) -> list[npt.NDArray[np.generic
         if packed.shape != leaf.shape:
             raise ValueError("the trace's actions have another shape than the task's")
         arrays.append(packed.array(steps).astype(leaf.dtype))
-    if not steps:  # a script that only ever looked
+    if not steps:  # a script that never took a step
         return arrays
     try:
         is_settled = decoder.is_settled(arrays)
@@ -286,13 +266,13 @@ def checked_actions(trace: Trace, world: GymTask) -> list[npt.NDArray[np.generic
 def replay_episode(
     world: GymTask, seed: str, actions: list[npt.NDArray[np.generic]], reused: gymnasium.Env[Any, Any] | None = None
 ) -> ReplayedEpisode:
-    """Step a fresh environment, or one that may be used again, through recorded actions."""
+    """Step a new environment, or a reusable one, through recorded actions."""
     environment = reused or world.make()
     encoder = world.encoder()
     checksum = EpisodeChecksum(len(encoder.leaves))
     checksum.see(encoder.encode([world.start(environment, seed)]))
     todo = world.decoder().actions(actions)
-    chunk = max(1, CHUNK_BYTES // max(1, sum(leaf.nbytes for leaf in encoder.leaves)))
+    chunk = max(1, OBSERVATION_CHUNK_BYTES // max(1, sum(leaf.nbytes for leaf in encoder.leaves)))
     total, taken = 0.0, 0
     terminated = truncated = False
     step = environment.step
@@ -305,7 +285,7 @@ def replay_episode(
             if terminated or truncated:
                 break
         taken += len(seen)
-        total = _settle(checksum, encoder, seen, earned, total)
+        total = _add_chunk(checksum, encoder, seen, earned, total)
     if reused is None:
         environment.close()
     truncated = truncated or taken == world.time_limit
@@ -314,7 +294,7 @@ def replay_episode(
     return ReplayedEpisode(total=total, checksum=closing, ended_at=taken if ended else None)
 
 
-def _settle(
+def _add_chunk(
     checksum: EpisodeChecksum, encoder: ObservationEncoder, seen: list[object], earned: list[float], total: float
 ) -> float:
     checksum.see(encoder.encode(seen))

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Evaluation of training scripts, whose environments are stepped by the host."""

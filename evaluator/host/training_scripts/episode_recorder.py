@@ -1,4 +1,4 @@
-"""Every episode that a script plays on its remote environment, kept small while it lives."""
+"""Recording of a script's episodes with little memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from evaluator import wire
 from evaluator.host.envs.recorder import EpisodeChecksum
 
 Array = npt.NDArray[Any]
-# An episode is folded into hashes and arrays when so many bytes or steps have gathered: a thousand may live at once, and
-# one may be endless.
-HELD_BYTES = 1 << 18
-HELD_STEPS = 1 << 12
+# Buffered steps become hashes and arrays at so many bytes or steps: a thousand episodes may be open at once, and one may
+# have no end.
+MAX_HELD_BYTES = 1 << 18
+MAX_HELD_STEPS = 1 << 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,6 @@ class ScriptEpisode:
     total: float
     """Rewards so far, summed in order as Python floats."""
     length: int
-    """Steps."""
     finished: bool
     """Whether it came to its end."""
     checksum: str
@@ -36,7 +35,7 @@ class ScriptEpisode:
 
 
 class OpenEpisode:
-    """A live episode's record; one step costs three appends."""
+    """The recorder of an open episode; a step costs three appends."""
 
     __slots__ = ("_actions", "_checksum", "_earned", "_folded", "_held", "_leaves", "_length", "_seen", "_total", "index")
 
@@ -53,16 +52,16 @@ class OpenEpisode:
         self._total = 0.0
 
     def step(self, action: Sequence[bytes], observation: Sequence[bytes], reward: float) -> None:
-        """A step: the action as the environment saw it, and what came of it."""
+        """Add a step; the action is the one that the environment got."""
         self._actions.append(action)
         self._earned.append(reward)
         self._seen.append(observation)
         self._held += len(observation[0])
-        if self._held > HELD_BYTES or len(self._earned) >= HELD_STEPS:
+        if self._held > MAX_HELD_BYTES or len(self._earned) >= MAX_HELD_STEPS:
             self._fold()
 
     def _fold(self) -> None:
-        """Turn what has gathered into hashes, sums and arrays."""
+        """Turn the buffered steps into hashes, sums and arrays."""
         if self._seen:
             self._checksum.see([b"".join(leaf) for leaf in zip(*self._seen, strict=True)])
         self._checksum.earn(np.array(self._earned, "<f8").tobytes())
@@ -75,7 +74,7 @@ class OpenEpisode:
         self._seen, self._actions, self._earned, self._held = [], [], [], 0
 
     def close(self, *, terminated: bool, truncated: bool) -> ScriptEpisode:
-        """The episode as it is now, ended or abandoned."""
+        """The episode, ended or abandoned."""
         self._fold()
         return ScriptEpisode(
             index=self.index,
@@ -88,7 +87,7 @@ class OpenEpisode:
 
 
 def _narrow(values: Array) -> Array:
-    """Integers in the smallest signed type that holds them: fifty million actions are kept until the end."""
+    """Integers in the smallest signed type that holds them: up to fifty million actions are kept."""
     if values.dtype.kind not in "iu":
         return values
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)

@@ -1,4 +1,4 @@
-"""What came of a script: its verdict by how it ended, the episodes that count, and what it claims beside them."""
+"""Evaluation of a training script: its verdict, the episodes that count, and the score that it claims."""
 
 import json
 import math
@@ -15,10 +15,10 @@ from evaluator.host.usage import Usage
 from evaluator.model.config.training_script import CountedEpisodes, ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
 
-# A line of the log that is longer than this is no script's last word.
-CLAIM_BYTES = 1 << 16
-_FORM = 'end with one line such as {"score": 21.5}'
-NO_CLAIM = f"the script printed no score; {_FORM}"
+# A longer line of the log is no claimed score.
+MAX_CLAIM_BYTES = 1 << 16
+_CLAIM_FORM = 'end with one line such as {"score": 21.5}'
+NO_CLAIM = f"the script printed no score; {_CLAIM_FORM}"
 NO_NUMBER = "the score that the script printed is {shown}, which is no finite number; {form}"
 OWN_ENVIRONMENT = (
     "the script claims a score but never played here: it uses an environment of its own; "
@@ -29,23 +29,19 @@ ENDED = "the script ended with exit code {code}; the end of its log says why"
 
 
 class ClaimFault(Exception):
-    """A script's last word is no score."""
+    """The script's log ends without a valid score."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptPerformance:
-    """One attempt of a script."""
+    """How one attempt of a script ended."""
 
     verdict: Verdict
-    """How it ended."""
     message: str
-    """What went wrong."""
     log_tail: str
-    """The end of what it printed."""
     usage: Usage
-    """What it used."""
     record: ScriptRecord | None = None
-    """All its episodes, where it is ok; its claim, where that is listed apart."""
+    """All its episodes, where it is ok; only its claim, where that is listed as self-reported."""
     counted: CountedEpisodes | None = None
     """The episodes that make the score, where it is ok."""
     episodes: tuple[ScriptEpisode, ...] = ()
@@ -54,32 +50,32 @@ class ScriptPerformance:
     """Numbers of float actions that were clipped to the space."""
 
 
-def evaluate_script(service: ScriptSession, sandbox: Sandbox) -> ScriptPerformance:
-    """Serve the script in a sandbox to its end and judge it."""
-    outcome = serve_script(service, sandbox.stream())
+def evaluate_script(session: ScriptSession, sandbox: Sandbox) -> ScriptPerformance:
+    """Serve the script in a sandbox to its end, and decide its verdict."""
+    outcome = serve_script(session, sandbox.stream())
     fault, code = _fault(outcome, sandbox.post_mortem)
     usage = sandbox.usage()
     sandbox.end()
     log = sandbox.log_tail()
-    judged = _Ending(service.offer.rules, outcome, fault, code, log)
+    judged = _ScriptEnding(session.offer.rules, outcome, fault, code, log)
     return judged.performance(usage)
 
 
 def _fault(outcome: ScriptOutcome, post_mortem: Callable[[], AgentFault]) -> tuple[AgentFault | None, int | None]:
-    """What the script is to be blamed for, if anything, and its exit code. One that its process left with is as good."""
+    """The script's fault, if any, and its exit code, as the script or its process reported it."""
     if outcome.fault is None and not outcome.hung_up:
         return None, outcome.exit_code
     if outcome.fault is not None and outcome.fault.verdict is not Verdict.CRASHED:
         return outcome.fault, None
-    found = post_mortem()
-    if isinstance(found, ExitError) and outcome.fault is None and found.code is not None:
-        return None, found.code
-    return (outcome.fault if outcome.fault and found.verdict is Verdict.CRASHED else found), None
+    cause = post_mortem()
+    if isinstance(cause, ExitError) and outcome.fault is None and cause.code is not None:
+        return None, cause.code
+    return (outcome.fault if outcome.fault and cause.verdict is Verdict.CRASHED else cause), None
 
 
 @dataclass(frozen=True)
-class _Ending:
-    """Everything that a verdict depends on."""
+class _ScriptEnding:
+    """What a verdict depends on."""
 
     rules: ScriptRules
     outcome: ScriptOutcome
@@ -88,7 +84,7 @@ class _Ending:
     log: str
 
     def performance(self, usage: Usage) -> ScriptPerformance:
-        """The verdict, and what is kept with it."""
+        """The verdict with its record."""
         try:
             claim = claimed_score(self.log)
             unclaimed = None
@@ -99,8 +95,8 @@ class _Ending:
         if verdict is not Verdict.OK:
             listed = self.rules.self_reported and verdict is Verdict.INVALID and claim is not None
             record = ScriptRecord(claimed=claim, exit_code=self.code) if listed else None
-            said = message + (SELF_REPORTED if listed else "")
-            return ScriptPerformance(verdict=verdict, message=said, log_tail=self.log, usage=usage, record=record)
+            message += SELF_REPORTED if listed else ""
+            return ScriptPerformance(verdict=verdict, message=message, log_tail=self.log, usage=usage, record=record)
         record = ScriptRecord(
             claimed=claim,
             exit_code=self.code,
@@ -117,11 +113,11 @@ class _Ending:
         )  # fmt: skip
 
     def _verdict(self, claim: float | None, unclaimed: str | None) -> tuple[Verdict, str]:
-        # Before its first episode nothing is over, though it may ask for more steps at once than there are.
+        # Without an episode the run is not over, even if the script asked for more steps at once than there are.
         over = self.outcome.served.exhausted and bool(self.outcome.served.episodes)
         if self.fault is not None and not (over and self.fault.verdict is Verdict.CRASHED):
             return self.fault.verdict, str(self.fault)
-        if over:  # whatever the script makes of it: all that it may play is played
+        if over:  # all episodes that count are played, whatever the script did afterwards
             return Verdict.OK, ""
         if self.code:
             return Verdict.CRASHED, ENDED.format(code=self.code)
@@ -133,27 +129,27 @@ class _Ending:
 
 
 def claimed_score(log: str) -> float:
-    """The score in the last line of the log that is a JSON object with one.
+    """The score in the last line of the log that is a JSON object with a score.
 
     Raises:
         ClaimFault: there is none, or it is no finite number.
     """
     for line in reversed(log.splitlines()):
-        found = _object(line.strip())
-        if "score" in found:
-            return _number(found["score"])
+        claim = _object(line.strip())
+        if "score" in claim:
+            return _number(claim["score"])
     raise ClaimFault(NO_CLAIM)
 
 
 def _object(line: str) -> dict[str, Any]:
-    """The JSON object that a line is; none where it is anything else."""
-    if not (line.startswith("{") and line.endswith("}")) or len(line) > CLAIM_BYTES:
+    """The JSON object in a line; empty where it holds anything else."""
+    if not (line.startswith("{") and line.endswith("}")) or len(line) > MAX_CLAIM_BYTES:
         return {}
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _number(value: Any) -> float:
@@ -164,4 +160,4 @@ def _number(value: Any) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
-    raise ClaimFault(NO_NUMBER.format(shown=clean_text(json.dumps(value))[:80], form=_FORM))
+    raise ClaimFault(NO_NUMBER.format(shown=clean_text(json.dumps(value))[:80], form=_CLAIM_FORM))

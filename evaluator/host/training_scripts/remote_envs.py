@@ -1,4 +1,4 @@
-"""The environments of a script: made, reset and stepped where the script cannot reach, and every return kept."""
+"""The environments of a training script, which the host makes, resets and steps, recording every return."""
 
 import struct
 from collections.abc import Callable
@@ -19,11 +19,11 @@ from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, Scrip
 from evaluator.model.records.verdict import Verdict
 
 # Steps of an episode where the task has no time limit.
-NEVER = 1 << 62
+NO_STEP_LIMIT = 1 << 62
 
 
 class EnvSlot:
-    """One remote environment; nothing is made before its first reset."""
+    """One environment of the script; it is made at the first reset."""
 
     __slots__ = ("environment", "limit", "live", "step")
 
@@ -34,13 +34,13 @@ class EnvSlot:
         self.limit = 0
 
 
-def stepped(place: EnvSlot, action: Any) -> tuple[Any, float, bool, bool]:
+def step_slot(slot: EnvSlot, action: Any) -> tuple[Any, float, bool, bool]:
     """One environment's step: observation, reward, terminated, truncated."""
-    if place.live is None:
+    if slot.live is None:
         raise AgentFault(Verdict.PROTOCOL_ERROR, "a step on an environment whose episode has ended, or not begun")
-    observation, reward, terminated, truncated, _ = place.step(action)
-    place.limit -= 1
-    return observation, float(reward), bool(terminated), bool(truncated) or not place.limit
+    observation, reward, terminated, truncated, _ = slot.step(action)
+    slot.limit -= 1
+    return observation, float(reward), bool(terminated), bool(truncated) or not slot.limit
 
 
 def rows_of(raw: bytes, count: int) -> list[bytes]:
@@ -51,53 +51,50 @@ def rows_of(raw: bytes, count: int) -> list[bytes]:
     return [raw[begin : begin + size] for begin in range(0, len(raw), size)]
 
 
-# Environments that one script may ever open.
-EVER = 1 << 30
-# A step of one environment with an integer for an action: what it is about, no reset, the integer.
-ONE = 32
-_TAIL = struct.Struct("<dQQ")
+# Environments that one script may open in all.
+MAX_OPENED = 1 << 30
+# Bytes of a STEP body about one environment without a reset, with an integer action.
+SINGLE_STEP_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptTask:
-    """What a script may play."""
+    """What a script may play, and with which seeds."""
 
     world: GymTask
-    """The task's environment."""
     rules: ScriptRules
-    """Its budget."""
     seed_of: Callable[[int], str]
-    """The environment's seed of each episode, by the order of starting."""
+    """The environment's seed of an episode, by its number in the order of starting."""
 
     @property
     def training_steps(self) -> int:
-        """Steps before the episodes that count; `open_world` has seen that the task has a time limit and leaves some."""
-        return self.rules.training_steps(self.world.time_limit or NEVER)
+        """Steps before the episodes that count; `load_gym_task` has checked that there are some."""
+        return self.rules.training_steps(self.world.time_limit or NO_STEP_LIMIT)
 
 
 class RemoteEnvServer:
-    """Answers a script's frames. Nothing that the other side writes is believed; nonsense is a fault."""
+    """Answers a script's frames. Everything in them is checked; an invalid frame is a fault of the script."""
 
     def __init__(self, offer: ScriptTask) -> None:
         self._offer = offer
         self._world = offer.world
         self._encoder = offer.world.encoder()
         self._decoder = offer.world.decoder()
-        self._places: dict[int, EnvSlot] = {}
+        self._slots: dict[int, EnvSlot] = {}
         self._next = 0
-        self._told: dict[int, ScriptEpisode] = {}
+        self._closed: dict[int, ScriptEpisode] = {}
         self._begun = 0
         self._opened = 0
-        self._looks = 0
+        self._empty_episodes = 0
         self._training_steps = offer.training_steps
         self._counts_from: int | None = None
         self._counted_ended = 0
         self._seen = [(np.dtype(leaf.dtype), leaf.nbytes) for leaf in self._encoder.leaves]
         self._least, self._greatest = _range(offer.world.action_space)
-        self._one: EnvSlot | None = None
-        self._one_head = b""
+        self._single: EnvSlot | None = None
+        self._single_head = b""
         self._head = b""
-        self._head_places: list[EnvSlot] = []
+        self._head_slots: list[EnvSlot] = []
         self._head_resets: frozenset[int] = frozenset()
         self.steps = 0
         self.exhausted = False
@@ -110,22 +107,27 @@ class RemoteEnvServer:
 
     @property
     def longest(self) -> int:
-        """Bytes of the longest body that a script can have reason to send."""
+        """Bytes of the longest valid body."""
         count = ENVIRONMENTS
         return wire.COUNT.size + wire.padded(4 * count) + wire.padded(count) + wire.body_size(self._decoder.leaves, count)
 
     def answer(self, op: int, body: memoryview) -> bytes:
-        """The frame that answers one of the script's.
+        """The answer to one of the script's frames.
 
         Raises:
-            FaultError: it is not one that the remote environment sends.
+            AgentFault: the frame is not valid.
         """
-        if op == wire.Op.STEP and len(body) == ONE and self._one is not None and body[:-8] == self._one_head:
+        if (
+            op == wire.Op.STEP
+            and len(body) == SINGLE_STEP_BYTES
+            and self._single is not None
+            and body[:-8] == self._single_head
+        ):
             if self._is_over(1):
                 return self._over()
-            (action,) = wire.INTEGER.unpack_from(body, ONE - 8)
+            (action,) = wire.INTEGER.unpack_from(body, SINGLE_STEP_BYTES - 8)
             if self._least <= action <= self._greatest:
-                return self._step_one(self._one, action, [bytes(body[-8:])])
+                return self._step_one(self._single, action, [bytes(body[-8:])])
         handler = self._handlers.get(op)
         if handler is None or len(body) < wire.COUNT.size:
             raise AgentFault(Verdict.PROTOCOL_ERROR, f"opcode {op} with {len(body)} bytes is nothing a script may ask")
@@ -138,11 +140,11 @@ class RemoteEnvServer:
 
     def _make(self, count: int, body: memoryview) -> bytes:
         _expect(body, wire.COUNT.size)
-        if len(self._places) + count > ENVIRONMENTS or self._next > EVER:
+        if len(self._slots) + count > ENVIRONMENTS or self._next > MAX_OPENED:
             return self._too_many()
         first = self._next
         for handle in range(first, first + count):
-            self._places[handle] = EnvSlot()
+            self._slots[handle] = EnvSlot()
         self._next += count
         return wire.frame(wire.Op.MADE, wire.COUNT.pack(count, first))
 
@@ -150,34 +152,34 @@ class RemoteEnvServer:
         return _refused(f"at most {ENVIRONMENTS} environments may be open at once; close some", over=False)
 
     def _release(self, count: int, body: memoryview) -> bytes:
-        self._head, self._one = b"", None
+        self._head, self._single = b"", None
         for handle in self._handles(count, body, wire.COUNT.size + wire.padded(4 * count)):
-            place = self._places.pop(handle)
-            self._abandon(place)
-            if place.environment is not None:
-                place.environment.close()
+            slot = self._slots.pop(handle)
+            self._abandon(slot)
+            if slot.environment is not None:
+                slot.environment.close()
         return wire.frame(wire.Op.RELEASED)
 
     def _reset(self, count: int, body: memoryview) -> bytes:
         handles = self._handles(count, body, wire.COUNT.size + wire.padded(4 * count))
         if not self._may_begin():
             return self._over()
-        observations = [self._start(self._places[handle]) for handle in handles]
+        observations = [self._start(self._slots[handle]) for handle in handles]
         seen = self._encoder.encode(observations)
         rows = [rows_of(raw, count) for raw in seen]
         for row, handle in enumerate(handles):
-            self._places[handle].live = self._open([leaf[row] for leaf in rows])
+            self._slots[handle].live = self._open([leaf[row] for leaf in rows])
         return wire.frame(wire.Op.BEGUN, *_padded(seen))
 
     def _is_over(self, more: int) -> bool:
-        """Whether the run has ended: all episodes that count have, or so many steps more are not left."""
+        """Whether the run is over: all counted episodes have ended, or fewer than `more` steps are left."""
         return self._counted_ended >= self._offer.rules.last or self.steps + more > self._offer.rules.steps
 
     def _may_begin(self) -> bool:
-        """Whether another episode may begin. None does after those that count: it would only take steps from them."""
+        """Whether another episode may begin. None may after the counted ones, as it would take steps from them."""
         return (
             self._begun - self.counts_from < self._offer.rules.last
-            and max(self.steps + 1, self._looks) <= self._offer.rules.steps
+            and max(self.steps + 1, self._empty_episodes) <= self._offer.rules.steps
             and self._begun < EPISODES - ENVIRONMENTS
         )
 
@@ -196,45 +198,45 @@ class RemoteEnvServer:
 
     @property
     def counts_from(self) -> int:
-        """Number of the first episode begun after the training steps; of all episodes while none was."""
+        """Number of the first episode begun after the training steps; the number of all episodes if none was."""
         return self._begun if self._counts_from is None else self._counts_from
 
-    def _start(self, place: EnvSlot) -> Any:
-        """Begin the next episode in a place; returns its first observation."""
-        self._abandon(place)
-        if place.environment is None or not self._world.task.reusable:
-            if place.environment is not None:
-                place.environment.close()
-            place.environment = self._world.make()
-            place.step = place.environment.step
-        place.limit = self._world.time_limit or NEVER
+    def _start(self, slot: EnvSlot) -> Any:
+        """Begin the next episode in a slot; returns its first observation."""
+        self._abandon(slot)
+        if slot.environment is None or not self._world.task.reusable:
+            if slot.environment is not None:
+                slot.environment.close()
+            slot.environment = self._world.make()
+            slot.step = slot.environment.step
+        slot.limit = self._world.time_limit or NO_STEP_LIMIT
         if self._counts_from is None and self.steps >= self._training_steps:
             self._counts_from = self._begun
         self._begun += 1
-        return self._world.start(place.environment, self._offer.seed_of(self._begun - 1))
+        return self._world.start(slot.environment, self._offer.seed_of(self._begun - 1))
 
     def _open(self, observation: list[bytes]) -> OpenEpisode:
-        """The record of an episode that has begun; episodes are opened in the order in which they were started."""
+        """The recorder of a new episode; called in the order of starting."""
         self._opened += 1
         return OpenEpisode(self._opened - 1, self._decoder.leaves, observation)
 
-    def _abandon(self, place: EnvSlot) -> None:
-        if place.live is not None:
-            self._close(place, terminated=False, truncated=False)
+    def _abandon(self, slot: EnvSlot) -> None:
+        if slot.live is not None:
+            self._close(slot, terminated=False, truncated=False)
 
-    def _close(self, place: EnvSlot, *, terminated: bool, truncated: bool) -> None:
-        assert place.live is not None
-        told = place.live.close(terminated=terminated, truncated=truncated)
-        self._told[told.index] = told
-        place.live = None
-        self._looks += not told.length
-        if self._counts_from is not None and 0 <= told.index - self._counts_from < self._offer.rules.last:
+    def _close(self, slot: EnvSlot, *, terminated: bool, truncated: bool) -> None:
+        assert slot.live is not None
+        episode = slot.live.close(terminated=terminated, truncated=truncated)
+        self._closed[episode.index] = episode
+        slot.live = None
+        self._empty_episodes += not episode.length
+        if self._counts_from is not None and 0 <= episode.index - self._counts_from < self._offer.rules.last:
             self._counted_ended += 1
 
     def _step(self, count: int, body: memoryview) -> bytes:
         actions_at = wire.COUNT.size + wire.padded(4 * count) + wire.padded(count)
         _expect(body, actions_at + wire.body_size(self._decoder.leaves, count))
-        places, resets = self._named(count, bytes(body[:actions_at]))
+        slots, resets = self._parse_head(count, bytes(body[:actions_at]))
         try:
             # A copy: the next frame is read into the same buffer, and an environment may keep its action.
             actions, arrays = self._decoder.decode(memoryview(bytearray(body[actions_at:])), count)
@@ -243,36 +245,36 @@ class RemoteEnvServer:
         if self._is_over(count - len(resets)) or (resets and not self._may_begin()):
             return self._over()
         if count == 1 and not resets:
-            self._one, self._one_head = places[0], self._head
-            return self._step_one(places[0], actions[0], [array.tobytes() for array in arrays])
+            self._single, self._single_head = slots[0], self._head
+            return self._step_one(slots[0], actions[0], [array.tobytes() for array in arrays])
         observations: list[Any] = []
         rewards = [0.0] * count
         ended: dict[int, tuple[bool, bool]] = {}
-        for row, place in enumerate(places):
+        for row, slot in enumerate(slots):
             if row in resets:
-                observations.append(self._start(place))
+                observations.append(self._start(slot))
                 continue
-            observation, rewards[row], terminated, truncated = stepped(place, actions[row])
+            observation, rewards[row], terminated, truncated = step_slot(slot, actions[row])
             observations.append(observation)
             if terminated or truncated:
                 ended[row] = terminated, truncated
         seen = self._encoder.encode(observations)
-        self._keep(places, resets, (seen, arrays, rewards), ended)
+        self._record(slots, resets, (seen, arrays, rewards), ended)
         flags = np.zeros((2, wire.padded(count)), np.uint8)
         for row, pair in ended.items():
             flags[:, row] = pair
         return wire.frame(wire.Op.STEPPED, *_padded(seen), np.array(rewards, "<f8").tobytes(), flags.tobytes())
 
-    def _step_one(self, place: EnvSlot, action: Any, done: list[bytes]) -> bytes:
-        """The commonest case, without a detour: scripts of the old boards step one environment at a time."""
-        observation, reward, terminated, truncated = stepped(place, action)
+    def _step_one(self, slot: EnvSlot, action: Any, done: list[bytes]) -> bytes:
+        """Step a single environment fast: most scripts do nothing else."""
+        observation, reward, terminated, truncated = step_slot(slot, action)
         seen = self._encode_one(observation)
-        assert place.live is not None
-        place.live.step(done, seen, reward)
+        assert slot.live is not None
+        slot.live.step(done, seen, reward)
         self.steps += 1
         if terminated or truncated:
-            self._close(place, terminated=terminated, truncated=truncated)
-        return wire.frame(wire.Op.STEPPED, *_padded(seen), _TAIL.pack(reward, terminated, truncated))
+            self._close(slot, terminated=terminated, truncated=truncated)
+        return wire.frame(wire.Op.STEPPED, *_padded(seen), wire.STEPPED_TAIL.pack(reward, terminated, truncated))
 
     def _encode_one(self, observation: Any) -> list[bytes]:
         dtype, nbytes = self._seen[0]
@@ -282,39 +284,39 @@ class RemoteEnvServer:
                 return [raw]
         return self._encoder.encode((observation,))
 
-    def _keep(
-        self, places: list[EnvSlot], resets: frozenset[int], came: tuple[list[bytes], list[Any], list[float]],
+    def _record(
+        self, slots: list[EnvSlot], resets: frozenset[int], came: tuple[list[bytes], list[Any], list[float]],
         ended: dict[int, tuple[bool, bool]],
     ) -> None:  # fmt: skip
-        """Record a step of many environments, dealt out as slices of the leaves that are sent."""
+        """Record a step of many environments, each with its slices of the leaves."""
         seen, arrays, rewards = came
-        rows = [rows_of(raw, len(places)) for raw in seen]
-        done = [rows_of(array.tobytes(), len(places)) for array in arrays]
-        for row, place in enumerate(places):
+        rows = [rows_of(raw, len(slots)) for raw in seen]
+        done = [rows_of(array.tobytes(), len(slots)) for array in arrays]
+        for row, slot in enumerate(slots):
             raw = [leaf[row] for leaf in rows]
             if row in resets:
-                place.live = self._open(raw)
+                slot.live = self._open(raw)
                 continue
-            assert place.live is not None
-            place.live.step([leaf[row] for leaf in done], raw, rewards[row])
+            assert slot.live is not None
+            slot.live.step([leaf[row] for leaf in done], raw, rewards[row])
             if row in ended:
                 terminated, truncated = ended[row]
-                self._close(place, terminated=terminated, truncated=truncated)
-        self.steps += len(places) - len(resets)
+                self._close(slot, terminated=terminated, truncated=truncated)
+        self.steps += len(slots) - len(resets)
 
-    def _named(self, count: int, head: bytes) -> tuple[list[EnvSlot], frozenset[int]]:
-        """The places that a step is about, and the rows that are reset instead; a head like the last is not read again."""
+    def _parse_head(self, count: int, head: bytes) -> tuple[list[EnvSlot], frozenset[int]]:
+        """The slots of a step, and the rows that are reset instead; a head equal to the last one is not read again."""
         if head != self._head:
             start = wire.COUNT.size + wire.padded(4 * count)
-            self._head_places = [self._places[handle] for handle in self._handles(count, memoryview(head), len(head))]
+            self._head_slots = [self._slots[handle] for handle in self._handles(count, memoryview(head), len(head))]
             self._head_resets = frozenset(row for row in range(count) if head[start + row])
             self._head = head
-        return self._head_places, self._head_resets
+        return self._head_slots, self._head_resets
 
     def _handles(self, count: int, body: memoryview, size: int) -> tuple[int, ...]:
         _expect(body, size)
         handles = struct.unpack_from(f"<{count}I", body, wire.COUNT.size)
-        if len(set(handles)) != count or not all(handle in self._places for handle in handles):
+        if len(set(handles)) != count or not all(handle in self._slots for handle in handles):
             raise AgentFault(Verdict.PROTOCOL_ERROR, "a frame names an environment twice, or one that is not open")
         return handles
 
@@ -324,16 +326,16 @@ class RemoteEnvServer:
         return self._decoder.clipped
 
     def finish(self) -> tuple[ScriptEpisode, ...]:
-        """Every episode; those that live are abandoned."""
-        for place in self._places.values():
-            self._abandon(place)
-            if place.environment is not None:
-                place.environment.close()
-        return tuple(self._told[index] for index in range(self._opened))
+        """End all open episodes unfinished, and return every episode."""
+        for slot in self._slots.values():
+            self._abandon(slot)
+            if slot.environment is not None:
+                slot.environment.close()
+        return tuple(self._closed[index] for index in range(self._opened))
 
 
 def _range(space: spaces.Space[Any]) -> tuple[int, int]:
-    """The least and the greatest action of one that is an integer; nothing lies between them otherwise."""
+    """The least and the greatest action of a Discrete space; an empty range for other spaces."""
     return (int(space.start), int(space.start + space.n - 1)) if isinstance(space, spaces.Discrete) else (1, 0)
 
 
@@ -347,5 +349,5 @@ def _refused(reason: str, *, over: bool) -> bytes:
 
 
 def _padded(leaves: list[bytes]) -> list[bytes]:
-    """Leaves of a body, each brought to the alignment."""
+    """Leaves of a body, each padded to the alignment."""
     return [part for raw in leaves for part in (raw, wire.padding(len(raw)))]

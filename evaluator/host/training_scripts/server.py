@@ -1,4 +1,4 @@
-"""The remote environment's end: a script asks, the referee makes, resets and steps, and keeps every return."""
+"""The session with a training script: it asks, and the host makes, resets and steps its environments."""
 
 import time
 from collections.abc import Callable
@@ -13,63 +13,60 @@ from evaluator.host.training_scripts.episode_recorder import ScriptEpisode
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
-from evaluator.model.config.training_script import NOTICES
+from evaluator.model.config.training_script import MAX_NOTICES
 from evaluator.model.records.verdict import Verdict
 
-BUFFER = 1 << 16
-NOTICE = 300
-# The referee tells how far a script is when it has taken so many steps more.
-TOLD_STEPS = 1000
+BUFFER_BYTES = 1 << 16
+NOTICE_CHARACTERS = 300
+# Steps between two reports of progress.
+PROGRESS_STEPS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptSession:
-    """Everything the referee needs to serve a script."""
+    """What is needed to serve a script."""
 
     offer: ScriptTask
-    """What it may play."""
     agent_seed: int
     """The script's own seed."""
     limits: Limits
-    """The deadlines."""
     progress: Callable[[int], None]
-    """Called with the number of steps taken."""
+    """Gets the number of steps taken."""
     pin_sandbox: Pin = lambda processor: None
     """Keeps the sandbox on a processor."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServedScript:
-    """What a script did."""
+    """What a script played."""
 
     episodes: tuple[ScriptEpisode, ...]
-    """In the order of starting."""
     steps: int
-    """Environment steps of all of them."""
+    """Environment steps of all episodes."""
     counts_from: int
-    """Number of the first episode begun after the training steps; of all episodes if none was."""
+    """Number of the first episode begun after the training steps; the number of all episodes if none was."""
     exhausted: bool
-    """Whether it asked for more after all that counts had ended, or than its budget holds."""
+    """Whether it asked for more than its budget, or after all counted episodes had ended."""
     clipped: int
     """Numbers of float actions that were clipped to the space."""
     notices: tuple[str, ...]
-    """What the script asked for and did not get, each once."""
+    """Requests of the script that were refused or ignored, each once."""
 
 
 class FrameReader:
-    """Reads a script's frames with one kernel call each where they are small."""
+    """Reads a script's frames, with one system call each if they are small."""
 
     def __init__(self, stream: ByteStream, longest: int) -> None:
         self._stream = stream
         self._longest = longest
-        self._view = memoryview(bytearray(BUFFER))
+        self._view = memoryview(bytearray(BUFFER_BYTES))
 
     def next(self, deadline: float) -> tuple[int, memoryview]:
-        """The next frame: opcode and body, which is valid until the next call.
+        """The next frame: its opcode, and its body, which is valid until the next call.
 
         Raises:
-            FaultError: it is larger than any frame, or more than one question at a time.
-            HangupError: the script is gone.
+            AgentFault: the frame is too large, or another one follows before the answer.
+            SandboxClosed: the script closed the connection.
         """
         head = wire.HEADER.size
         have = self._stream.fill(self._view, head, deadline)
@@ -95,58 +92,56 @@ class ScriptOutcome:
     """How serving ended."""
 
     served: ServedScript
-    """What was played until then."""
     exit_code: int | None
     """The script's exit code; None where it did not end by itself."""
     fault: AgentFault | None
-    """What ended it before that."""
     hung_up: bool
     """Whether the sandbox closed its end."""
 
 
-def serve_script(service: ScriptSession, stream: ByteStream) -> ScriptOutcome:
-    """Serve a script to its end. Whatever it does, what was played until then is in the outcome."""
-    desk = RemoteEnvServer(service.offer)
+def serve_script(session: ScriptSession, stream: ByteStream) -> ScriptOutcome:
+    """Serve a script to its end. However it ends, all that was played is in the outcome."""
+    server = RemoteEnvServer(session.offer)
     exit_code: int | None = None
     fault: AgentFault | None = None
     hung_up = False
     notices: tuple[str, ...] = ()
     stream.spin = 0.0
     try:
-        with shared_processor(service.pin_sandbox):
-            exit_code, notices = _serve(service, desk, stream)
+        with shared_processor(session.pin_sandbox):
+            exit_code, notices = _serve(session, server, stream)
     except AgentFault as caught:
         fault = caught
     except SandboxClosed:
         hung_up = True
-    episodes = desk.finish()
+    episodes = server.finish()
     served = ServedScript(
-        episodes=episodes, steps=desk.steps, counts_from=desk.counts_from, exhausted=desk.exhausted,
-        clipped=desk.clipped, notices=notices,
+        episodes=episodes, steps=server.steps, counts_from=server.counts_from, exhausted=server.exhausted,
+        clipped=server.clipped, notices=notices,
     )  # fmt: skip
     return ScriptOutcome(served=served, exit_code=exit_code, fault=fault, hung_up=hung_up)
 
 
-def _serve(service: ScriptSession, desk: RemoteEnvServer, stream: ByteStream) -> tuple[int, tuple[str, ...]]:
-    """Until the script is done; returns its exit code and what it did not get."""
-    _greet(service, stream)
-    asked = FrameReader(stream, max(desk.longest, wire.ERROR_BYTES))
-    deadline = time.monotonic() + service.limits.wall_seconds
+def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) -> tuple[int, tuple[str, ...]]:
+    """Answer until the script is done; returns its exit code and notices."""
+    _greet(session, stream)
+    reader = FrameReader(stream, max(server.longest, wire.ERROR_BYTES))
+    deadline = time.monotonic() + session.limits.wall_seconds
     shown = 0
     while True:
-        op, body = asked.next(deadline)
+        op, body = reader.next(deadline)
         if op == wire.Op.DONE:
             return _done(body)
         if op == wire.Op.ERROR:
             raise read_complaint(bytes(body))
-        stream.send(desk.answer(op, body), deadline)
-        if desk.steps - shown >= TOLD_STEPS:
-            shown = desk.steps
-            service.progress(shown)
+        stream.send(server.answer(op, body), deadline)
+        if server.steps - shown >= PROGRESS_STEPS:
+            shown = server.steps
+            session.progress(shown)
 
 
-def _greet(service: ScriptSession, stream: ByteStream) -> None:
-    world = service.offer.world
+def _greet(session: ScriptSession, stream: ByteStream) -> None:
+    world = session.offer.world
     hello = {
         "protocol": wire.VERSION,
         "mode": "serve",
@@ -156,11 +151,11 @@ def _greet(service: ScriptSession, stream: ByteStream) -> None:
         "action_space": describe(world.action_space),
         "max_episode_steps": world.time_limit,
         "kwargs": world.task.kwargs,
-        "seed": service.agent_seed,
-        "training_steps": service.offer.training_steps,
-        "evaluation_episodes": service.offer.rules.last,
+        "seed": session.agent_seed,
+        "training_steps": session.offer.training_steps,
+        "evaluation_episodes": session.offer.rules.last,
     }
-    deadline = time.monotonic() + service.limits.start_seconds
+    deadline = time.monotonic() + session.limits.start_seconds
     stream.send(wire.frame(wire.Op.HELLO, canonical(hello)), deadline)
     ready = read_json(stream, wire.Op.READY, deadline)
     if ready.get("protocol") != wire.VERSION:
@@ -168,8 +163,8 @@ def _greet(service: ScriptSession, stream: ByteStream) -> None:
 
 
 def _done(body: memoryview) -> tuple[int, tuple[str, ...]]:
-    """The script's own account of its end; a claim like everything else."""
+    """The exit code and notices in a DONE frame, which are the script's claims."""
     value = parse_object(bytes(body))
     code, notices = value.get("exit_code"), value.get("notices")
-    texts = [text for text in notices[:NOTICES] if isinstance(text, str)] if isinstance(notices, list) else []
-    return (code & 0xFF if isinstance(code, int) else 1), tuple(clean_text(text)[:NOTICE] for text in texts)
+    texts = [text for text in notices[:MAX_NOTICES] if isinstance(text, str)] if isinstance(notices, list) else []
+    return (code & 0xFF if isinstance(code, int) else 1), tuple(clean_text(text)[:NOTICE_CHARACTERS] for text in texts)

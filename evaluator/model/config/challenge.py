@@ -100,7 +100,7 @@ class ClockSettings(Frozen):
     """Seconds for each match that moves may take beyond that, all together."""
 
 
-# What has a meaning for one kind of task only, and what the other kind has instead.
+# Fields for solo tasks only, with the field for games instead, and fields for games only.
 _SOLO_ONLY = {
     "env": "'game'", "episodes": "'matches'", "max_episode_steps": "'max_plies'", "clip": None, "grid": None,
     "reusable": None, "score": "ratings", "bounds": None, "random": "'anchor'", "reference": None,
@@ -208,18 +208,18 @@ class Task(Frozen):
 
     @property
     def code(self) -> str | None:
-        """The digest of the host's own code that this task is measured by; None where there is none."""
+        """The digest of the host's own code that measures this task; None where there is none."""
         return self._code
 
     def with_code(self, code: str | None) -> Self:
-        """The same task, measured by code of that digest: the sources say it, and no document."""
+        """The same task with this code digest, which comes from the sources and is in no document."""
         task = self.model_copy()
         task._code = code
         return task
 
     @property
     def counted(self) -> int:
-        """How many episodes make a score."""
+        """The number of episodes that make a score."""
         return self.script.last if self.script else self.episodes
 
     @property
@@ -228,7 +228,7 @@ class Task(Frozen):
         return self.env or self.id
 
     def measured(self) -> dict[str, Any]:
-        """The settings that change what is measured; words, anchors and estimators are not among them."""
+        """The settings that change what is measured; texts, anchors and estimators do not."""
         code = {"code": self._code} if self._code not in (None, self.code_before) else {}
         if self.game is not None:
             fields = {"game", "kwargs", "matches", "opening", "max_plies", "clock", "lanes", "seed_bits"}
@@ -236,14 +236,14 @@ class Task(Frozen):
         fields = {
             "kwargs", "episodes", "max_episode_steps", "lanes", "clip", "grid", "reusable", "seed_bits",
         }  # fmt: skip
-        # Settings that came later are named only where they are used: results of the others stay what they are.
+        # Later settings are included only where they are used, so that other tasks keep their digest.
         fields |= {name for name in ("script",) if getattr(self, name) is not None}
         functions = sorted({m.kind for m in self.metrics if m.is_own})
         own = {"functions": functions} if functions else {}
         return {"env": self.env_id, **self.model_dump(mode="json", include=fields), **own, **code}
 
     def digest(self) -> str:
-        """Hash over `measured()`: results of another digest are another task's."""
+        """Hash over `measured()`; results with another digest belong to another task."""
         return canonical_json.digest(self.measured())
 
 
@@ -278,6 +278,8 @@ class Challenge(Frozen):
     """sealed: the same secret episodes for every entry until the season is revealed."""
     sealed: Sealed | None = None
     """For sealed seeds: the secret's hash."""
+    badges: bool = False
+    """Build badges: two files for each agent and task, most of the files of a large site."""
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -293,17 +295,17 @@ class Challenge(Frozen):
 
     @property
     def solo_tasks(self) -> tuple[Task, ...]:
-        """The tasks that an agent plays alone, in order."""
+        """The tasks for one agent, in order."""
         return tuple(task for task in self.tasks if task.game is None)
 
     @property
     def games(self) -> tuple[Task, ...]:
-        """The tasks that are games of two, in order."""
+        """The tasks that are two-player games, in order."""
         return tuple(task for task in self.tasks if task.game is not None)
 
     @property
     def sealed_beacon(self) -> str | None:
-        """What stands in place of every beacon where seeds are sealed; None where they are open."""
+        """The beacon of all results where seeds are sealed; None where they are open."""
         return sealed_beacon(self.sealed.secret_sha256) if self.sealed else None
 
     def phase_of(self, task_id: str) -> Phase | None:
@@ -321,7 +323,7 @@ class Challenge(Frozen):
 
 
 def _sealed_fault(challenge: Challenge) -> str | None:
-    """What is wrong with sealed seeds, if anything."""
+    """The fault in the settings of sealed seeds, or None."""
     if (challenge.seeds == "sealed") != (challenge.sealed is not None):
         return "'seeds: sealed' and 'sealed' go together; 'pullrank season seal' writes both"
     if challenge.sealed and challenge.quota is None:

@@ -1,4 +1,4 @@
-"""What a task's results amount to: each metric with the direction that is better, said and never guessed."""
+"""The metrics of a task."""
 
 import enum
 import re
@@ -29,9 +29,9 @@ BUILT_IN = (
     "area_under_curve",
 )
 _WITH_THRESHOLD = ("success_rate", "steps_to_threshold")
-# A host's own function is asked again without each of so many equal parts of the episodes, which gives its standard error.
+# Equal parts of the episodes; leaving each out once gives the standard error of a host's own function.
 GROUPS = 10
-# What only a script's learning curve can tell.
+# Metrics of a script's learning curve.
 OF_CURVES = ("steps_to_threshold", "area_under_curve")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -80,26 +80,25 @@ class Metric(Frozen):
 
     @property
     def error_key(self) -> str:
-        """Under what its standard error stands in a result's `metrics`, for a host's own function."""
+        """The key of its standard error in a result's `metrics`, for a host's own function."""
         return f"{self.kind}:error"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricTerms:
-    """What a task's metrics must fit."""
+    """The settings that a task's metrics must fit."""
 
     ties: tuple[str, ...]
-    """Names of those that part equal scores."""
+    """Names of the metrics that break ties."""
     score: str
     """How returns become the score where there are no metrics: `mean` or `iqm`."""
     anchors: tuple[float, float] | None
     """The random agent's score and the reference, where both are known."""
     for_scripts: bool
-    """Whether scripts enter the task."""
 
 
 def metrics_fault(metrics: tuple[Metric, ...], terms: MetricTerms) -> str | None:
-    """What contradicts a task's metrics, if anything."""
+    """The first contradiction in a task's metrics, or None."""
     names = [metric.name for metric in metrics]
     if twice := next((name for name in names if names.count(name) > 1), None):
         return f"the metric '{twice}' stands twice"

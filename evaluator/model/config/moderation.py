@@ -1,4 +1,4 @@
-"""moderation.yml: who is kept off the board, since when, by whom, and why; nothing disappears without a reason."""
+"""moderation.yml: entries that are excluded, verified, or only a rehearsal."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from evaluator.model.identifiers import AgentName, Digest, Login, LongLine, Url
 
 
 class Exclusion(Frozen):
-    """One entry, or all of a login's."""
+    """The exclusion of one entry, or of all entries of a login."""
 
     login: Login
     """Whose."""
@@ -25,12 +25,12 @@ class Exclusion(Frozen):
     """Where it was discussed."""
 
     def covers(self, login: str, agent: str) -> bool:
-        """Whether it names this entry; logins are compared without case."""
+        """Whether it is about this entry; logins are compared without case."""
         return self.login.casefold() == login.casefold() and self.agent in (None, agent)
 
 
 class VerifiedEntry(Frozen):
-    """One entry, or all of a login's, that the hosts looked at and vouch for."""
+    """One entry, or all entries of a login, that the hosts have checked."""
 
     login: Login
     """Whose."""
@@ -46,7 +46,7 @@ class VerifiedEntry(Frozen):
     """Where it is written down."""
 
     def covers(self, login: str, agent: str) -> bool:
-        """Whether it names this entry; logins are compared without case."""
+        """Whether it is about this entry; logins are compared without case."""
         return self.login.casefold() == login.casefold() and self.agent in (None, agent)
 
 
@@ -78,10 +78,9 @@ class Moderation(Frozen):
         return next((item for item in self.exclusions if item.covers(login, agent)), None)
 
     def vouched(self, login: str, agent: str) -> VerifiedEntry | None:
-        """Who vouches for an entry, if anybody does."""
+        """The verification of an entry, if there is one."""
         return next((item for item in self.verified if item.covers(login, agent)), None)
 
     def rehearsed(self, login: str, agent: str) -> frozenset[str]:
-        """The digests of an agent's versions that were rehearsals; logins are compared without case."""
-        own = (one for one in self.rehearsals if one.login.casefold() == login.casefold() and one.agent == agent)
-        return frozenset(one.digest for one in own)
+        """The digests of an agent's versions that are rehearsals; logins are compared without case."""
+        return frozenset(r.digest for r in self.rehearsals if r.login.casefold() == login.casefold() and r.agent == agent)

@@ -1,4 +1,4 @@
-"""Who takes part, what they are asked, and what they win."""
+"""Participants: hosts, bans, custom fields, prizes and sponsors."""
 
 from typing import Literal, Self
 

@@ -1,4 +1,4 @@
-"""Phases and quotas: what may be entered when, by whom, how often."""
+"""Phases and quotas: who may enter what, when and how often."""
 
 import re
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ Instant = Annotated[str, BeforeValidator(_written), StringConstraints(max_length
 
 
 def to_utc(instant: str) -> datetime:
-    """The moment in UTC."""
+    """Convert to UTC."""
     return datetime.fromisoformat(instant).astimezone(UTC)
 
 
@@ -97,7 +97,7 @@ class Phase(Frozen):
         return self
 
     def is_open(self, at: datetime) -> bool:
-        """Whether a version that came to main at that moment counts."""
+        """Whether a version merged at that moment counts."""
         return self.active and not self.is_before(at) and not self.is_over(at)
 
     def is_before(self, at: datetime) -> bool:
@@ -114,7 +114,7 @@ class Phase(Frozen):
 
 
 def phase_fault(phases: tuple[Phase, ...], task_ids: list[str]) -> tuple[tuple[int | str, ...], str] | None:
-    """What is wrong with the phases, if anything: below which keys, and what."""
+    """The first fault of the phases: the path of its key, and a sentence; None if there is none."""
     owner: dict[str, str] = {}
     seen: set[str] = set()
     for index, phase in enumerate(phases):

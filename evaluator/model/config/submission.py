@@ -1,4 +1,4 @@
-"""A submission: its manifest, and the digest that says which agent it is."""
+"""A submission's manifest, its extras and images, and the submission digest."""
 
 import enum
 import hashlib
@@ -34,26 +34,26 @@ EXTRAS = {
     "onnx": Extra(memory_mib=1024),
     GRPC: Extra(memory_mib=768),
 }
-# Which extra an adapter cannot do without.
-OF_ADAPTERS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": GRPC}
+# The extra that each adapter needs.
+ADAPTER_EXTRAS = {"sb3": "sb3", "onnx": "onnx", "evalai-grpc": GRPC}
 
 
 def required_extras(adapter: str | None, extras: Iterable[str]) -> tuple[str, ...]:
-    """The locks to be installed, sorted: what is asked for and what the adapter needs, without what others contain."""
+    """The extras to install, sorted: the requested and the adapter's, without those contained in others."""
     named = {name for name in extras if name != DEFAULT}
-    if adapter in OF_ADAPTERS:
-        named.add(OF_ADAPTERS[adapter])
+    if adapter in ADAPTER_EXTRAS:
+        named.add(ADAPTER_EXTRAS[adapter])
     contained = {inner for name in named for inner in EXTRAS[name].contains}
     return tuple(sorted(named - contained))
 
 
 def memory_mib(extras: Iterable[str], own: int) -> int:
-    """The memory an agent with these extras has."""
+    """The memory limit of an agent with these extras, in MiB; `own` is the challenge's."""
     return max([own, *(EXTRAS[name].memory_mib for name in extras)])
 
 
 def name_with_extras(runtime_digest: str, extras: Sequence[str], locks: Mapping[str, str]) -> str:
-    """The runtime digest of agents that need extras; without any it is as it was. `locks`: extra to its lock's SHA-256."""
+    """The runtime digest for agents with extras; `locks`: extra to its lock's SHA-256."""
     if not extras:
         return runtime_digest
     lines = [runtime_digest, *(f"{name} {locks[name]}" for name in extras)]
@@ -65,36 +65,36 @@ _NAME = r"(?P<name>[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)
 _PINNED = re.compile(_HOST + "/" + _NAME + r"@sha256:(?P<digest>[0-9a-f]{64})")
 _TAGGED = re.compile(_HOST + "/" + _NAME + r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?")
 MOVES = "which may be another image tomorrow"
-FORM = "host/name@sha256:<64 digits>, such as ghcr.io/alice/agent@sha256:0123…"
-# How a person comes to the digest: of what is in a registry, and of what this machine has pushed.
-HOW = (
+IMAGE_FORM = "host/name@sha256:<64 digits>, such as ghcr.io/alice/agent@sha256:0123…"
+# How to find the digest of an image in a registry, and of one that this machine has pushed.
+DIGEST_ADVICE = (
     "'docker buildx imagetools inspect {shown}' shows it, and after a push so does "
     "'docker inspect --format \"{{{{index .RepoDigests 0}}}}\" {shown}'"
 )
-# What `pullrank new` writes, where the digest of the image that is still to be built will stand.
+# The placeholder digest that `pullrank new` writes for an image that is not built yet.
 _UNWRITTEN = 64 * "0"
-_OWN = "'docker inspect --format \"{{index .RepoDigests 0}}\" <image>' shows it"
+_DIGEST_HOW = "'docker inspect --format \"{{index .RepoDigests 0}}\" <image>' shows it"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageReference:
-    """An image that cannot become another one."""
+    """An image named by its digest."""
 
     host: str
-    """The registry, with its port if it has an own one."""
+    """The registry, with its port if there is one."""
     name: str
     """The repository in it."""
     digest: str
     """64 hexadecimal digits: of the manifest, or of a list of manifests."""
 
     def __str__(self) -> str:
-        """As it stands in `entry`."""
+        """As in `entry`."""
         return f"{self.host}/{self.name}@sha256:{self.digest}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaggedImage:
-    """An image by a name that may mean another one tomorrow."""
+    """An image named by a tag, which may change."""
 
     host: str
     """The registry."""
@@ -105,35 +105,35 @@ class TaggedImage:
 
 
 def parse_reference(text: str) -> ImageReference:
-    """The image that an entry names.
+    """Parse the image of an entry.
 
     Raises:
-        ValueError: it names none, or none by its digest; the message says how to find that.
+        ValueError: it is not an image with its digest; the message says how to find that.
     """
-    if found := _PINNED.fullmatch(text):
-        if found["digest"] == _UNWRITTEN:
+    if match := _PINNED.fullmatch(text):
+        if match["digest"] == _UNWRITTEN:
             raise ValueError(
-                f"'entry' still has the template's digest; build and push the image, then write its own: {_OWN}"
+                f"'entry' still has the template's digest; build and push the image, then write its own: {_DIGEST_HOW}"
             )
-        return ImageReference(host=found["host"], name=found["name"], digest=found["digest"])
+        return ImageReference(host=match["host"], name=match["name"], digest=match["digest"])
     if parse_tagged(text):
-        tag = f"'entry' names {text!r}, {MOVES}; write its digest, {FORM}"
-        raise ValueError(f"{tag}: " + HOW.format(shown=text))
-    raise ValueError(f"'entry' is {text!r}, but an image is named by its registry and digest: {FORM}")
+        tag = f"'entry' names {text!r}, {MOVES}; write its digest, {IMAGE_FORM}"
+        raise ValueError(f"{tag}: " + DIGEST_ADVICE.format(shown=text))
+    raise ValueError(f"'entry' is {text!r}, but an image is named by its registry and digest: {IMAGE_FORM}")
 
 
 def parse_tagged(text: str) -> TaggedImage | None:
-    """The image that is named by a tag, or by nothing, which means `latest`."""
-    found = _TAGGED.fullmatch(text)
-    return TaggedImage(host=found["host"], name=found["name"], tag=found["tag"] or "latest") if found else None
+    """Parse an image with a tag, or without one, which means `latest`; None where the text is neither."""
+    match = _TAGGED.fullmatch(text)
+    return TaggedImage(host=match["host"], name=match["name"], tag=match["tag"] or "latest") if match else None
 
 
 IDENTITY_FIELDS = ("kind", "entry", "main_file", "adapter", "extras")
 MANIFEST_NAME = "submission.yml"
-# What runs agents written for other systems, by the name that `adapter` chooses it with.
+# The values of `adapter`.
 ADAPTERS = ("rl-arena", "kaggle-connectx", "predict", "function", "gym-policy", "sb3", "onnx", "evalai-grpc")
 
-# Those whose entry is a saved model instead of Python source.
+# Adapters whose entry is a saved model instead of Python source.
 OF_MODELS = ("sb3", "onnx")
 
 
@@ -205,9 +205,9 @@ class Submission(Frozen):
         return self
 
     def identity(self) -> dict[str, object]:
-        """The fields that make this another agent when they change; rewording the rest does not."""
+        """The fields that define the agent: changing others does not change the digest."""
         everything = self.model_dump(mode="json")
-        # A field that came later is left out where it is not used: agents from before stay who they are.
+        # A later field is left out where it is not used, so that earlier agents keep their digest.
         return {name: everything[name] for name in IDENTITY_FIELDS} | ({"loopback": True} if self.loopback else {})
 
     @property
@@ -217,16 +217,16 @@ class Submission(Frozen):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The extras it is run with."""
+        """The extras that it is run with."""
         return required_extras(self.adapter, self.extras)
 
     @property
     def connects_to_itself(self) -> bool:
-        """Whether it may open IPv4 and IPv6 sockets, which reach its own container's loopback alone."""
+        """Whether it may open IPv4 and IPv6 sockets, which only reach its own container's loopback."""
         return self.loopback or GRPC in self.needs
 
     def allowed(self, limits: Limits) -> Limits:
-        """What it may use: the challenge's limits, with the memory that its extras need."""
+        """The challenge's limits, with the memory that its extras need."""
         return limits.model_copy(update={"memory_mib": memory_mib(self.needs, limits.memory_mib)}) if self.needs else limits
 
     def enters(self, task_id: str) -> bool:
@@ -234,16 +234,16 @@ class Submission(Frozen):
         return self.tasks == "all" or task_id in self.tasks
 
     def plays(self, task: Task) -> bool:
-        """Whether the agent is measured on the task: named, and of the kind that is measured there."""
+        """Whether the agent is measured on the task."""
         return self.enters(task.id) and self.fits(task)
 
     def fits(self, task: Task) -> bool:
-        """Scripts are measured where a task has rules for them, and nobody else is."""
+        """Whether the agent is of the task's kind: scripts play tasks with script rules, others play the rest."""
         return (self.kind is SubmissionKind.SCRIPT) == (task.script is not None)
 
 
 def extras_needed_by(submissions: Iterable[Submission]) -> tuple[str, ...]:
-    """The extras that several agents need, together."""
+    """The extras that several agents need together."""
     return tuple(sorted({name for submission in submissions for name in submission.needs}))
 
 

@@ -1,4 +1,4 @@
-"""How scripts are measured: by the episodes that the referee really played for them."""
+"""Rules of tasks for training scripts, and the records of scripts."""
 
 from dataclasses import dataclass
 from typing import Annotated, Self
@@ -7,11 +7,11 @@ from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
 
-# Episodes of one script that are kept; whoever resets more often is as one whose budget is over.
+# Episodes of one script at most; more resets count as an exhausted budget.
 EPISODES = 100_000
 # Environments of one script that may be open at once.
 ENVIRONMENTS = 1024
-NOTICES = 20
+MAX_NOTICES = 20
 Notice = Annotated[str, StringConstraints(max_length=300)]
 
 
@@ -73,7 +73,7 @@ class ScriptRecord(Frozen):
     counts_from: int | None = Field(default=None, ge=0, le=EPISODES)
     """Number of the first episode begun after the training steps, of all episodes if none was; null in records of
     protocol 1, in which the last episodes that were started counted."""
-    notices: tuple[Notice, ...] = Field(default=(), max_length=NOTICES)
+    notices: tuple[Notice, ...] = Field(default=(), max_length=MAX_NOTICES)
     """What the script asked for and did not get, each once."""
 
     @model_validator(mode="after")

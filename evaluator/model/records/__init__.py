@@ -1,1 +1,1 @@
-"""TODO."""
+"""What the evaluator writes: results, duels, traces and previews, and their parsers."""

@@ -1,4 +1,4 @@
-"""A duel: all matches of two players of a game, with their moves and times, and nothing that could be derived from it."""
+"""A duel: all matches of two players in a game, with moves and times, and nothing that can be derived from them."""
 
 import enum
 import json
@@ -15,7 +15,7 @@ from evaluator.model.records.result import LOG_TAIL, MESSAGE, Beacon, Cost, Firs
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 
-SCHEMA = 2
+DUEL_SCHEMA = 2
 Side = Literal[0, 1]
 
 
@@ -84,12 +84,12 @@ class PlayerRecord(Frozen):
 
     @property
     def name(self) -> tuple[str, str]:
-        """By which it is found: login without capitals, and folder."""
+        """Its identity: login in lower case, and folder."""
         return self.login.casefold(), self.agent
 
     @property
     def name_as_written(self) -> str:
-        """As paths have it."""
+        """As in paths."""
         return f"{self.login}+{self.agent}"
 
 
@@ -98,7 +98,7 @@ class Duel(Frozen):
 
     model_config = ConfigDict(title="Duel")
 
-    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    schema_version: int = Field(default=DUEL_SCHEMA, alias="schema", ge=1, le=DUEL_SCHEMA)
     """Version of this form."""
     protocol: int = Field(default=1, ge=1)
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
@@ -169,7 +169,7 @@ class Duel(Frozen):
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Schema 1 does not name the protocol, so that older files stay as they are."""
+        """Later fields are left out of schema 1, or where they are not used, so that older files stay unchanged."""
         document: dict[str, Any] = serialise(self)
         if self.schema_version == 1:
             del document["protocol"]
@@ -187,36 +187,36 @@ class Duel(Frozen):
         return self.model_dump(mode="json", by_alias=True)
 
     def serialised(self) -> bytes:
-        """The bytes of the duel's file: one form, a line for each match."""
+        """The duel file's bytes: one fixed form, with a line for each match."""
         return _lines(self.document()).encode() + b"\n"
 
     def path(self) -> str:
-        """Where it lies in the store, without the ending."""
+        """Its path in the store, without the ending."""
         return duel_path(self.task, self.players[0].name_as_written, self.players[1].name_as_written, self.key)
 
     def self_hash(self) -> str:
-        """What `self_sha256` must be."""
+        """The correct value of `self_sha256`."""
         return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
 
     def match_moves(self) -> list[list[int]]:
         """The moves of each match.
 
         Raises:
-            ValueError: they are not as many as the matches have.
+            ValueError: their number is not that of the matches' plies.
         """
-        return self._dealt(self.moves)
+        return self._split_by_match(self.moves)
 
     def match_milliseconds(self) -> list[list[int]]:
         """The time of each move of each match; raises as `match_moves` does."""
-        return self._dealt(self.milliseconds)
+        return self._split_by_match(self.milliseconds)
 
-    def _dealt(self, leaf: TraceLeaf | None) -> list[list[int]]:
+    def _split_by_match(self, leaf: TraceLeaf | None) -> list[list[int]]:
         values = leaf.array(sum(match.plies for match in self.matches)).tolist() if leaf else []
-        dealt, begin = [], 0
+        parts, begin = [], 0
         for match in self.matches:
-            dealt.append(values[begin : begin + match.plies])
+            parts.append(values[begin : begin + match.plies])
             begin += match.plies
-        return dealt
+        return parts
 
 
 def _lines(document: dict[str, Any]) -> str:
@@ -228,20 +228,20 @@ def _lines(document: dict[str, Any]) -> str:
 
 
 def side_order(login: str, agent: str) -> tuple[str, str]:
-    """What sides are ordered by."""
+    """The sort key of sides."""
     return login.casefold(), agent
 
 
 def duel_path(task_id: str, first: str, second: str, key: str) -> str:
-    """Where a duel lies; the names are `login+agent`, and neither a login nor an agent holds a `+`.
+    """A duel's path in the store, without the ending. The names are `login+agent`, of which neither part holds a `+`.
 
-    Old logins hold several hyphens in a row: these are encoded, so that no two pairs of players share a folder.
+    Old logins may hold several hyphens in a row, which are encoded, so that no two pairs of players share a folder.
     """
     return f"{safe_path_segment(task_id)}/{sides(first, second)}/{key[:12]}"
 
 
 def sides(first: str, second: str) -> str:
-    """Two players `login+agent` as one segment of a path."""
+    """Two players `login+agent` as a path segment."""
     return f"{_side(first)}--{_side(second)}"
 
 
@@ -251,13 +251,13 @@ def _side(name: str) -> str:
 
 
 def sealed_duel(fields: dict[str, Any]) -> Duel:
-    """A duel with its own hash filled in."""
+    """Make a duel, and fill in its `self_sha256`."""
     draft = Duel.model_validate({**fields, "self_sha256": "0" * 64})
     return Duel.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
 class WantedDuel(Frozen):
-    """What a duel is a function of: two of equal key need only one run."""
+    """All that a duel depends on: duels with the same key need only one run."""
 
     submission_digests: tuple[Digest, Digest]
     """Which versions of the players, in the order of the sides."""
@@ -273,5 +273,5 @@ class WantedDuel(Frozen):
     """By which rules; today's when left out."""
 
     def key(self) -> str:
-        """The name of the wanted duel, 64 hex digits."""
+        """The key of the duel, 64 hex digits."""
         return canonical_json.digest({"kind": "duel", **self.model_dump(mode="json")})

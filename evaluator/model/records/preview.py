@@ -1,4 +1,4 @@
-"""preview.json: what a preview hands to the trusted side, and all of it a claim."""
+"""preview.json: the results that a preview hands to the trusted side, which must not trust them."""
 
 from typing import Annotated, Any, Self
 
@@ -9,7 +9,7 @@ from evaluator.model.identifiers import AgentName, Digest, Line, Login
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 
-SCHEMA = 1
+PREVIEW_SCHEMA = 1
 AGENTS = 4
 # Of one agent in one game: its validation, then opponents.
 DUELS = 6
@@ -67,7 +67,7 @@ class PreviewedAgent(Frozen):
 class Preview(Frozen):
     """One preview run."""
 
-    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    schema_version: int = Field(default=PREVIEW_SCHEMA, alias="schema", ge=1, le=PREVIEW_SCHEMA)
     """Version of this form."""
     head_sha: Sha
     """The commit whose folders were played."""

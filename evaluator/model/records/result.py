@@ -1,4 +1,4 @@
-"""A result: everything that was measured, and nothing that could be derived from it."""
+"""A result of one agent on one task: all measurements, and nothing that can be derived from them."""
 
 import enum
 import json
@@ -23,14 +23,12 @@ from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import SealedPart
 
-SCHEMA = 2
+RESULT_SCHEMA = 2
 LOG_TAIL = 2000
-# Fields of later origin.
-_LATER = ("script", "sealed", "first_attempt")
+# Optional fields of later versions, left out where they are not used.
+_OPTIONAL_FIELDS = ("script", "sealed", "first_attempt")
 MESSAGE = 1000
-
-
-# What the name of a try that failed on our side ends with.
+# The file-name ending of an attempt that failed on our side.
 _TRY = re.compile(r"\.try[1-9]$")
 
 Beacon = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,80}$")]
@@ -47,16 +45,23 @@ class Tier(enum.StrEnum):
 
 @enum.unique
 class SandboxKind(enum.StrEnum):
-    """What held the agent."""
+    """What held the agent: the name in records, and whether its results may be official."""
 
-    DOCKER = "docker"
-    GVISOR = "gvisor"
-    PROCESS = "process"
+    is_official: bool
+
+    def __new__(cls, value: str, is_official: bool = False) -> Self:
+        """A member, as the lines below define it."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.is_official = is_official
+        return kind
+
+    DOCKER = "docker", True
+    GVISOR = "gvisor", True
+    PROCESS = "process", False  # limits time and memory, but is no security boundary
 
 
-# The `process` sandbox is no security boundary, so what it held has no place on an official board.
-RANKING = (SandboxKind.DOCKER, SandboxKind.GVISOR)
-# Public seeds, for whatever does not rank.
+# Public seeds, for what does not rank.
 PREVIEW_BEACON = "preview"
 
 
@@ -100,7 +105,7 @@ class Result(Frozen):
 
     model_config = ConfigDict(title="Result")
 
-    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    schema_version: int = Field(default=RESULT_SCHEMA, alias="schema", ge=1, le=RESULT_SCHEMA)
     """Version of this form."""
     protocol: int = Field(default=1, ge=1)
     """The number of the rules that it was measured by; 1 in schema 1, which does not name it."""
@@ -188,50 +193,50 @@ class Result(Frozen):
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What came later is named only where it is used, so that older files stay as they are."""
+        """Later fields are left out where they are not used, so that older files stay unchanged."""
         document = serialise(self)
         if self.schema_version == 1:
             del document["protocol"]
-        return {name: value for name, value in document.items() if value is not None or name not in _LATER}
+        return {name: value for name, value in document.items() if value is not None or name not in _OPTIONAL_FIELDS}
 
     def document(self) -> dict[str, Any]:
         """The JSON document of this result."""
         return self.model_dump(mode="json", by_alias=True)
 
     def serialised(self) -> bytes:
-        """The bytes of the result file: one form, so that not one of them can change unseen."""
+        """The result file's bytes: one fixed form, so that any change is seen."""
         return json.dumps(self.document(), indent=1, ensure_ascii=False).encode() + b"\n"
 
     def path(self) -> str:
-        """Where it lies in the store, without the ending."""
+        """Its path in the store, without the ending."""
         return result_path(self.task, self.login, self.agent, self.key)
 
     def self_hash(self) -> str:
-        """What `self_sha256` must be."""
+        """The correct value of `self_sha256`."""
         return canonical_json.digest({k: v for k, v in self.document().items() if k != "self_sha256"})
 
 
 def result_path(task_id: str, login: str, agent: str, key: str) -> str:
-    """Where a result lies in the store, without the ending."""
+    """A result's path in the store, without the ending."""
     return f"{safe_path_segment(task_id)}/{login}/{agent}/{key[:12]}"
 
 
 def is_place(place: str, path: str, verdict: Verdict) -> bool:
-    """Whether a record that belongs at `path` may lie at `place`, both without the ending.
+    """Whether a record with the path `path` may be stored at `place`, both without the ending.
 
-    Each try that came to nothing through our fault is kept beside the others.
+    An attempt that failed on our side is stored beside the others, with a number in its name.
     """
     return place == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", place) == path)
 
 
 def sealed(fields: dict[str, Any]) -> Result:
-    """A result with its own hash filled in."""
+    """Make a result, and fill in its `self_sha256`."""
     draft = Result.model_validate({**fields, "self_sha256": "0" * 64})
     return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})
 
 
 class WantedResult(Frozen):
-    """What an evaluation is a function of: two of one agent, task and key need only one run."""
+    """All that an evaluation depends on: evaluations with the same key, agent and task need only one run."""
 
     submission_digest: Digest
     """Which version of the agent."""
@@ -247,5 +252,5 @@ class WantedResult(Frozen):
     """By which rules; today's when left out."""
 
     def key(self) -> str:
-        """The name of the wanted evaluation, 64 hex digits."""
+        """The key of the evaluation, 64 hex digits."""
         return canonical_json.digest(self.model_dump(mode="json"))

@@ -1,4 +1,4 @@
-"""A trace: the actions of every counted episode, and a checksum per episode over what they met."""
+"""A trace: the actions of every episode, and for each a checksum over observations and rewards."""
 
 import base64
 import binascii
@@ -12,11 +12,11 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.identifiers import Digest
 
-if TYPE_CHECKING:  # numpy takes long to import, and only who packs or unpacks actions needs it
+if TYPE_CHECKING:  # numpy takes long to import, and is needed only to pack or unpack actions
     import numpy as np
     import numpy.typing as npt
 
-SCHEMA = 1
+TRACE_SCHEMA = 1
 _DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
 
 
@@ -34,7 +34,7 @@ class TraceLeaf(Frozen):
         """The actions, shape (steps, *shape).
 
         Raises:
-            ValueError: the data is not exactly that many numbers; a bomb is never unpacked.
+            ValueError: the data is not exactly that many numbers; it is never unpacked further, so a bomb does no harm.
         """
         import numpy as np
 
@@ -53,7 +53,7 @@ class TraceLeaf(Frozen):
 
     @classmethod
     def of(cls, actions: "npt.NDArray[np.generic]") -> Self:
-        """Pack actions of shape (steps, *shape); integers in the smallest type that holds them."""
+        """Pack actions of shape (steps, *shape), integers in the smallest type that holds them."""
         import numpy as np
 
         if actions.dtype.kind in "iu" and actions.size:
@@ -85,7 +85,7 @@ class EpisodeTrace(Frozen):
 class Trace(Frozen):
     """What `verify` replays."""
 
-    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1, le=SCHEMA)
+    schema_version: int = Field(default=TRACE_SCHEMA, alias="schema", ge=1, le=TRACE_SCHEMA)
     """Version of this form."""
     key: Digest
     """The result's key."""
@@ -101,13 +101,13 @@ class Trace(Frozen):
         return self
 
     def steps(self) -> int:
-        """Steps of all episodes."""
+        """The steps of all episodes."""
         return sum(episode.length for episode in self.episodes)
 
     def serialised(self) -> bytes:
-        """The bytes of the trace file: the canonical form, so that not one of them can change unseen."""
+        """The trace file's bytes: the canonical form, so that any change is seen."""
         return canonical_json.canonical(self.model_dump(mode="json", by_alias=True)) + b"\n"
 
     def sha256(self) -> str:
-        """Hash of the trace file, as its result states it."""
+        """Hash of the trace file, as in its result."""
         return hashlib.sha256(self.serialised()).hexdigest()

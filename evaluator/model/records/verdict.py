@@ -1,46 +1,43 @@
-"""What became of an evaluation: a closed set of words, worst news included."""
+"""The verdicts of an evaluation, with their words."""
 
 import enum
-from typing import assert_never
+from typing import Self
 
 
 @enum.unique
 class Verdict(enum.StrEnum):
-    """How an evaluation ended. Only `OK` ranks; only `INTERNAL_ERROR` is ours."""
+    """How an evaluation ended: the name in records, a sentence for participants, and whether it is worth another preview.
 
-    OK = "ok"
-    INVALID = "invalid"
-    TIMEOUT = "timeout"
-    OUT_OF_MEMORY = "out_of_memory"
-    CRASHED = "crashed"
-    PROTOCOL_ERROR = "protocol_error"
-    OUTPUT_LIMIT = "output_limit"
-    INTERNAL_ERROR = "internal_error"
+    Only `OK` ranks; only `INTERNAL_ERROR` is the evaluator's fault. A recorded verdict stays, also a retryable one: only
+    another preview of the same commit may end otherwise.
+    """
+
+    plain_words: str
+    is_retryable: bool
+
+    def __new__(cls, value: str, plain_words: str = "", is_retryable: bool = False) -> Self:
+        """A member, as the lines below define it."""
+        verdict = str.__new__(cls, value)
+        verdict._value_ = value
+        verdict.plain_words = plain_words
+        verdict.is_retryable = is_retryable
+        return verdict
+
+    OK = "ok", "Every episode was played to its end."
+    INVALID = "invalid", "The submission does not keep the contract."
+    TIMEOUT = "timeout", "The agent used up its time.", True
+    OUT_OF_MEMORY = "out_of_memory", "The agent used more memory than the limit and was stopped."
+    CRASHED = "crashed", "The agent's code stopped with an error."
+    PROTOCOL_ERROR = "protocol_error", "The agent answered with something that is not an action of this task."
+    OUTPUT_LIMIT = "output_limit", "The agent printed more than the log may hold and was stopped."
+    INTERNAL_ERROR = "internal_error", "The evaluator failed, not the agent. It will be tried again.", True
 
 
 def in_plain_words(verdict: Verdict) -> str:
-    """One sentence that a participant understands."""
-    match verdict:
-        case Verdict.OK:
-            return "Every episode was played to its end."
-        case Verdict.INVALID:
-            return "The submission does not keep the contract."
-        case Verdict.TIMEOUT:
-            return "The agent used up its time."
-        case Verdict.OUT_OF_MEMORY:
-            return "The agent used more memory than the limit and was stopped."
-        case Verdict.CRASHED:
-            return "The agent's code stopped with an error."
-        case Verdict.PROTOCOL_ERROR:
-            return "The agent answered with something that is not an action of this task."
-        case Verdict.OUTPUT_LIMIT:
-            return "The agent printed more than the log may hold and was stopped."
-        case Verdict.INTERNAL_ERROR:
-            return "The evaluator failed, not the agent. It will be tried again."
-        case _:
-            assert_never(verdict)
+    """`verdict.plain_words`, as a function for templates."""
+    return verdict.plain_words
 
 
 def is_retryable(verdict: Verdict) -> bool:
-    """Whether another preview of the same commit may end otherwise; what is recorded stays."""
-    return verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
+    """`verdict.is_retryable`, as a function for templates."""
+    return verdict.is_retryable

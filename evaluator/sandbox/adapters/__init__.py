@@ -1,1 +1,1 @@
-"""Run agents that were written for other systems, unmodified: one module for each name that `adapter` may have."""
+"""Adapters for agents written for other systems, one module for each value of `adapter`."""

@@ -1,8 +1,8 @@
-"""Runs an agent of an EvalAI code-upload challenge: a process that dials localhost:8085 and calls act_on_environment.
+"""Adapter for agents of EvalAI code-upload challenges: processes that connect to localhost:8085 and call act_on_environment.
 
-The process is the participant's file, unmodified. The environment's service stands here, in the same sandbox, speaks the
-platform's messages, and pickles are opened here and nowhere else: what the referee gets are our own frames. One process
-at a time plays; one that ends with its episode, as the platform's template does, is started anew for the next.
+The process runs the participant's unmodified file. The platform's environment service is imitated here, in the same sandbox.
+Pickles are loaded only here; the referee gets our own frames. One process plays at a time; if it ends with its episode, as
+the platform's template does, it is started again for the next.
 """
 
 import importlib
@@ -20,17 +20,17 @@ import numpy as np
 from evaluator import wire
 from evaluator.sandbox.adapters import evaluation_pb2
 from evaluator.sandbox.adapters.foreign import missing
-from evaluator.sandbox.adapters.output import Output
+from evaluator.sandbox.adapters.output import ProcessOutput
 from evaluator.sandbox.load_agent import AgentError
 
-ADDRESS = "localhost:8085"
-# A loop over episodes ends when the evaluation does, which is the referee's to say.
-EPISODES = 1 << 30
+SERVICE_ADDRESS = "localhost:8085"
+# Practically endless: the referee ends the agent's loop over episodes.
+ENDLESS_EPISODES = 1 << 30
 POLL_SECONDS = 0.05
 
 
 class Call:
-    """A call that waits for its answer."""
+    """A call of the agent that waits for its answer."""
 
     def __init__(self, method: str, payload: bytes) -> None:
         self.method = method
@@ -38,16 +38,16 @@ class Call:
         self._answer: futures.Future[bytes] = futures.Future()
 
     def answer(self, value: Any) -> None:
-        """Let it return this."""
+        """Answer the call."""
         self._answer.set_result(pickle.dumps(value, protocol=4))
 
     def wait(self) -> bytes:
-        """What it returns."""
+        """Wait for the answer."""
         return self._answer.result()
 
 
-class Desk:
-    """The service, and the process that calls it."""
+class EnvironmentService:
+    """The service, and the agent's process that calls it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,7 +57,7 @@ class Desk:
         self._over = False
         self._spaces: dict[str, Any] = {}
         self._seed = 0
-        self._output = Output()
+        self._output = ProcessOutput()
         self._server = self._serve()
 
     def _serve(self) -> Any:
@@ -67,15 +67,15 @@ class Desk:
             raise missing("evalai-grpc", "grpcio", "grpc") from error
         server = grpc.server(futures.ThreadPoolExecutor(max_workers=4), options=[("grpc.so_reuseport", 0)])
         server.add_generic_rpc_handlers((_handler(grpc, self._called),))
-        if not server.add_insecure_port(ADDRESS):
-            raise AgentError(wire.Trouble.INVALID, f"nothing can listen on {ADDRESS} in this sandbox")
+        if not server.add_insecure_port(SERVICE_ADDRESS):
+            raise AgentError(wire.Trouble.INVALID, f"nothing can listen on {SERVICE_ADDRESS} in this sandbox")
         server.start()
         return server
 
-    def meet(self, spaces: dict[str, Any], seed: int) -> None:
-        """The spaces of the task, which agents may ask for, and the seed of the episode that begins.
+    def begin_episode(self, spaces: dict[str, Any], seed: int) -> None:
+        """Set the task's spaces and the seed of the beginning episode, and start the process if it does not run.
 
-        A process that is started in this episode draws from generators of that seed; one that lives already draws on.
+        Only a process started in this episode uses the seed.
         """
         self._spaces, self._seed = spaces, seed
         if self._process is None:
@@ -93,20 +93,20 @@ class Desk:
         self._output.follow(self._process.stdout)
 
     def _called(self, method: str, payload: bytes) -> bytes:
-        """One call, on a thread of the service's."""
-        if (known := self._known(method)) is not None:
-            return pickle.dumps(known, protocol=4)
+        """Handle a call, in a thread of the service."""
+        if (answer := self._immediate_answer(method)) is not None:
+            return pickle.dumps(answer, protocol=4)
         call = Call(method, payload)
         self._calls.put(call)
         return call.wait()
 
-    def _known(self, method: str) -> Any:
-        """What needs no waiting; None for the rest."""
+    def _immediate_answer(self, method: str) -> Any:
+        """The answer to a call that need not wait; None for others."""
         match method:
             case "reset" | "act_on_environment":
                 return None
             case "num_episodes":
-                return {"num_episodes": EPISODES}
+                return {"num_episodes": ENDLESS_EPISODES}
             case "episode_over":
                 return {"episode_over": self._over}
             case "get_metrics":
@@ -117,7 +117,7 @@ class Desk:
                 return {}
 
     def action(self, observation: Any, *, starts: bool) -> Any:
-        """What the process does next."""
+        """The process's next action."""
         if starts and self._acting is not None:
             self._over = True
             self._acting.answer(_feedback(observation, done=True))
@@ -129,7 +129,7 @@ class Desk:
             if call.method == "act_on_environment":
                 self._acting, self._over = call, False
                 return pickle.loads(call.payload)
-            # Without a payload it is asked for by name, as habitat's agents do; else it is the observation.
+            # Without a payload the caller expects a dictionary, as habitat's agents do; else the observation itself.
             self._over = False
             call.answer(observation if call.payload else {"observations": observation})
 
@@ -143,20 +143,20 @@ class Desk:
             if code is None:
                 continue
             if code or not starts:
-                self._output.failed()
+                self._output.show_end()
                 message = f"the agent's process ended with exit code {code} in an episode; its output is in the log"
                 raise AgentError(wire.Trouble.CRASHED, message)
             self._start()
 
 
 def _handler(grpc: Any, called: Any) -> Any:
-    """Answers every method of whatever the service is called: the platform's templates differ in the package's name."""
+    """A handler for every method of a service of any name: the platform's templates differ in the package's name."""
 
     class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
         """See above."""
 
         def service(self, details: Any) -> Any:
-            """The behaviour of one method."""
+            """The handler of one method."""
             method = details.method.rpartition("/")[2]
 
             def behave(request: evaluation_pb2.Package, context: Any) -> evaluation_pb2.Package:
@@ -170,7 +170,7 @@ def _handler(grpc: Any, called: Any) -> Any:
 
 
 def _feedback(observation: Any, *, done: bool) -> dict[str, Any]:
-    """What the platform's environment returns. The reward is the referee's to know and reads 0."""
+    """The platform's answer to an action; the reward is 0, since only the referee knows it."""
     return {
         "feedback": (observation, 0.0, done, {}),
         "observations": observation,
@@ -179,8 +179,8 @@ def _feedback(observation: Any, *, done: bool) -> dict[str, Any]:
     }
 
 
-def _told(space: Any) -> Any:
-    """A space as the templates tell it: the actions of a discrete one, else how many numbers it has."""
+def _space_summary(space: Any) -> Any:
+    """A space in the templates' form: the list of actions of a discrete one, else the number of values."""
     if type(space).__name__ == "Discrete":
         return list(range(int(space.start), int(space.start + space.n)))
     return int(np.prod(space.shape)) if space.shape is not None else space
@@ -190,23 +190,25 @@ def of_file(path: Path) -> type:
     """An Agent class around the process.
 
     Raises:
-        AgentError: the service cannot stand.
+        AgentError: the service cannot be started.
     """
-    desk = Desk(path)
+    service = EnvironmentService(path)
 
     class Agent:
-        """One episode of the process that plays."""
+        """One episode of the agent's process."""
 
         lanes = 1
 
         def __init__(self, observation_space: Any, action_space: Any, seed: int) -> None:
             self._starts = True
             self._space = action_space
-            desk.meet({"observation_space": _told(observation_space), "action_space": _told(action_space)}, seed)
+            service.begin_episode(
+                {"observation_space": _space_summary(observation_space), "action_space": _space_summary(action_space)}, seed
+            )
 
         def act(self, observation: Any) -> Any:
-            """What the process sends."""
+            """The process's action."""
             starts, self._starts = self._starts, False
-            return desk.action(observation, starts=starts)
+            return service.action(observation, starts=starts)
 
     return Agent

@@ -1,6 +1,6 @@
-"""The one message of EvalAI's agents, without a compiler's output: that of their day no longer loads.
+"""The message of EvalAI's agents, written by hand since the generated module no longer loads.
 
-`Package` has one field of bytes. Agents find this module under the name their own has.
+`Package` has one field of bytes. Agents import this module in place of their own.
 """
 
 _TAG = 0x0A
@@ -25,7 +25,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 class Package:
-    """A pickle on its way."""
+    """A message that carries a pickle."""
 
     def __init__(self, SerializedEntity: bytes = b"") -> None:  # noqa: N803  (the message's own word)
         self.SerializedEntity = SerializedEntity
@@ -40,7 +40,7 @@ class Package:
         """The message in its encoding.
 
         Raises:
-            ValueError: it is another message.
+            ValueError: the bytes are another message.
         """
         if not data:
             return cls()

@@ -1,4 +1,4 @@
-"""The client's side of EvalAI's service: whatever method an agent calls is sent as it is called."""
+"""The client of EvalAI's service: any method is sent under its name."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ SERVICE = "Environment"
 
 
 class EnvironmentStub:
-    """Calls by name."""
+    """Sends calls by name."""
 
     def __init__(self, channel: Any) -> None:
         self._channel = channel

@@ -1,4 +1,4 @@
-"""Finds in a file what it calls its agent, for adapters that know how agents are asked but not what they are named."""
+"""Helpers of adapters: finding the agent in a participant's file, whatever its name."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -10,40 +10,42 @@ from evaluator.sandbox.load_agent import AgentError
 
 
 def own_class(module: ModuleType, methods: Sequence[str], adapter: str) -> tuple[type, str]:
-    """The file's class with one of the methods, and which one it has; `Agent` where there are several.
+    """The file's class with one of the methods, and that method; of several classes the one named `Agent`.
 
     Raises:
-        AgentError: there is none, or nothing says which is meant.
+        AgentError: there is none, or it is not clear which one is meant.
     """
-    found = {}
+    candidates = {}
     for name, value in vars(module).items():
         if isinstance(value, type) and value.__module__ == module.__name__:
             method = next((m for m in methods if m in dir(value)), None)
             if method is not None:
-                found[name] = value, method
-    if "Agent" in found:
-        return found["Agent"]
-    if len(found) == 1:
-        return next(iter(found.values()))
+                candidates[name] = value, method
+    if "Agent" in candidates:
+        return candidates["Agent"]
+    if len(candidates) == 1:
+        return next(iter(candidates.values()))
     wanted = f"a class with a method {' or '.join(methods)}"
-    if not found:
+    if not candidates:
         raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; the file defines none")
-    several = f"the file defines {', '.join(sorted(found))}; name the one that is meant Agent"
+    several = f"the file defines {', '.join(sorted(candidates))}; name the one that is meant Agent"
     raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; {several}")
 
 
 def own_function(module: ModuleType, names: Sequence[str], adapter: str) -> Callable[..., Any]:
-    """The file's function of one of these names, or the only one it has.
+    """The file's function of one of these names, or its only public one.
 
     Raises:
-        AgentError: there is none, or nothing says which is meant.
+        AgentError: there is none, or it is not clear which one is meant.
     """
     for name in names:
         if callable(value := getattr(module, name, None)) and not isinstance(value, type):
             function: Callable[..., Any] = value
             return function
-    mine = [value for value in vars(module).values() if inspect.isfunction(value) and value.__module__ == module.__name__]
-    public = [value for value in mine if not value.__name__.startswith("_")]
+    functions = [
+        value for value in vars(module).values() if inspect.isfunction(value) and value.__module__ == module.__name__
+    ]
+    public = [value for value in functions if not value.__name__.startswith("_")]
     if len(public) == 1:
         return public[0]
     message = f"the adapter {adapter} needs one function of an observation; name it {names[0]}"
@@ -51,7 +53,7 @@ def own_function(module: ModuleType, names: Sequence[str], adapter: str) -> Call
 
 
 def parameters(function: Callable[..., Any]) -> frozenset[str]:
-    """The names of what it takes; none where nobody can tell."""
+    """The names of a function's parameters; empty where they are unknown."""
     try:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -59,6 +61,6 @@ def parameters(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def missing(adapter: str, package: str, extra: str) -> AgentError:
-    """The complaint where a package of an extra is not there: in the process sandbox it is this machine's to have."""
+    """The error where an extra's package is missing, as it can be in the process sandbox."""
     message = f"the adapter {adapter} needs {package}; use a container sandbox, which has the extra {extra}, or install it"
     return AgentError(wire.Trouble.INVALID, message)

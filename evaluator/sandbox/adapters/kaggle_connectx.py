@@ -1,6 +1,6 @@
-"""Runs an agent of kaggle-environments' connectx: the file's last function, of an observation and a configuration.
+"""Adapter for agents of kaggle-environments' connectx: the file's last function, of an observation and a configuration.
 
-Kaggle runs the whole file anew for each game; so does this, and what it keeps in globals is one match's own.
+As on Kaggle, the file is run again for each match, so that its globals belong to one match.
 """
 
 import time
@@ -14,12 +14,12 @@ import numpy as np
 from evaluator import wire
 from evaluator.sandbox.load_agent import AgentError
 
-# The usual clock, for a referee that does not say which it keeps.
-USUAL = {"move_seconds": 2, "bank_seconds": 20}
+# The clock where the referee does not name one.
+DEFAULT_CLOCK = {"move_seconds": 2, "bank_seconds": 20}
 
 
 class Struct(dict[str, Any]):
-    """A dictionary whose items are attributes, too."""
+    """A dictionary whose items are also attributes."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -32,7 +32,7 @@ class Struct(dict[str, Any]):
 
 
 def _board(observation: Any) -> tuple[list[list[int]], int]:
-    """The rows from the top, 1 for who began and 2 for the other, and which of them the player is.
+    """The rows from the top, with 1 for the player who began and 2 for the other, and the player's own number.
 
     Raises:
         AgentError: the game is not Connect Four.
@@ -54,7 +54,7 @@ def _configuration(rows: int, columns: int, path: str, seconds: float) -> Struct
 
 
 def _run(code: Any, path: str) -> Callable[..., Any]:
-    """The last function of a file that is run now."""
+    """Run the file, and return its last function."""
     names: dict[str, Any] = {"__name__": "agent", "__file__": path}
     exec(code, names)
     functions: list[Callable[..., Any]] = [
@@ -72,19 +72,19 @@ def agent(module: ModuleType) -> type:
     code = compile(Path(path).read_bytes(), path, "exec")
 
     class Agent:
-        """Asks a function of its own."""
+        """Calls its own copy of the function."""
 
         def __init__(self, clock: Mapping[str, float] | None = None) -> None:
             self._function = _run(code, path)
-            # As many arguments as it takes: there are agents of the observation alone.
-            own = getattr(self._function, "__code__", None)
-            self._takes = 2 if own is None or own.co_flags & 0x04 else own.co_argcount
-            rules = clock or USUAL
-            # A match is lost by overdrawing the bank, as on Kaggle, where it has 60 seconds.
+            # Some agents take only the observation.
+            code_object = getattr(self._function, "__code__", None)
+            self._takes = 2 if code_object is None or code_object.co_flags & 0x04 else code_object.co_argcount
+            rules = clock or DEFAULT_CLOCK
+            # As on Kaggle, whose bank has 60 seconds, overdrawing the bank loses the match.
             self._move, self._bank = rules["move_seconds"], rules["bank_seconds"]
 
         def act(self, observation: Any) -> Any:
-            """The function's column."""
+            """The column that the function chooses."""
             rows, mark = _board(observation)
             cells = [cell for row in rows for cell in row]
             shown = Struct(

@@ -1,7 +1,7 @@
-"""Runs a network saved as ONNX: `entry` is the file itself.
+"""Adapter for a network saved as ONNX; `entry` is the file.
 
-One input takes a batch of observations; the first output is an action for each, as the space has it, or for a discrete
-space a score for each action, of which the highest is taken. A Stable-Baselines3 export is one.
+Its one input takes a batch of observations. Its first output is an action of the space for each, or for a discrete space a
+score for each action, of which the highest is taken, as in an export of Stable-Baselines3.
 """
 
 import importlib
@@ -14,7 +14,12 @@ from evaluator import wire
 from evaluator.sandbox.adapters.foreign import missing
 from evaluator.sandbox.load_agent import AgentError
 
-TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8}
+INPUT_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(uint8)": np.uint8,
+}
 
 
 def _session(path: Path) -> Any:
@@ -32,24 +37,24 @@ def of_file(path: Path) -> type:
     """An Agent class around the network.
 
     Raises:
-        AgentError: it has several inputs, or takes something else than numbers.
+        AgentError: it has several inputs, or its input is not numbers.
     """
     session = _session(path)
     inputs = session.get_inputs()
-    if len(inputs) != 1 or inputs[0].type not in TYPES:
+    if len(inputs) != 1 or inputs[0].type not in INPUT_TYPES:
         message = f"{path.name} must have one input of numbers; it has {', '.join(f'{i.name}: {i.type}' for i in inputs)}"
         raise AgentError(wire.Trouble.INVALID, message)
-    name, kind, shape = inputs[0].name, TYPES[inputs[0].type], inputs[0].shape
+    name, kind, shape = inputs[0].name, INPUT_TYPES[inputs[0].type], inputs[0].shape
     single = bool(shape) and shape[0] == 1
 
     class Agent:
-        """One network for all episodes: it remembers nothing."""
+        """One network for all episodes, without memory."""
 
         def __init__(self, action_space: Any) -> None:
             self._space = action_space
 
         def act_batch(self, observations: Any) -> Any:
-            """An action for each; asked one by one where the network was saved for one."""
+            """An action for each observation, one by one if the network takes a batch of one."""
             batch = _numbers(observations, kind, len(shape))
             if single:
                 return [self._choice(session.run(None, {name: batch[i : i + 1]})[0])[0] for i in range(len(batch))]
@@ -71,5 +76,5 @@ def _numbers(observations: Any, kind: Any, dimensions: int) -> Any:
         message = "the adapter onnx takes observations that are one array; this task has others"
         raise AgentError(wire.Trouble.INVALID, message)
     batch = np.ascontiguousarray(observations, kind)
-    # A discrete observation is a number; most networks take it as a row of one.
+    # A discrete observation is a number; most networks take a row with one number.
     return batch.reshape(len(batch), *(1,) * (dimensions - 1)) if batch.ndim == 1 else batch

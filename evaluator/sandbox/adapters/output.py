@@ -1,19 +1,19 @@
-"""What a process of another system prints, on its way to the log: its beginning, and its end where it fails.
+"""The output of another system's process: its beginning goes to the log, and after a failure its end.
 
-Such agents were written for a platform that keeps everything they say, and print every step. A log has its limit here.
+Such agents print every step, as their platforms keep all output; here a log has a limit.
 """
 
 import sys
 import threading
 from typing import IO
 
-# In all, of every process that is started for one evaluation.
+# For all processes of an evaluation together.
 BEGINNING_BYTES = 32 * 1024
 END_BYTES = 4 * 1024
 
 
-class Output:
-    """Lets through what still fits, and remembers the end of the rest."""
+class ProcessOutput:
+    """Writes output to the log up to a limit, and remembers the end of the rest."""
 
     def __init__(self) -> None:
         self._left = BEGINNING_BYTES
@@ -21,18 +21,18 @@ class Output:
         self._thread = threading.Thread()
 
     def follow(self, stream: IO[bytes]) -> None:
-        """Read one process's output until it ends, beside everything else."""
+        """Read a process's output in a thread until it ends."""
         self._end = b""
         self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
         self._thread.start()
 
     def _read(self, stream: IO[bytes]) -> None:
         with stream:
-            while said := stream.read1(1 << 16):  # type: ignore[attr-defined]
-                self._show(said)
+            while data := stream.read1(1 << 16):  # type: ignore[attr-defined]
+                self._show(data)
 
-    def _show(self, said: bytes) -> None:
-        shown, rest = said[: self._left], said[self._left :]
+    def _show(self, data: bytes) -> None:
+        shown, rest = data[: self._left], data[self._left :]
         if shown:
             _write(shown)
         if rest and self._left:
@@ -40,12 +40,12 @@ class Output:
         self._left -= len(shown)
         self._end = (self._end + rest)[-END_BYTES:]
 
-    def failed(self) -> None:
-        """The process is gone: show the end of what it said, where that was not shown yet."""
+    def show_end(self) -> None:
+        """After a failure, show the end of the output that was not shown yet."""
         self._thread.join(timeout=1)
         _write(self._end)
 
 
-def _write(said: bytes) -> None:
-    sys.stderr.buffer.write(said)
+def _write(data: bytes) -> None:
+    sys.stderr.buffer.write(data)
     sys.stderr.buffer.flush()

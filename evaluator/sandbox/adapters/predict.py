@@ -1,4 +1,4 @@
-"""Runs a class with `predict(state)`, which returns the action, or the action and a state as Stable-Baselines3 does."""
+"""Adapter for a class with `predict(state)`, which returns the action, or as in Stable-Baselines3 action and state."""
 
 from types import ModuleType
 from typing import Any
@@ -11,12 +11,16 @@ def agent(module: ModuleType) -> type:
     ours, _ = own_class(module, ("predict",), "predict")
 
     class Agent(ours):  # type: ignore[valid-type,misc]
-        """The class itself, asked in our words; its constructor is its own."""
+        """The class itself, with its own constructor."""
 
         def act(self, observation: Any) -> Any:
-            """What it predicts."""
-            found = self.predict(observation)
-            is_pair = isinstance(found, tuple) and len(found) == 2 and (found[1] is None or isinstance(found[1], tuple))
-            return found[0] if is_pair else found
+            """The predicted action."""
+            prediction = self.predict(observation)
+            is_pair = (
+                isinstance(prediction, tuple)
+                and len(prediction) == 2
+                and (prediction[1] is None or isinstance(prediction[1], tuple))
+            )
+            return prediction[0] if is_pair else prediction
 
     return Agent

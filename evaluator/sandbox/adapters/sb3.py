@@ -1,6 +1,6 @@
-"""Runs a model that Stable-Baselines3 saved: `entry` is the zip, the class is read from it.
+"""Adapter for models saved by Stable-Baselines3; `entry` is the zip, which shows the algorithm.
 
-The zip holds pickled objects, which torch and cloudpickle load here, inside the sandbox, and nowhere else.
+Its pickled objects are loaded only here, inside the sandbox.
 """
 
 import importlib
@@ -13,25 +13,25 @@ from evaluator import wire
 from evaluator.sandbox.adapters.foreign import missing
 from evaluator.sandbox.load_agent import AgentError
 
-# Optimisers and buffers are of no use here, and a schedule is often a function of another Python's byte code.
-IGNORED = {
+# Schedules are not needed, and are often functions in another Python version's byte code.
+REPLACED_OBJECTS = {
     "lr_schedule": lambda _: 0.0,
     "clip_range": lambda _: 0.0,
     "learning_rate": 0.0,
     "exploration_schedule": lambda _: 0.0,
 }
-# By what only they save: the zip does not name its algorithm.
-MARKS = (
+# The zip does not name its algorithm; these fields show it, checked in this order.
+ALGORITHM_FIELDS = (
     ("policy_delay", "TD3"), ("ent_coef_optimizer", "SAC"), ("target_entropy", "SAC"), ("exploration_fraction", "DQN"),
     ("n_epochs", "PPO"), ("gae_lambda", "A2C"),
 )  # fmt: skip
 
 
 def algorithm(path: Path) -> str:
-    """Which algorithm saved the zip.
+    """The algorithm that saved the zip.
 
     Raises:
-        AgentError: it is no model of Stable-Baselines3's.
+        AgentError: it is not a model of Stable-Baselines3.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -39,11 +39,11 @@ def algorithm(path: Path) -> str:
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         message = f"{path.name} is not a model saved by Stable-Baselines3; save one with model.save('model')"
         raise AgentError(wire.Trouble.INVALID, message) from error
-    found = next((name for mark, name in MARKS if mark in data), None)
-    if found is None:
+    algorithm_name = next((name for field, name in ALGORITHM_FIELDS if field in data), None)
+    if algorithm_name is None:
         message = f"{path.name} is of none of PPO, A2C, DQN, SAC, TD3 and DDPG; save one of these"
         raise AgentError(wire.Trouble.INVALID, message)
-    return found
+    return algorithm_name
 
 
 def of_file(path: Path) -> type:
@@ -55,13 +55,13 @@ def of_file(path: Path) -> type:
         raise missing("sb3", "stable-baselines3", "sb3") from error
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(mode=True)
-    model = getattr(stable_baselines3, name).load(path, device="cpu", custom_objects=IGNORED)
+    model = getattr(stable_baselines3, name).load(path, device="cpu", custom_objects=REPLACED_OBJECTS)
 
     class Agent:
-        """One policy for all episodes: it remembers nothing."""
+        """One policy for all episodes, without memory."""
 
         def act_batch(self, observations: Any) -> Any:
-            """What the policy does without exploring."""
+            """The policy's deterministic actions."""
             return model.predict(observations, deterministic=True)[0]
 
     return Agent

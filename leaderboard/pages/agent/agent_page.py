@@ -1,4 +1,4 @@
-"""The pages of agents, present and departed: what each puts into the frame that all of them share."""
+"""Renders the pages of agents, also of former ones, as values for the frame that all of them share."""
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts import agent_charts, interval_chart, rating_charts
 from leaderboard.charts.interval_chart import ChartScale
 from leaderboard.charts.social_cards import HOME, card_files
-from leaderboard.core.eligibility import Name
+from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.parallel import WHOLE, Partition, batches
 from leaderboard.core.standings import Estimate, Standings
@@ -22,101 +22,110 @@ from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.profile import AgentProfile, agent_profiles
 from leaderboard.pages.agent.provenance import earlier_versions, provenance_table, results_by_agent
 from leaderboard.pages.agent.reader_commands import badge_snippets, reader_commands
-from leaderboard.pages.agent.table_rows import VERDICTS, Drawn, TableRows, draw_rows, row_facts, table_heads, verdict_codes
+from leaderboard.pages.agent.table_rows import (
+    VERDICT_TAGS,
+    DrawnReturns,
+    TableRows,
+    code_words,
+    draw_returns,
+    row_facts,
+    table_heads,
+)
 from leaderboard.pages.html_frame import PageValues
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import TemplateRenderer, Templates, template_environment
 from leaderboard.text import escape_html, serialise, urls
 
-# Any page at their depth: what leads away from one of them leads away from all.
-_LIKE = "agents/_/_.md"
+# A page at the same depth as all of them: relative links from it are valid on each.
+_ANY_AGENT_PAGE = "agents/_/_.md"
 
 
 def render_agent_pages(
     standings: Standings, context: PageContext, share: Partition = WHOLE
 ) -> Iterator[tuple[str, PageValues]]:
-    """The page of every agent of a share: its file below the site's root, and what it puts into the frame."""
-    shown = agent_profiles(standings, share)
-    show = _Agents(standings, context, shown)
-    for batch in batches(shown):
-        returns = draw_rows([result for profile in batch for _, result in _measured(profile)])
+    """The page of each agent of a share: its file below the site's root, and its values for the frame."""
+    profiles = agent_profiles(standings, share)
+    renderer = _AgentPageRenderer(standings, context, profiles)
+    for batch in batches(profiles):
+        returns = draw_returns([result for profile in batch for _, result in _measured(profile)])
         for profile in batch:
-            yield show.present(profile, returns)
+            yield renderer.current(profile, returns)
     for gone in share.of(context.departed):
-        yield show.departed(gone)
+        yield renderer.departed(gone)
 
 
-class _Agents:
-    """What all agents' pages need, made once."""
+class _AgentPageRenderer:
+    """Renders agents' pages; what all of them share is computed once."""
 
-    def __init__(self, standings: Standings, context: PageContext, shown: Iterable[AgentProfile]) -> None:
+    def __init__(self, standings: Standings, context: PageContext, profiles: Iterable[AgentProfile]) -> None:
         self._standings, self._context = standings, context
         self._repository = context.repository or standings.challenge.repository
-        self._press = TemplateRenderer(standings, context, _html())
+        self._templates = TemplateRenderer(standings, context, _html())
         self._cards = card_files(standings)
         at, season = version_folders_of(standings), standings.challenge.season
-        self._past = results_by_agent(context.results, season, map(_name, shown), at, official=standings.official)
+        self._past = results_by_agent(context.results, season, map(_name, profiles), at, official=standings.official)
         tasks = [board.task for board in standings.tasks] + [board.task for board in standings.games]
-        above, below = self._press.page(_LIKE, "agent_ends.html.jinja").split("<!-- the page -->")
+        above, below = self._templates.page(_ANY_AGENT_PAGE, "agent_ends.html.jinja").split("<!-- the page -->")
         scales = _scales(standings)
-        task_links = {task.id: Markup(urls.href(_LIKE, urls.task_page(task.id))) for task in tasks}
+        task_links = {task.id: Markup(urls.href(_ANY_AGENT_PAGE, urls.task_page(task.id))) for task in tasks}
         self._rows = TableRows(scales, task_links, context.reproduced)
         self._shared: Mapping[str, Any] = {
             "above": Markup(above),
             "below": Markup(below),
-            "root": Markup(urls.up(_LIKE)),
+            "root": Markup(urls.up(_ANY_AGENT_PAGE)),
             "scales": scales,
             "task_links": task_links,
             "anchors": {task.id: _anchor(task.id) for task in tasks},
         }
-        self._page = self._press.macro("agent.html.jinja", "page", **self._shared)
+        self._page = self._templates.macro("agent.html.jinja", "page", **self._shared)
 
-    def present(self, profile: AgentProfile, drawn: Drawn) -> tuple[str, PageValues]:
-        """The page of an agent that stands on main."""
+    def current(self, profile: AgentProfile, drawn: DrawnReturns) -> tuple[str, PageValues]:
+        """The page of an agent that is on main."""
         entry = profile.entry
         page = urls.agent_page(entry.login, entry.agent)
-        shown = [(showing.task, showing.result) for showing in profile.showings if showing.result]
+        shown = [(entered.task, entered.result) for entered in profile.task_results if entered.result]
         results = [result for _, result in shown]
         measured = _measured(profile)
-        found, labels = provenance_table(profile, self._repository), badge_snippets(self._context, profile)
+        found = provenance_table(profile, self._repository)
+        labels = badge_snippets(self._standings.challenge, self._context, profile)
         content = self._page(
             here=page, profile=profile, entry=entry, results=results,
             returns=self._rows.returns(measured, drawn),
-            told={result.key for task, result in shown if self._is_told(task, result)},
+            with_section={result.key for task, result in shown if self._needs_section(task, result)},
             document=serialise.agent_file(entry.login, entry.agent), source=self._source(profile, results),
             past=None if entry.anonymous else earlier_versions(profile, self._past.get(_name(profile), ())),
-            shared=row_facts(found.shared), named=table_heads(found.named),
-            scores=self._rows.scores(profile.showings),
-            sources=self._rows.sources(found.rows),
-            labels=labels, others=verdict_codes(labels.others) if labels else None,
-            typed=reader_commands(self._standings, self._context, profile),
+            shared=row_facts(provenance.shared), column_heads=table_heads(provenance.columns),
+            scores=self._rows.scores(profile.task_results),
+            sources=self._rows.sources(provenance.rows),
+            badges=badges, other_badges=code_words(badges.others) if badges else None,
+            commands=reader_commands(self._standings, self._context, profile),
             has_replays=any(result.key in self._context.episodes for result in results),
         )  # fmt: skip
-        return self._stamped(page, entry.submission.name, _said(profile), content)
+        return self._values(page, entry.submission.name, _description(profile), content)
 
     def departed(self, gone: FormerEntry) -> tuple[str, PageValues]:
         """The page of an agent that no longer ranks."""
         page = urls.agent_page(gone.login, gone.agent)
         name = f"{gone.login}/{gone.agent}"
-        content = self._press.page(page, "departed.html.jinja", **self._shared, gone=gone)
-        return self._stamped(page, name, f"{name} no longer ranks. What was measured of it stays recorded.", content)
+        content = self._templates.page(page, "departed.html.jinja", **self._shared, gone=gone)
+        return self._values(page, name, f"{name} is no longer ranked. Its results stay recorded.", content)
 
-    def _is_told(self, task: Task, result: Result) -> bool:
-        """Whether there is more to say of it than numbers of tables."""
+    def _needs_section(self, task: Task, result: Result) -> bool:
+        """Whether there is more to show of a result than the rows of the tables."""
         is_plain = result.verdict is Verdict.OK and not (
             result.sealed or result.script or result.first_attempt or task.metrics
         )
         return not is_plain or result.key in self._context.episodes
 
-    def _stamped(self, page: str, title: str, said: str, content: str) -> tuple[str, PageValues]:
-        stamped = PageValues(
-            title=escape_html.escape_line(title), description=escape_html.escape_line(said), address=urls.address(page),
-            card=self._cards.get(page, HOME), content=str(content),
+    def _values(self, page: str, title: str, description: str, content: str) -> tuple[str, PageValues]:
+        values = PageValues(
+            title=escape_html.escape_line(title), description=escape_html.escape_line(description),
+            address=urls.address(page), card=self._cards.get(page, HOME_CARD), content=str(content),
         )  # fmt: skip
-        return f"{page.removesuffix('.md')}/index.html", stamped
+        return f"{page.removesuffix('.md')}/index.html", values
 
     def _source(self, profile: AgentProfile, results: Sequence[Result]) -> str | None:
-        """The folder as it was when it was evaluated last."""
+        """The address of the folder at the commit of the newest result."""
         if profile.entry.anonymous:
             return None
         newest = max(results, key=lambda result: result.provenance.evaluated_at, default=None)
@@ -125,20 +134,20 @@ class _Agents:
 
 @functools.cache
 def _html() -> Templates:
-    """The templates of pages that are HTML from the start; compiled once, whatever the number of boards."""
-    made = template_environment(escape_html.escape_line)
-    made.filters.update(
+    """The templates of HTML pages, cached."""
+    environment = template_environment(escape_html.escape_line)
+    environment.filters.update(
         command=escape_html.command_line,
-        link=lambda url, said=None: escape_html.linked_line(url, url or "" if said is None else said),
+        link=lambda url, words=None: escape_html.linked_line(url, url or "" if words is None else words),
     )
-    made.globals.update(
-        bar=_bar, point=_point, verdict_tag=VERDICTS.__getitem__, figure=episode_replays.replay_figure,
+    environment.globals.update(
+        bar=_bar, point=_point, verdict_tag=VERDICT_TAGS.__getitem__, figure=episode_replays.replay_figure,
     )  # fmt: skip
-    return made
+    return environment
 
 
 def _bar(estimate: Estimate, scale: ChartScale) -> Markup:
-    return Markup(agent_charts.bar(estimate, scale))
+    return Markup(interval_element(estimate, scale))
 
 
 def _point(score: float, scale: ChartScale) -> Markup:
@@ -146,27 +155,27 @@ def _point(score: float, scale: ChartScale) -> Markup:
 
 
 def _scales(standings: Standings) -> dict[str, ChartScale]:
-    """By task: looked through once, not for each agent."""
-    found = {b.task.id: interval_chart.task_scale(b.task, (row.estimate for row in b.rows)) for b in standings.tasks}
-    return found | {board.task.id: rating_charts.rating_scale(board) for board in standings.games}
+    """The scale of each task and game by its id."""
+    scales = {board.task.id: task_scale(board.task, (row.estimate for row in board.rows)) for board in standings.tasks}
+    return scales | {board.task.id: rating_scale(board) for board in standings.games}
 
 
 def _anchor(task_id: str) -> str:
-    """No heading of the page's own begins like it."""
+    """The anchor of a task's section; no other heading begins like it."""
     return f"task-{safe_path_segment(task_id)}"
 
 
 def _measured(profile: AgentProfile) -> list[tuple[Task, Result]]:
-    """What shows returns."""
-    found = [(showing.task, showing.result) for showing in profile.showings if showing.row]
-    return [(task, result) for task, result in found if result is not None and result.returns]
+    """The ranked results that have returns."""
+    ranked = [(entered.task, entered.result) for entered in profile.task_results if entered.row]
+    return [(task, result) for task, result in ranked if result is not None and result.returns]
 
 
-def _name(profile: AgentProfile) -> Name:
-    return profile.entry.login.casefold(), profile.entry.agent
+def _name(profile: AgentProfile) -> AgentName:
+    return profile.entry.name
 
 
-def _said(profile: AgentProfile) -> str:
+def _description(profile: AgentProfile) -> str:
     entry = profile.entry
     whose = "somebody who is not shown yet" if entry.anonymous else entry.login
     place = f" Place {profile.overall.place} overall." if profile.overall and not entry.is_aside else ""

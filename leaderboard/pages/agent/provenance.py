@@ -1,4 +1,4 @@
-"""What was measured of an agent before: its earlier versions, and the same version under other settings."""
+"""Where an agent's numbers come from: the provenance of its results, and its earlier versions."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,8 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.eligibility import Name, is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import AgentName
 from leaderboard.core.versions import VersionFolders
 from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.scoring.intervals import values
@@ -20,9 +21,10 @@ from leaderboard.text.escape_html import escape_line, linked_line
 
 _ERROR = ":error"
 _UNKNOWN = Markup("not recorded")
-Column = tuple[str, Sequence[Markup]]
-"""Its name and its values, result by result."""
-Tell = Callable[[Result, str | None], Markup]
+_ProvenanceColumn = tuple[str, Sequence[Markup]]
+"""Name, and the value for each result."""
+_FormatField = Callable[[Result, str | None], Markup]
+"""From a result and the repository's address to the HTML of a field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,34 +32,36 @@ class ProvenanceTable:
     """The provenance of one agent's results, as HTML."""
 
     shared: tuple[tuple[str, Markup], ...]
-    """Name and value of what is the same for all of them."""
-    named: tuple[str, ...]
-    """What is told task by task."""
+    """Name and value of the fields that are equal for all results."""
+    columns: tuple[str, ...]
+    """Names of the other fields."""
     rows: tuple[tuple[Task, str], ...]
-    """The task, and its cells in the order of the names."""
+    """Each task, and its cells in the order of the columns."""
 
 
 def provenance_table(profile: AgentProfile, repository: str | None) -> ProvenanceTable:
-    """What stands behind the numbers of one agent."""
-    results = [(showing.task, result) for showing in profile.showings if (result := showing.result)]
-    # Mostly all of it is the same, and then it is told once.
-    around = [_circumstances(result) for _, result in results]
-    chosen = [result for _, result in (results if any(one != around[0] for one in around) else results[:1])]
-    told = [(name, [tell(result, repository) for result in chosen]) for name, tell in _COMMON]
-    # What nobody recorded is not worth a line.
-    shared = tuple((name, values[0]) for name, values in told if len(set(values)) == 1 and values[0] != _UNKNOWN)
-    before = [(name, values) for name, values in told if len(set(values)) > 1]
+    """The provenance of the results of one agent."""
+    results = [(entered.task, result) for entered in profile.task_results if (result := entered.result)]
+    # Usually all results have the same circumstances: then formatting one of them is enough.
+    circumstances = [_circumstances(result) for _, result in results]
+    differ = any(one != circumstances[0] for one in circumstances)
+    chosen = [result for _, result in (results if differ else results[:1])]
+    fields = [(name, [form(result, repository) for result in chosen]) for name, form in _COMMON]
+    # A field that nothing recorded is left out.
+    shared = tuple((name, values[0]) for name, values in fields if len(set(values)) == 1 and values[0] != _UNKNOWN)
+    before = [(name, values) for name, values in fields if len(set(values)) > 1]
     after = _counts([result for _, result in results])
-    named, own = (_UNLINKED, _own_unlinked) if profile.entry.anonymous else (_OWN, _own)
+    names, cells = (_UNLINKED, _unlinked_cells) if profile.entry.anonymous else (_OWN, _own_cells)
     rows = tuple(
-        (task, f"{_cells(before, i)}{own(result, repository)}{_cells(after, i)}") for i, (task, result) in enumerate(results)
+        (task, f"{_cells(before, i)}{cells(result, repository)}{_cells(after, i)}")
+        for i, (task, result) in enumerate(results)
     )
-    names = (*(name for name, _ in before), *named, *(name for name, _ in after))
-    return ProvenanceTable(shared=shared, named=names, rows=rows)
+    columns = (*(name for name, _ in before), *names, *(name for name, _ in after))
+    return ProvenanceTable(shared=shared, columns=columns, rows=rows)
 
 
 def _circumstances(result: Result) -> tuple[object, ...]:
-    """All that `_COMMON` tells of."""
+    """The fields that `_COMMON` formats."""
     limits, origin = result.limits, result.provenance
     return (
         result.tier, result.beacon, result.beacon_verified, result.sandbox, result.runtime_digest, result.image_digest,
@@ -65,19 +69,19 @@ def _circumstances(result: Result) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _cells(columns: Iterable[Column], index: int) -> str:
+def _cells(columns: Iterable[_ProvenanceColumn], index: int) -> str:
     return "".join([f"<td>{values[index]}</td>" for _, values in columns])
 
 
-def _counts(results: Sequence[Result]) -> list[Column]:
-    """What was counted beside the returns: a column for each name that any of them has."""
+def _counts(results: Sequence[Result]) -> list[_ProvenanceColumn]:
+    """The recorded counts: a column for each name that any result has."""
     names = dict.fromkeys(name for result in results for name in result.metrics if not name.endswith(_ERROR))
     return [(name, [_count(result, name) for result in results]) for name in names]
 
 
 def _count(result: Result, name: str) -> Markup:
-    found = result.metrics.get(name)
-    return Markup(format.NONE if found is None else format.plain(found))
+    count = result.metrics.get(name)
+    return Markup(format.NONE if count is None else format.plain(count))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -90,12 +94,12 @@ def _class(result: Result, _: str | None) -> Markup:
 
 
 def _beacon(result: Result, _: str | None) -> Markup:
-    said = "public"
+    words = "public"
     if secret_hash(result.beacon):
-        said = "the hash of the season’s secret"
+        words = "the hash of the season’s secret"
     elif result.tier is Tier.OFFICIAL:
-        said = format.SIGNED[result.beacon_verified]
-    return _code(result.beacon) + f" {said}"
+        words = format.SIGNED[result.beacon_verified]
+    return _code(result.beacon) + f" {words}"
 
 
 def _sandbox(result: Result, _: str | None) -> Markup:
@@ -117,18 +121,18 @@ def _run(result: Result, _: str | None) -> Markup:
     return linked_line(result.provenance.run_url, "open") if result.provenance.run_url else _UNKNOWN
 
 
-def _own(result: Result, repository: str | None) -> str:
-    """The cells of what only one result has, in the order of `_OWN`."""
+def _own_cells(result: Result, repository: str | None) -> str:
+    """The cells of the fields in `_OWN`, which differ for each result."""
     key = escape(format.short(result.key))
     url = urls.result_url(repository, result.path()) if result.tier is Tier.OFFICIAL else None
     if url:
         key = Markup(f'<a href="{escape(url)}">{key}</a>')
     trace = format.short(result.trace_sha256 or "")
-    return f"<td><code>{key}</code></td><td>{_code(trace)}</td>{_own_unlinked(result, repository)}"
+    return f"<td><code>{key}</code></td><td>{_code(trace)}</td>{_unlinked_cells(result, repository)}"
 
 
-def _own_unlinked(result: Result, _: str | None) -> str:
-    """Those of them by which nobody finds out whose they are."""
+def _unlinked_cells(result: Result, _: str | None) -> str:
+    """The cells of the fields in `_UNLINKED`, which do not reveal the author."""
     cost = result.cost
     steps = "sealed" if result.sealed else format.number(cost.steps, 0)
     return (
@@ -138,7 +142,7 @@ def _own_unlinked(result: Result, _: str | None) -> str:
     )
 
 
-_COMMON: tuple[tuple[str, Tell], ...] = (
+_COMMON: tuple[tuple[str, _FormatField], ...] = (
     ("class", _class),
     ("beacon", _beacon),
     ("sandbox", _sandbox),
@@ -155,57 +159,55 @@ _UNLINKED = ("processor time", "wall time", "peak memory", "steps", "evaluated")
 _OWN = ("result", "trace", *_UNLINKED)
 
 
-# The newest so many; the others are in the agent's document.
-SHOWN = 40
+# Earlier versions that the page lists; the agent's API document has all of them.
+LISTED_VERSIONS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierVersion:
-    """One result among those that an agent has."""
+    """A result in the history of an agent."""
 
     task: Task
-    """On which task."""
     result: Result
-    """What was measured."""
     score: float | None
-    """What that amounts to; None where it failed or nothing can be compared."""
+    """None if it failed or the task had other settings."""
     is_shown: bool
     """Whether it is the one that counts now."""
     is_other_task: bool
-    """Whether the task had other settings then, so that the number is of another kind."""
+    """Whether the task had other settings then, so that scores cannot be compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierVersions:
-    """The history of one agent."""
+    """The history of an agent."""
 
     versions: tuple[EarlierVersion, ...]
     """The newest first."""
     more: int
-    """How many older ones are not among them."""
+    """Number of older ones that are left out."""
 
 
 def results_by_agent(
-    results: Iterable[Result], season: str, names: Iterable[Name], at: VersionFolders, *, official: bool
-) -> Mapping[Name, Sequence[Result]]:
+    results: Iterable[Result], season: str, names: Iterable[AgentName], at: VersionFolders, *, official: bool
+) -> Mapping[AgentName, Sequence[Result]]:
     """The results of the season of those agents: looked through once, not for each."""
-    found: dict[Name, list[Result]] = {name: [] for name in names}
+    found: dict[AgentName, list[Result]] = {name: [] for name in names}
     for result in results:
-        own = found.get(at.of(result))
-        if own is not None and result.season == season and (is_official(result) or not official):
-            own.append(result)
-    return found
+        results_of = by_name.get(at.of(result))
+        if results_of is not None and result.season == season and (is_official(result) or not official):
+            results_of.append(result)
+    return by_name
 
 
-def earlier_versions(profile: AgentProfile, own: Sequence[Result]) -> EarlierVersions | None:
-    """What is recorded of an agent beside what its page shows anyway; None where there is nothing else."""
-    shown = {showing.result.key for showing in profile.showings if showing.result}
-    tasks = {showing.task.id: showing.task for showing in profile.showings}
-    known_tasks = [result for result in own if result.task in tasks]
-    if not any(result.key not in shown for result in known_tasks):
+def earlier_versions(profile: AgentProfile, results: Sequence[Result]) -> EarlierVersions | None:
+    """The history of an agent; None if it has no results beside those that its page shows anyway."""
+    shown = {entered.result.key for entered in profile.task_results if entered.result}
+    tasks = {entered.task.id: entered.task for entered in profile.task_results}
+    of_tasks = [result for result in results if result.task in tasks]
+    if not any(result.key not in shown for result in of_tasks):
         return None
-    ordered = sorted(known_tasks, key=lambda result: (result.provenance.evaluated_at, result.key), reverse=True)
-    versions = tuple(_version(tasks[result.task], result, shown) for result in ordered[:SHOWN])
+    ordered = sorted(of_tasks, key=lambda result: (result.provenance.evaluated_at, result.key), reverse=True)
+    versions = tuple(_version(tasks[result.task], result, shown) for result in ordered[:LISTED_VERSIONS])
     return EarlierVersions(versions=versions, more=len(ordered) - len(versions))
 
 

@@ -1,9 +1,11 @@
-"""What a reader types to check an agent's numbers, to play it himself, and to show its badge elsewhere."""
+"""Commands that check and repeat an agent's results, and the Markdown of its badge."""
 
 import shlex
 from dataclasses import dataclass
 
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Tier
+from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.pages.page_context import PageContext
@@ -12,37 +14,36 @@ from leaderboard.text import serialise, urls
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderCommands:
-    """Lines for a terminal, one text each; empty where there is nothing to type."""
+    """Shell commands, several lines each; empty where there is nothing to run."""
 
     fetch: str
-    """Get the board and what is recorded of the agent."""
+    """Gets the repository and the recorded files of the agent."""
     verify: str
-    """Step the environments through the recorded actions."""
+    """Replays the recorded actions."""
     attested: str
-    """Ask the forge whether its workflow made the files."""
+    """Verifies GitHub's attestation of the recorded files."""
     play: str
-    """Play the agent again."""
+    """Evaluates the agent locally."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BadgeSnippets:
-    """The badges of an agent, and what shows the first of them elsewhere."""
+    """The badges of an agent, and the Markdown of the first one."""
 
     first: str
-    """How its address names what it is about."""
+    """The segment of its address that names the task, or `overall`."""
     others: tuple[str, ...]
-    """What stands there in the addresses of the others."""
+    """That segment for the other badges."""
     markdown: str
-    """The first one, for a README."""
 
 
 def reader_commands(standings: Standings, context: PageContext, profile: AgentProfile) -> ReaderCommands:
-    """What to type for one agent."""
+    """The commands for one agent."""
     entry, repository = profile.entry, context.repository or standings.challenge.repository
-    results = [showing.result for showing in profile.showings if showing.result]
+    results = [entered.result for entered in profile.task_results if entered.result]
     official = [result for result in results if result.tier is Tier.OFFICIAL]
     recorded = f"results/*/{shlex.quote(entry.login)}/{shlex.quote(entry.agent)}"
-    is_local = entry.login == urls.LOCAL
+    is_local = entry.login == LOCAL
     folder = f"{'example_agents' if is_local else f'submissions/{entry.login}'}/{entry.agent}"
     return ReaderCommands(
         fetch=_fetch(repository, standings.challenge.season, entry.login, entry.agent) if official and repository else "",
@@ -61,15 +62,15 @@ def _fetch(repository: str, season: str, login: str, agent: str) -> str:
 
 
 def _attested(repository: str, recorded: str) -> str:
-    named = shlex.quote("/".join(repository.rstrip("/").split("/")[-2:]))
-    return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {named}; done'
+    name = shlex.quote("/".join(repository.rstrip("/").split("/")[-2:]))
+    return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {name}; done'
 
 
-def badge_snippets(context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
-    """The agent's badges: overall, if it has a place there, then task by task; none while nobody may know whose it is."""
+def badge_snippets(challenge: Challenge, context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
+    """The agent's badges: overall, if it has a place there, then by task; None without `badges: true` or a shown name."""
     entry = profile.entry
     tasks = [showing.task for showing in profile.showings] + [playing.board.task for playing in profile.playings]
-    if entry.anonymous or not tasks:
+    if not challenge.badges or entry.anonymous or not tasks:
         return None
     segments = [serialise.segment(task.id) for task in tasks]
     title = tasks[0].title or tasks[0].id
@@ -81,5 +82,5 @@ def badge_snippets(context: PageContext, profile: AgentProfile) -> BadgeSnippets
 
 
 def _plain(title: str) -> str:
-    """Words that can not end the square brackets of a picture in Markdown."""
+    """The title without characters that could end the square brackets of a Markdown image."""
     return "".join(character for character in title if character not in "[]\\`<>\n\r")

@@ -1,7 +1,6 @@
-"""GitHub's API, as far as the bot needs it: the only importer of PyGithub.
+"""The GitHub API, as far as the bot needs it: the only importer of PyGithub.
 
-PyGithub brings the connection, the token, pacing, errors, and what is known of GitHub's rate limits; the requests are
-written out here one by one, so that not one is sent unseen.
+PyGithub provides the connection, the token, pacing, errors and rate limits; every request is written out here.
 """
 
 import time
@@ -19,16 +18,24 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.github.api import responses
 from scripts.github.api.download import download
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
-from scripts.github.api.responses import OUTSIDE, CommitStatus, GitHubAccount, GitHubIssue, IssueComment, bounded, segment
+from scripts.github.api.responses import (
+    OUTSIDE_REPOSITORY,
+    CommitStatus,
+    GitHubAccount,
+    GitHubIssue,
+    IssueComment,
+    bounded_body,
+    url_segment,
+)
 
 DESCRIPTION_CHARACTERS = 140
-TRIES = 8
+REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
-PAGE = PAGES = 100
+PAGE_ENTRIES = PAGES_READ = 100
 
 
 class GitHubError(CommandError):
-    """GitHub refused or could not be reached; one line says what it said."""
+    """GitHub refused or could not be reached; one line says why."""
 
     def __init__(self, status: int, line: str) -> None:
         super().__init__(OUR_FAULT, line)
@@ -36,7 +43,7 @@ class GitHubError(CommandError):
 
 
 class _RetryPolicy(GithubRetry):
-    """GitHub's own rules for trying again, with a bound on the waits and the sleep as an argument."""
+    """PyGithub's retry rules, with a limit on waits and a replaceable sleep."""
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -46,18 +53,18 @@ class _RetryPolicy(GithubRetry):
         return super().new(sleep=self.pause, **kw)
 
     def sleep(self, response: BaseHTTPResponse | None = None) -> None:
-        asked = self.get_retry_after(response) if response is not None else None
-        seconds = max(asked or 0.0, self.get_backoff_time())
+        retry_after = self.get_retry_after(response) if response is not None else None
+        seconds = max(retry_after or 0.0, self.get_backoff_time())
         if seconds > LONGEST_WAIT:
             raise CommandError(OUR_FAULT, f"GitHub asks to wait {seconds:.0f} s; the hourly run goes on from here")
         if seconds > 0:
             self.pause(seconds)
 
 
-def _patience(sleep: Callable[[float], None]) -> _RetryPolicy:
-    """Tries again after 403 and 429 that ask for it, 5xx and dropped connections; never more than TRIES times in all."""
+def _retry_policy(sleep: Callable[[float], None]) -> _RetryPolicy:
+    """Retries 403 and 429 that ask for it, 5xx and dropped connections; at most REQUEST_TRIES tries."""
     return _RetryPolicy(
-        sleep, total=TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
+        sleep, total=REQUEST_TRIES - 1, backoff_factor=1, backoff_max=60, status_forcelist=[403, 429, *range(500, 600)],
         allowed_methods=None, raise_on_status=False, retry_after_max=86_400, max_rate_limit_wait=LONGEST_WAIT,
     )  # fmt: skip
 
@@ -75,13 +82,13 @@ class GitHub:
         sleep: Callable[[float], None] = time.sleep,
         pace: float = 1.0,
     ) -> None:
-        """Nothing is sent yet. `pace`: seconds between two writes, as GitHub's secondary limits want it."""
+        """Send nothing yet. `pace`: seconds between two writes, because of GitHub's secondary rate limits."""
         self._sleep = sleep
-        self._retry = _patience(sleep)
+        self._retry = _retry_policy(sleep)
         self._api_url = api_url
         self._base = f"/repos/{repository}"
         self._requester = Github(
-            base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE, lazy=True,
+            base_url=api_url, auth=Auth.Token(token), retry=self._retry, per_page=PAGE_ENTRIES, lazy=True,
             seconds_between_requests=pace / 4, seconds_between_writes=pace,
         ).requester  # fmt: skip
         self._graphql_url = graphql_url or self._requester.graphql_url
@@ -89,7 +96,7 @@ class GitHub:
 
     @property
     def requests_left(self) -> int | None:
-        """How many requests the hour has left, as the last answer said; None where none has said it."""
+        """Requests left this hour, by the last answer; None before the first."""
         left, _ = self._requester.rate_limiting
         return left if left >= 0 else None
 
@@ -97,29 +104,29 @@ class GitHub:
 
     def pull(self, number: int) -> PullRequest:
         """The pull request as it is now."""
-        return responses.pull(self._ask("GET", f"/pulls/{number}"))
+        return responses.parse_pull(self._ask("GET", f"/pulls/{number}"))
 
     def open_pulls(self, head: str | None = None, base: str | None = None) -> list[PullRequest]:
-        """Open pull requests, of a branch `owner:branch` or against a branch."""
-        return [responses.pull(one) for one in self._all("/pulls", state="open", head=head, base=base)]
+        """Open pull requests from a branch `owner:branch` or into a branch."""
+        return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head, base=base)]
 
     def merged_pulls(self, base: str, at_most: int) -> list[PullRequest]:
-        """Merged pull requests, the latest touched first."""
-        found = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
-        return [pull for pull in map(responses.pull, found) if pull.merged]
+        """Merged pull requests, the last updated first."""
+        answers = self._all("/pulls", at_most=at_most, state="closed", base=base, sort="updated", direction="desc")
+        return [pull for pull in map(responses.parse_pull, answers) if pull.merged]
 
     def newest_pulls(self, at_most: int) -> list[PullRequest]:
-        """The pull requests opened last, open, merged or closed; the newest first."""
-        every = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
-        return [responses.pull(one) for one in every]
+        """Pull requests in any state, the newest first."""
+        answers = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
+        return [responses.parse_pull(answer) for answer in answers]
 
     def open_pull(self, head: str, base: str, title: str, body: str) -> PullRequest:
-        """Open a pull request of a branch, of `owner:branch` where it lies in a fork."""
-        sent = {"head": head, "base": base, "title": title, "body": bounded(body), "maintainer_can_modify": False}
-        return responses.pull(self._ask("POST", "/pulls", sent))
+        """Open a pull request; `head` is `owner:branch` for a fork."""
+        sent = {"head": head, "base": base, "title": title, "body": bounded_body(body), "maintainer_can_modify": False}
+        return responses.parse_pull(self._ask("POST", "/pulls", sent))
 
     def merge_pull(self, number: int, head_sha: str, method: str) -> str:
-        """Merge a pull request as it stands at a commit, by `merge` or `squash`; returns main's new commit.
+        """Merge a pull request at a commit, by `merge` or `squash`; returns main's new commit.
 
         Raises:
             GitHubError: a rule forbids it (405), or the pull request has moved on (409).
@@ -132,21 +139,21 @@ class GitHub:
         self._ask("PATCH", f"/pulls/{number}", {"state": "closed"})
 
     def pulls_of_commit(self, sha: str) -> list[PullRequest]:
-        """The pull requests that brought a commit."""
-        return [responses.pull(one) for one in self._all(f"/commits/{sha}/pulls")]
+        """The pull requests that contain a commit."""
+        return [responses.parse_pull(answer) for answer in self._all(f"/commits/{sha}/pulls")]
 
     def run(self, run_id: int) -> WorkflowRun:
         """A workflow run as it is now."""
-        return responses.run(self._ask("GET", f"/actions/runs/{run_id}"))
+        return responses.parse_run(self._ask("GET", f"/actions/runs/{run_id}"))
 
     def runs_of(self, head_sha: str) -> list[WorkflowRun]:
-        """The workflow runs on a commit, the latest first."""
-        return [responses.run(one) for one in self._all("/actions/runs", head_sha=head_sha)]
+        """The workflow runs of a commit, newest first."""
+        return [responses.parse_run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
 
     def runs_of_workflow(self, workflow: str, branch: str, at_most: int) -> list[WorkflowRun]:
-        """The latest runs of a workflow file on a branch, the latest first."""
-        path = f"/actions/workflows/{segment(workflow)}/runs"
-        return [responses.run(one) for one in self._all(path, at_most=at_most, branch=branch)]
+        """The latest runs of a workflow file on a branch, newest first."""
+        path = f"/actions/workflows/{url_segment(workflow)}/runs"
+        return [responses.parse_run(answer) for answer in self._all(path, at_most=at_most, branch=branch)]
 
     def attempts(self, run_id: int) -> int:
         """How often a run was started."""
@@ -158,112 +165,118 @@ class GitHub:
 
     def dispatch(self, workflow: str, ref: str, inputs: dict[str, str]) -> None:
         """Start a workflow file of a branch."""
-        self._ask("POST", f"/actions/workflows/{segment(workflow)}/dispatches", {"ref": ref, "inputs": inputs})
+        self._ask("POST", f"/actions/workflows/{url_segment(workflow)}/dispatches", {"ref": ref, "inputs": inputs})
 
     def artifact(self, run_id: int, name: str, cap: int) -> bytes | None:
-        """The zip of a run's artifact; None where there is none, it has expired, or it is larger than `cap` bytes."""
-        found = [
-            one
-            for one in self._all(f"/actions/runs/{run_id}/artifacts", name=name)
-            if one["name"] == name and not one["expired"] and one["size_in_bytes"] <= cap
+        """The zip of a run's artifact; None if there is none, it has expired, or it is larger than `cap` bytes."""
+        artifacts = [
+            artifact
+            for artifact in self._all(f"/actions/runs/{run_id}/artifacts", name=name)
+            if artifact["name"] == name and not artifact["expired"] and artifact["size_in_bytes"] <= cap
         ]
-        if not found:
+        if not artifacts:
             return None
-        newest = max(found, key=lambda one: int(one["id"]))
+        newest = max(artifacts, key=lambda artifact: int(artifact["id"]))
         headers, _ = self._send("GET", f"{self._base}/actions/artifacts/{newest['id']}/zip", {})
         return download(str(headers.get("location", "")), cap, scheme=urlsplit(self._api_url).scheme)
 
     # Comments, reactions, labels, statuses
 
     def comments(self, number: int) -> list[IssueComment]:
-        """All comments on an issue or pull request, the earliest first."""
-        return [responses.comment(one) for one in self._all(f"/issues/{number}/comments")]
+        """All comments on an issue or pull request, oldest first."""
+        return [responses.parse_comment(answer) for answer in self._all(f"/issues/{number}/comments")]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""
-        return responses.comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded(body)}))
+        return responses.parse_comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded_body(body)}))
 
     def edit_comment(self, comment_id: int, body: str) -> None:
-        """Write a comment anew."""
-        self._ask("PATCH", f"/issues/comments/{comment_id}", {"body": bounded(body)})
+        """Replace a comment's text."""
+        self._ask("PATCH", f"/issues/comments/{comment_id}", {"body": bounded_body(body)})
 
     def delete_comment(self, comment_id: int) -> None:
-        """Remove a comment; that it is gone already is no error."""
+        """Delete a comment; one that is gone already is no error."""
         self._ask("DELETE", f"/issues/comments/{comment_id}", missing=True)
 
     def react(self, comment_id: int, content: str) -> None:
-        """Acknowledge a comment: +1, -1, confused, eyes, rocket."""
+        """React to a comment: +1, -1, confused, eyes or rocket."""
         self._ask("POST", f"/issues/comments/{comment_id}/reactions", {"content": content})
 
     def ensure_labels(self, wanted: dict[str, tuple[str, str]]) -> None:
-        """Create the labels (name to colour and description) that the repository has not."""
+        """Create missing labels; `wanted` maps names to colour and description."""
         if wanted.keys() <= self._labelled:
             return
-        there = {str(one["name"]).casefold() for one in self._all("/labels")}
+        existing = {str(label["name"]).casefold() for label in self._all("/labels")}
         for name, (colour, description) in wanted.items():
-            if name.casefold() not in there:
+            if name.casefold() not in existing:
                 self._ask("POST", "/labels", {"name": name, "color": colour, "description": description})
         self._labelled |= wanted.keys()
 
     def labels(self, number: int) -> list[str]:
         """The labels of an issue or pull request."""
-        return [str(one["name"]) for one in self._all(f"/issues/{number}/labels")]
+        return [str(label["name"]) for label in self._all(f"/issues/{number}/labels")]
 
     def add_label(self, number: int, name: str) -> None:
-        """Put a label on an issue or pull request."""
+        """Add a label to an issue or pull request."""
         self._ask("POST", f"/issues/{number}/labels", {"labels": [name]})
 
     def remove_label(self, number: int, name: str) -> None:
-        """Take a label off; that it is gone already is no error."""
-        self._ask("DELETE", f"/issues/{number}/labels/{segment(name)}", missing=True)
+        """Remove a label; one that is gone already is no error."""
+        self._ask("DELETE", f"/issues/{number}/labels/{url_segment(name)}", missing=True)
 
     def set_status(self, sha: str, state: str, description: str, target_url: str) -> None:
-        """Say on a commit what became of it."""
+        """Set our status of a commit."""
         body = {"state": state, "context": "pullrank", "description": description[:DESCRIPTION_CHARACTERS]}
         self._ask("POST", f"/statuses/{sha}", {**body, "target_url": target_url})
 
     def statuses(self, sha: str) -> list[CommitStatus]:
-        """What was said of a commit, the latest first."""
-        return [responses.status(one) for one in self._all(f"/commits/{sha}/statuses")]
+        """The statuses of a commit, newest first."""
+        return [responses.parse_status(answer) for answer in self._all(f"/commits/{sha}/statuses")]
 
     # People and trust
 
     def account(self) -> GitHubAccount:
-        """Whose token this is; a workflow's own token is nobody's."""
-        return responses.account(self._ask("GET", "/user"))
+        """The token's account; a workflow's own token has none."""
+        return responses.parse_account(self._ask("GET", "/user"))
 
     def permission(self, login: str) -> str:
-        """admin, write, read or none."""
-        found = self._ask("GET", f"/collaborators/{segment(login)}/permission", missing=True)
-        return str(found["permission"]) if found else "none"
+        """The login's permission: admin, write, read or none."""
+        answer = self._ask("GET", f"/collaborators/{url_segment(login)}/permission", missing=True)
+        return str(answer["permission"]) if answer else "none"
 
     def is_member(self, login: str, team: str) -> bool:
-        """Whether a login is in `organisation/team`, or publicly in an organisation; no, where that cannot be seen."""
+        """Whether a login is in `organisation/team`, or publicly in an organisation; False if the token cannot see it."""
         organisation, _, slug = team.partition("/")
-        path = f"/orgs/{segment(organisation)}"
-        own = f"/teams/{segment(slug)}/memberships/{segment(login)}" if slug else f"/public_members/{segment(login)}"
+        path = f"/orgs/{url_segment(organisation)}"
+        member_path = (
+            f"/teams/{url_segment(slug)}/memberships/{url_segment(login)}"
+            if slug
+            else f"/public_members/{url_segment(login)}"
+        )
         try:
-            _, found = self._send("GET", path + own, {})
+            _, answer = self._send("GET", path + member_path, {})
         except GitHubError as error:
             if error.status in (403, 404):
                 return False
             raise
-        return not slug or (isinstance(found, dict) and found.get("state") == "active")
+        return not slug or (isinstance(answer, dict) and answer.get("state") == "active")
 
     # Issues
 
     def issues_by_label(self, label: str) -> list[GitHubIssue]:
-        """The open issues with a label, the earliest first."""
-        found = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
-        return [responses.issue(one) for one in found if "pull_request" not in one]
+        """The open issues with a label, oldest first."""
+        answers = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
+        return [responses.parse_issue(answer) for answer in answers if "pull_request" not in answer]
 
     def create_issue(self, title: str, body: str, labels: list[str]) -> GitHubIssue:
         """Open an issue."""
-        return responses.issue(self._ask("POST", "/issues", {"title": title, "body": bounded(body), "labels": labels}))
+        return responses.parse_issue(
+            self._ask("POST", "/issues", {"title": title, "body": bounded_body(body), "labels": labels})
+        )
 
     def edit_issue(self, number: int, body: str) -> None:
-        """Write an issue's text anew."""
-        self._ask("PATCH", f"/issues/{number}", {"body": bounded(body)})
+        """Replace an issue's text."""
+        self._ask("PATCH", f"/issues/{number}", {"body": bounded_body(body)})
 
     def close_issue(self, number: int) -> None:
         """Close an issue as done."""
@@ -272,24 +285,24 @@ class GitHub:
     # Settings, for `pullrank doctor`
 
     def setting(self, path: str) -> Any:
-        """A part of the repository's settings, such as `/pages`; "" is the repository itself; None if missing."""
+        """A repository setting such as `/pages`; "" is the repository itself; None if missing."""
         return self._ask("GET", path, missing=True)
 
     def settings(self, path: str) -> list[Any]:
-        """A list among the settings, such as `/rulesets`."""
+        """A list of settings, such as `/rulesets`."""
         return list(self._all(path))
 
     def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
-        """Create (POST), replace (PUT) or change (PATCH) a part of the settings."""
+        """Create (POST), replace (PUT) or change (PATCH) a setting."""
         self._ask(verb, path, body)
 
     # How it is sent
 
     def query(self, text: str, variables: dict[str, Any]) -> dict[str, Any]:
-        """The whole answer to a GraphQL query, errors included.
+        """The answer to a GraphQL query, errors included.
 
         Raises:
-            CommandError: GitHub refused or could not be reached, or the two addresses are not of one server.
+            CommandError: GitHub refused or could not be reached, or the two API addresses are on different servers.
         """
         if urlsplit(self._graphql_url).netloc != urlsplit(self._api_url).netloc:  # The token is for one server alone.
             raise CommandError(
@@ -299,38 +312,40 @@ class GitHub:
         return answer if isinstance(answer, dict) else {}
 
     def _ask(self, verb: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
-        """The answer to one request; None where there is nothing and that was to be expected."""
+        """The answer to one request; None for 404 if `missing` allows it."""
         try:
-            return self._send(verb, path if path.startswith(OUTSIDE) else self._base + path, {}, body)[1]
+            return self._send(verb, path if path.startswith(OUTSIDE_REPOSITORY) else self._base + path, {}, body)[1]
         except GitHubError as error:
             if missing and error.status == 404:
                 return None
             raise
 
-    def _all(self, path: str, *, at_most: int = PAGE * PAGES, **parameters: str | None) -> Iterator[Any]:
-        """Every entry of a list, page by page, as the links between the pages say."""
+    def _all(self, path: str, *, at_most: int = PAGE_ENTRIES * PAGES_READ, **parameters: str | None) -> Iterator[Any]:
+        """Every entry of a list, following the links between pages."""
         url: str | None = self._base + path
-        asked: dict[str, Any] = {name: value for name, value in parameters.items() if value} | {
-            "per_page": min(PAGE, at_most)
+        query: dict[str, Any] = {name: value for name, value in parameters.items() if value} | {
+            "per_page": min(PAGE_ENTRIES, at_most)
         }
         count = 0
         while url is not None and count < at_most:
-            headers, answer = self._send("GET", url, asked)
+            headers, answer = self._send("GET", url, query)
             entries = answer if isinstance(answer, list) else next(v for v in answer.values() if isinstance(v, list))
             yield from entries[: at_most - count]
             count += len(entries)
             links = parse_header_links(headers.get("link", ""))
-            url, asked = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
+            url, query = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
 
     def _send(self, verb: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
-        for left in reversed(range(TRIES)):
+        for left in reversed(range(REQUEST_TRIES)):
             try:
                 return self._requester.requestJsonAndCheck(verb, url, parameters=parameters, input=body)
             except GithubException as error:
-                raise GitHubError(error.status, f"GitHub answered {error.status} to {verb} {url}: {_said(error)}") from error
-            except requests.exceptions.ChunkedEncodingError as error:  # Within the body urllib3 does not repeat.
+                raise GitHubError(
+                    error.status, f"GitHub answered {error.status} to {verb} {url}: {_error_message(error)}"
+                ) from error
+            except requests.exceptions.ChunkedEncodingError as error:  # urllib3 does not retry within a body.
                 if not left:
-                    raise GitHubError(0, f"GitHub's answer to {verb} {url} was cut off {TRIES} times") from error
+                    raise GitHubError(0, f"GitHub's answer to {verb} {url} was cut off {REQUEST_TRIES} times") from error
                 self._sleep(1.0)
             except requests.RequestException as error:
                 raise GitHubError(
@@ -339,6 +354,6 @@ class GitHub:
         raise AssertionError
 
 
-def _said(error: GithubException) -> str:
+def _error_message(error: GithubException) -> str:
     data = error.data if isinstance(error.data, dict) else {}
     return " ".join(str(data.get("message") or "no reason given").split())[:200]

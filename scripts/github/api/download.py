@@ -1,4 +1,4 @@
-"""Fetches bytes from where GitHub keeps artifacts: without a token, and never more than was asked for."""
+"""Downloads artifacts and pages, without a token and with a limit on their size."""
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -15,7 +15,7 @@ def download(address: str, cap: int, *, scheme: str = "https") -> bytes | None:
     """The bytes at an address; None if there are more than `cap`.
 
     Raises:
-        CommandError: the address is of another scheme, or it does not answer.
+        CommandError: the address has another scheme, or the download fails.
     """
     if not address.startswith(f"{scheme}://"):
         raise CommandError(OUR_FAULT, f"GitHub redirects the artifact to something that is no {scheme} address")
@@ -28,7 +28,7 @@ def download(address: str, cap: int, *, scheme: str = "https") -> bytes | None:
 def _download(address: str, cap: int) -> bytes | None:
     content = bytearray()
     with requests.Session() as session:
-        session.trust_env = False  # No .netrc: whoever keeps the artifact is told nothing about us.
+        session.trust_env = False  # No .netrc: no credentials go to the storage host.
         for prefix in ("https://", "http://"):
             session.mount(prefix, HTTPAdapter(max_retries=RETRY))
         with session.get(address, stream=True, timeout=TIMEOUT, allow_redirects=False) as response:
@@ -41,10 +41,10 @@ def _download(address: str, cap: int) -> bytes | None:
 
 
 def fetch_page(address: str, cap: int) -> tuple[int, bytes]:
-    """The status and the bytes of a page, whatever it answers; nothing where there are more than `cap` bytes.
+    """The status and content of a page, whatever the status; empty content if there are more than `cap` bytes.
 
     Raises:
-        CommandError: the address is no https address, or it does not answer.
+        CommandError: the address is not https, or the server does not answer.
     """
     if not address.startswith("https://"):
         raise CommandError(OUR_FAULT, "the site's address is no https address")

@@ -1,79 +1,66 @@
-"""From a workflow run to its pull request, by fields that GitHub's servers wrote; nothing of the artifact is asked."""
+"""Finds the pull request of a workflow run by fields that GitHub's servers wrote, and by nothing from the artifact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from scripts.repository.layout import MAIN_BRANCH
 
 WORKFLOW = ".github/workflows/preview.yml"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowRun:
-    """A workflow run as the API tells it."""
+    """A workflow run, by the API."""
 
     id: int
-    """Its number, which grows."""
+    """Later runs have greater ids."""
     event: str
-    """What started it."""
     path: str
     """Its workflow file; some answers add `@ref`."""
     repository_id: int
-    """Where it ran."""
     head_repository_id: int | None
-    """Where its commit came from; None when that fork is gone."""
+    """None once the fork is deleted."""
     head_owner: str | None
-    """That repository's owner."""
     head_branch: str
-    """The branch's name, chosen by a stranger."""
+    """Chosen by a stranger."""
     head_sha: str
-    """The commit."""
     html_url: str
-    """Its page."""
     conclusion: str | None
-    """How it ended, once it has."""
+    """None until it has ended."""
     created_at: str = ""
-    """When it was asked for, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PullRequest:
-    """A pull request as the API tells it."""
+    """A pull request, by the API."""
 
     number: int
-    """Its number."""
     author: str
-    """Login of who opened it."""
     author_id: int
-    """His number, which no renaming changes."""
+    """Stays the same when the login changes."""
     head_sha: str
-    """The newest commit now."""
     head_repository_id: int | None
-    """Where that lies; None when the fork is gone."""
+    """None once the fork is deleted."""
     base_repository_id: int
-    """Where it is to go."""
     base_ref: str
-    """Into which branch."""
     state: str
-    """open or closed."""
     merged: bool
-    """Whether it was merged."""
     labels: tuple[str, ...] = ()
-    """Names of its labels."""
     title: str = ""
     """Chosen by a stranger."""
     mergeable: bool | None = None
     """False on a conflict, None while GitHub does not know."""
     merge_commit_sha: str | None = None
-    """The commit that merged it, once merged."""
     head_branch: str = ""
-    """Its branch, named by whoever opened it."""
+    """Chosen by a stranger."""
     head_repository: str = ""
-    """`owner/name` of where the branch lies; empty when the fork is gone."""
+    """`owner/name`; empty once the fork is deleted."""
 
 
 def find_pull(
-    run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int, base_ref: str = "main"
+    run: WorkflowRun, candidates: Sequence[PullRequest], repository_id: int, base_ref: str = MAIN_BRANCH
 ) -> PullRequest | str:
-    """The one pull request that a run speaks for, or why there is none: then nobody is written to."""
+    """The pull request of a preview run, or why there is none: then nothing is written anywhere."""
     if refused := _refusal(run, repository_id):
         return refused
     here = [p for p in candidates if p.base_repository_id == repository_id]

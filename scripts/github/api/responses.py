@@ -1,4 +1,4 @@
-"""What GitHub answers, as our values: only the fields that the bot goes by."""
+"""GitHub's answers as typed values, with the fields that the bot uses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,16 +8,16 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 BODY_CHARACTERS = 65_536
-OUTSIDE = ("/orgs/", "/users/", "/user")  # What is not below the repository.
+OUTSIDE_REPOSITORY = ("/orgs/", "/users/", "/user")  # Paths that are not below the repository.
 
 
-def segment(text: str) -> str:
-    """A part of an address."""
+def url_segment(text: str) -> str:
+    """Text quoted as one segment of a URL path."""
     return quote(text, safe="")
 
 
-def bounded(text: str) -> str:
-    """A comment's or an issue's text.
+def bounded_body(text: str) -> str:
+    """The text of a comment, issue or pull request.
 
     Raises:
         CommandError: it is too long.
@@ -27,17 +27,15 @@ def bounded(text: str) -> str:
     return text
 
 
-GHOST = "ghost"  # GitHub's own name for whoever deleted his account.
+GHOST = "ghost"  # GitHub's name for deleted accounts.
 
 
 @dataclass(frozen=True, kw_only=True)
 class GitHubAccount:
-    """Whose token it is."""
+    """A GitHub account."""
 
     login: str
-    """As GitHub spells it."""
     id: int
-    """GitHub's number, which no renaming changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +43,11 @@ class IssueComment:
     """A comment on an issue or pull request."""
 
     id: int
-    """Its number; later ones have greater numbers."""
+    """Later comments have greater ids."""
     author: str
-    """Login of who wrote it."""
     author_type: str
-    """User, Bot or Organization."""
     body: str
-    """Its text."""
     created_at: str
-    """When, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,37 +55,29 @@ class GitHubIssue:
     """An issue of the board's repository."""
 
     number: int
-    """Its number."""
     author: str
-    """Login of who opened it."""
     title: str
-    """Its title."""
     body: str
-    """Its text."""
     html_url: str
-    """Its page."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommitStatus:
-    """What a commit is said to be."""
+    """A status of a commit."""
 
     state: str
     """error, failure, pending or success."""
     context: str
-    """Whose word it is."""
     description: str
-    """In a few words."""
     creator: str
-    """Login of who said it."""
 
 
-def account(answer: Any) -> GitHubAccount:
+def parse_account(answer: Any) -> GitHubAccount:
     """An account."""
     return GitHubAccount(login=str(answer["login"]), id=int(answer["id"]))
 
 
-def pull(answer: Any) -> PullRequest:
+def parse_pull(answer: Any) -> PullRequest:
     """A pull request, from a list or alone."""
     head, user = answer["head"], answer["user"] or {}
     return PullRequest(
@@ -113,7 +99,7 @@ def pull(answer: Any) -> PullRequest:
     )
 
 
-def run(answer: Any) -> WorkflowRun:
+def parse_run(answer: Any) -> WorkflowRun:
     """A workflow run, from a list or alone."""
     head = answer["head_repository"]
     return WorkflowRun(
@@ -131,7 +117,7 @@ def run(answer: Any) -> WorkflowRun:
     )
 
 
-def comment(answer: Any) -> IssueComment:
+def parse_comment(answer: Any) -> IssueComment:
     """A comment."""
     user = answer["user"] or {}
     return IssueComment(
@@ -143,7 +129,7 @@ def comment(answer: Any) -> IssueComment:
     )
 
 
-def issue(answer: Any) -> GitHubIssue:
+def parse_issue(answer: Any) -> GitHubIssue:
     """An issue."""
     user = answer["user"] or {}
     return GitHubIssue(
@@ -155,7 +141,7 @@ def issue(answer: Any) -> GitHubIssue:
     )
 
 
-def status(answer: Any) -> CommitStatus:
+def parse_status(answer: Any) -> CommitStatus:
     """A commit status."""
     creator = answer["creator"] or {}
     return CommitStatus(

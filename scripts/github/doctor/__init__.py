@@ -1,1 +1,1 @@
-"""TODO."""
+"""Checks of a repository's settings on GitHub, and their repair."""

@@ -1,4 +1,4 @@
-"""How a repository is looked at and mended: each check and each change stands alone, whatever becomes of the others."""
+"""How repository settings are checked and repaired: each check runs on its own, whatever happens to the others."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,155 +9,150 @@ from scripts.console import CommandError
 
 
 class SettingsReader(Protocol):
-    """Reads and changes settings; the API's paths below the repository's own."""
+    """Reads and changes settings; paths are those of the API, below the repository."""
 
     def setting(self, path: str) -> Any:
-        """One setting; None where there is none. `/orgs/` and `/users/` are not below the repository."""
+        """One setting; None if missing. `/orgs/` and `/users/` are not below the repository."""
 
     def settings(self, path: str) -> list[Any]:
-        """A list among them."""
+        """A list of settings."""
 
     def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
-        """Change one."""
+        """Change a setting."""
 
 
 class SettingState(StrEnum):
-    """How a setting stands."""
+    """The result of a check."""
 
     GOOD = "good"
-    """As it should be."""
     MISSING = "missing"
     """Something can go wrong."""
     CHOICE = "choice"
-    """Both ways are right; the host should know which he has."""
+    """Both ways are right; the host should know the current one."""
     UNKNOWN = "unknown"
-    """GitHub did not answer the question."""
+    """GitHub did not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingChange:
-    """One request that mends a setting."""
+    """One request that corrects a setting."""
 
     verb: str
-    """POST, PUT or PATCH."""
     path: str
     """Below the repository."""
     body: Mapping[str, Any]
-    """What is sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingFinding:
-    """One setting, looked at."""
+    """One checked setting."""
 
     name: str
-    """What it is about."""
     state: SettingState
-    """How it stands."""
     said: str
-    """What is so, and why it matters."""
+    """How it is set, and why that matters."""
     page: str
-    """Where it is set: below the repository's page, or a whole address."""
+    """Below the repository's page, or a complete address."""
     click: str
-    """What to do there."""
     changes: tuple[SettingChange, ...] = ()
-    """What the API can do instead; empty where it cannot, or should not without being asked."""
+    """Requests that correct it; empty if the API cannot, or if a person should decide."""
 
 
 @dataclass(frozen=True)
-class RepositoryInfo:
-    """Where a setting is set."""
+class SettingLocation:
+    """Where a setting is found on GitHub's pages."""
 
     name: str
-    """What it is about."""
     page: str
-    """The page of the repository."""
     click: str
-    """What to do there."""
+
+    def finding(self, state: SettingState, said: str, changes: tuple[SettingChange, ...] = ()) -> SettingFinding:
+        """What was found there."""
+        return SettingFinding(name=self.name, state=state, said=said, page=self.page, click=self.click, changes=changes)
 
 
-def judged(
-    place: RepositoryInfo, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
+def setting_finding(
+    place: SettingLocation, *, good: bool, words: tuple[str, str], changes: tuple[SettingChange, ...]
 ) -> SettingFinding:
-    """A setting that is right or wrong. `words`: what to say when it is right, and when not."""
-    state, said, left = (SettingState.GOOD, words[0], ()) if good else (SettingState.MISSING, words[1], changes)
-    return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click, changes=left)
+    """A setting that is right or wrong. `words`: what to say if it is right, and if it is wrong."""
+    return place.finding(SettingState.GOOD, words[0]) if good else place.finding(SettingState.MISSING, words[1], changes)
 
 
 Check = Callable[[SettingsReader], SettingFinding]
-"""Looks at one setting."""
+"""Checks one setting."""
 
 
-def check(name: str, page: str, click: str) -> Callable[[Callable[[SettingsReader, RepositoryInfo], SettingFinding]], Check]:
-    """Make a check of a function: a question that GitHub refuses is a finding of its own, not the end of the others."""
+def check(
+    name: str, page: str, click: str
+) -> Callable[[Callable[[SettingsReader, SettingLocation], SettingFinding]], Check]:
+    """Make a check from a function; if GitHub refuses to answer, that is the finding, and the other checks go on."""
 
-    def made(function: Callable[[SettingsReader, RepositoryInfo], SettingFinding]) -> Check:
-        place = RepositoryInfo(name, page, click)
+    def made(function: Callable[[SettingsReader, SettingLocation], SettingFinding]) -> Check:
+        place = SettingLocation(name, page, click)
 
         def looked(asks: SettingsReader) -> SettingFinding:
             try:
                 return function(asks, place)
             except CommandError as error:
-                return _refused(place, error)
+                return _unknown_finding(place, error)
 
         return looked
 
     return made
 
 
-# Without an answer, or with a token that is none, every other question would end the same way.
-_HOPELESS = (0, 401)
+# No answer at all, or a bad token: every other check would fail, too.
+_FATAL_STATUSES = (0, 401)
 
 
-def _refused(place: RepositoryInfo, error: CommandError) -> SettingFinding:
+def _unknown_finding(place: SettingLocation, error: CommandError) -> SettingFinding:
     status = getattr(error, "status", 0)
-    if status in _HOPELESS:
+    if status in _FATAL_STATUSES:
         raise error
     why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
-    said = f"Could not be looked at ({why}): {error}"
-    return SettingFinding(name=place.name, state=SettingState.UNKNOWN, said=said, page=place.page, click=place.click)
+    message = f"Could not be looked at ({why}): {error}"
+    return place.finding(SettingState.UNKNOWN, message)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """What became of the changes for one finding."""
+    """The result of the changes for one finding."""
 
     name: str
-    """What it is about."""
     refusal: str
-    """What GitHub said against it; empty where it is set now."""
+    """GitHub's error message; empty if it is set now."""
 
 
 def inspect_settings(asks: SettingsReader, checks: Iterable[Check]) -> list[SettingFinding]:
-    """What each check says, in their order.
+    """The findings of all checks, in order.
 
     Raises:
-        CommandError: GitHub does not answer at all, or the token is none.
+        CommandError: GitHub does not answer, or the token is invalid.
     """
-    return [one(asks) for one in checks]
+    return [check(asks) for check in checks]
 
 
 def apply_repairs(asks: SettingsReader, checks: Iterable[Check]) -> list[Repair]:
-    """Change what is missing and can be changed, one check after the other, each on what the one before it left.
+    """Make the changes for missing settings, one check after the other; each check sees the changes before it.
 
     Raises:
-        CommandError: GitHub does not answer at all, or the token is none.
+        CommandError: GitHub does not answer, or the token is invalid.
     """
     repairs = []
     for one in checks:
         finding = one(asks)
         if finding.state is SettingState.MISSING and finding.changes:
-            repairs.append(Repair(name=finding.name, refusal=_change(asks, finding)))
+            repairs.append(Repair(name=finding.name, refusal=_apply_changes(asks, finding)))
     return repairs
 
 
-def _change(asks: SettingsReader, finding: SettingFinding) -> str:
-    """What GitHub said against it; later changes of one finding build on the earlier ones."""
+def _apply_changes(asks: SettingsReader, finding: SettingFinding) -> str:
+    """GitHub's error message, or ""; later changes of a finding build on earlier ones."""
     for change in finding.changes:
         try:
             asks.change_setting(change.verb, change.path, dict(change.body))
         except CommandError as error:
-            if getattr(error, "status", 0) in _HOPELESS:
+            if getattr(error, "status", 0) in _FATAL_STATUSES:
                 raise
             return str(error)
     return ""

@@ -1,58 +1,58 @@
-"""What the repository is: its name, its default branch, who can see it, and what its owner's plan does not have."""
+"""Checks of the repository itself and of GitHub Actions: workflows, forks, the image, name, branch, visibility and plan."""
 
 import fnmatch
 from typing import Any
 
-from scripts.github.api.responses import segment
+from scripts.github.api.responses import url_segment
 from scripts.github.doctor.checks import (
     Check,
-    RepositoryInfo,
     SettingChange,
     SettingFinding,
+    SettingLocation,
     SettingsReader,
     SettingState,
     check,
-    judged,
+    setting_finding,
 )
 
-# The workflow files, and what they are triggered by; a test compares both with the files.
+# The workflow files and their triggers; a test compares both with the files.
 WORKFLOWS = ("act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site")
 EVENTS = ("issue_comment", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch", "workflow_run")
-# Every action that they use, the ones that those use included.
+# Every action that they use, directly or through another action.
 USED = (
     "actions/attest", "actions/checkout", "actions/deploy-pages", "actions/download-artifact", "actions/setup-python",
     "actions/upload-artifact", "actions/upload-pages-artifact",
 )  # fmt: skip
 _PERMISSIONS = "/actions/permissions"
-_SELECTED = "/actions/permissions/selected-actions"
-_FORKS = "/actions/permissions/fork-pr-workflows-private-repos"
+_SELECTED_ACTIONS = "/actions/permissions/selected-actions"
+_FORK_WORKFLOWS = "/actions/permissions/fork-pr-workflows-private-repos"
 
 
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
-def actions(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether Actions is on."""
-    found = asks.setting(_PERMISSIONS) or {}
-    body = {**_kept(found, "allowed_actions", "sha_pinning_required"), "enabled": True}
-    return judged(
+    permissions = asks.setting(_PERMISSIONS) or {}
+    body = {**_picked(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
+    return setting_finding(
         place,
-        good=found.get("enabled") is True,
+        good=permissions.get("enabled") is True,
         words=("Actions is on.", "Actions is off: no workflow runs."),
         changes=(SettingChange(verb="PUT", path=_PERMISSIONS, body=body),),
     )
 
 
 @check("Allowed actions", "settings/actions", "Actions permissions › Allow actions created by GitHub")
-def allowed(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether an allow-list leaves out an action that the workflows use."""
-    found = asks.setting(_PERMISSIONS) or {}
-    policy = found.get("allowed_actions", "all")
-    listed: dict[str, Any] = (asks.setting(_SELECTED) or {}) if policy == "selected" else {}
+def check_allowed_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether an allow-list lacks an action that the workflows use."""
+    permissions = asks.setting(_PERMISSIONS) or {}
+    policy = permissions.get("allowed_actions", "all")
+    listed: dict[str, Any] = (asks.setting(_SELECTED_ACTIONS) or {}) if policy == "selected" else {}
     left_out = [] if policy == "all" or listed.get("github_owned_allowed") else _left_out(listed)
-    selected = {**_kept(found, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
+    selected = {**_picked(permissions, "sha_pinning_required"), "enabled": True, "allowed_actions": "selected"}
     select = SettingChange(verb="PUT", path=_PERMISSIONS, body=selected)
-    widened = {**_kept(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
-    add = SettingChange(verb="PUT", path=_SELECTED, body=widened)
-    return judged(
+    widened = {**_picked(listed, "verified_allowed", "patterns_allowed"), "github_owned_allowed": True}
+    add = SettingChange(verb="PUT", path=_SELECTED_ACTIONS, body=widened)
+    return setting_finding(
         place,
         good=not left_out,
         words=(
@@ -63,13 +63,13 @@ def allowed(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     )
 
 
-def _kept(found: dict[str, Any], *names: str) -> dict[str, Any]:
-    """What of an answer is sent back as it is; an answer holds more than a request may."""
-    return {name: found[name] for name in names if name in found}
+def _picked(answer: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The fields of an answer that are sent back unchanged; an answer has more fields than a request may have."""
+    return {name: answer[name] for name in names if name in answer}
 
 
 def _left_out(listed: dict[str, Any]) -> list[str]:
-    """Actions that no pattern allows. A pattern may exclude with `!`, and a later one may allow again."""
+    """Actions that no pattern allows. A pattern with `!` excludes, and a later one may allow again."""
     left = []
     for name in USED:
         is_allowed = False
@@ -81,7 +81,7 @@ def _left_out(listed: dict[str, Any]) -> list[str]:
     return left
 
 
-_STATES = {
+_INACTIVE_REASONS = {
     "disabled_inactivity": "GitHub switched it off after 60 days without a commit",
     "disabled_fork": "GitHub switched it off because this is a fork",
     "disabled_manually": "somebody switched it off",
@@ -90,57 +90,57 @@ _STATES = {
 
 
 @check("Workflows", "actions", "Choose the workflow › Enable workflow")
-def workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether each workflow is active; schedules of a public repository go off after 60 quiet days."""
-    there = {str(one["path"]): one for one in asks.settings("/actions/workflows")}
+def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether each workflow is active; GitHub disables schedules of a public repository after 60 days without commits."""
+    existing = {str(workflow["path"]): workflow for workflow in asks.settings("/actions/workflows")}
     wrong, changes = [], []
     for name in WORKFLOWS:
-        one = there.get(f".github/workflows/{name}.yml")
-        state = "deleted" if one is None else str(one["state"])
+        workflow = existing.get(f".github/workflows/{name}.yml")
+        state = "deleted" if workflow is None else str(workflow["state"])
         if state == "active":
             continue
-        wrong.append(f"{name} ({_STATES.get(state, state)})")
-        if one is not None and state in ("disabled_inactivity", "disabled_fork"):
-            changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{one['id']}/enable", body={}))
-    return judged(
+        wrong.append(f"{name} ({_INACTIVE_REASONS.get(state, state)})")
+        if workflow is not None and state in ("disabled_inactivity", "disabled_fork"):
+            changes.append(SettingChange(verb="PUT", path=f"/actions/workflows/{workflow['id']}/enable", body={}))
+    return setting_finding(
         place,
         good=not wrong,
         words=("Every workflow is active.", f"Not active: {', '.join(wrong)}."),
-        changes=tuple(changes),  # What somebody switched off himself only a person switches on.
+        changes=tuple(changes),  # What a person switched off, only a person switches on.
     )
 
 
 def inactive(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
-    """Those of the named workflows that GitHub does not run, each with the reason."""
-    states = {str(one["path"]): str(one["state"]) for one in asks.settings("/actions/workflows")}
-    asked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
-    return [f"{name} ({_STATES.get(state, state)})" for name, state in asked.items() if state != "active"]
+    """The named workflows that GitHub does not run, each with the reason."""
+    states = {str(workflow["path"]): str(workflow["state"]) for workflow in asks.settings("/actions/workflows")}
+    checked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
+    return [f"{name} ({_INACTIVE_REASONS.get(state, state)})" for name, state in checked.items() if state != "active"]
 
 
 @check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(EVENTS)}")
-def policies(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """What no described request tells: a rule of the repository or its organisation may forbid an event."""
-    said = (
+def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """A reminder: the API does not show event rules of the repository or its organisation."""
+    message = (
         "GitHub's API does not tell them: look for yourself. A rule that forbids an event makes its workflows fail before "
         "their first job: without issue_comment no command is answered, without workflow_dispatch rounds do not go on."
     )
-    return SettingFinding(name=place.name, state=SettingState.CHOICE, said=said, page=place.page, click=place.click)
+    return place.finding(SettingState.CHOICE, message)
 
 
 @check("Workflows of forks", "settings/actions", "Fork pull request workflows › Run workflows, without tokens and secrets")
-def fork_workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """In a private repository: whether pull requests from forks are previewed, and with as little as can be."""
+def check_fork_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether a private repository previews pull requests from forks, with as few rights as possible."""
     if not (asks.setting("") or {}).get("private"):
-        said = "A public repository previews pull requests from forks; whose wait for a click is said below."
-        return SettingFinding(name=place.name, state=SettingState.GOOD, said=said, page=place.page, click=place.click)
-    found = asks.setting(_FORKS) or {}
+        message = "A public repository previews pull requests from forks; whose wait for a click is said below."
+        return place.finding(SettingState.GOOD, message)
+    settings = asks.setting(_FORK_WORKFLOWS) or {}
     little = {"send_write_tokens_to_workflows": False, "send_secrets_and_variables": False}
     wanted = {"run_workflows_from_fork_pull_requests": True, **little}
-    is_little = not any(found.get(key) for key in little)
+    is_little = not any(settings.get(key) for key in little)
     off = "Pull requests from forks are not previewed: a private repository does not run their workflows unless told to."
-    return judged(
+    return setting_finding(
         place,
-        good=is_little and found.get("run_workflows_from_fork_pull_requests") is True,
+        good=is_little and settings.get("run_workflows_from_fork_pull_requests") is True,
         words=(
             "Pull requests from forks are previewed, with a token that can only read and without secrets.",
             off
@@ -149,40 +149,38 @@ def fork_workflows(asks: SettingsReader, place: RepositoryInfo) -> SettingFindin
         ),
         changes=(
             SettingChange(
-                verb="PUT", path=_FORKS, body={**_kept(found, "require_approval_for_fork_pr_workflows"), **wanted}
+                verb="PUT",
+                path=_FORK_WORKFLOWS,
+                body={**_picked(settings, "require_approval_for_fork_pr_workflows"), **wanted},
             ),
         ),
     )
 
 
 @check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
-def image(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether previews, which hold no token, can have the image; the API cannot change its visibility."""
+def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether previews, which have no token, can pull the image; the API cannot change its visibility."""
     repository = asks.setting("") or {}
     owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
     kind = "orgs" if owner.get("type") == "Organization" else "users"
     name = f"{repository.get('name', '')}/evaluator".lower()
-    path = f"container/{segment(name)}"
-    found = asks.setting(f"/{kind}/{login}/packages/{path}")
+    path = f"container/{url_segment(name)}"
+    package = asks.setting(f"/{kind}/{login}/packages/{path}")
     page = f"https://github.com/{kind}/{login}/packages/{path}/settings"
-    if found is None:
-        state, said = (
-            SettingState.CHOICE,
-            "It is not in the registry yet: the workflow image puts it there when it is first needed.",
-        )
-    elif found.get("visibility") == "public":
-        state, said = SettingState.GOOD, "Everybody can have the image."
+    if package is None:
+        state = SettingState.CHOICE
+        message = "It is not in the registry yet: the workflow image puts it there when it is first needed."
+    elif package.get("visibility") == "public":
+        state, message = SettingState.GOOD, "Everybody can have the image."
     elif repository.get("private"):
-        state, said = (
-            SettingState.CHOICE,
-            "The image is not public, as the repository: previews build it anew, which takes minutes.",
-        )
+        state = SettingState.CHOICE
+        message = "The image is not public, as the repository: previews build it anew, which takes minutes."
     else:
-        state, said = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
-    return SettingFinding(name=place.name, state=state, said=said, page=page, click=place.click)
+        state, message = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
+    return SettingFinding(name=place.name, state=state, said=message, page=page, click=place.click)
 
 
-ACTIONS_CHECKS = (actions, allowed, workflows, policies, fork_workflows, image)
+ACTIONS_CHECKS = (actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)
 
 
 BOARD = "main"
@@ -191,17 +189,19 @@ _PAID = ("pro", "team", *_ENTERPRISE)
 
 
 def identity(named: str) -> Check:
-    """Whether challenge.yml, which names `named` (`owner/name` or nothing), means this repository."""
+    """Whether the repository named in challenge.yml (`owner/name` or "") is this one."""
     click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
 
     @check("Repository", "edit/main/challenge.yml", click)
-    def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
         actual = str((asks.setting("") or {}).get("full_name", ""))
-        said = f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
-        return judged(
+        message = (
+            f"challenge.yml names {named or 'no repository'}, GitHub calls this one {actual}: no workflow does anything."
+        )
+        return setting_finding(
             place,
             good=bool(named) and named.casefold() == actual.casefold(),
-            words=("challenge.yml names this repository.", f"{said} Write 'repository: https://github.com/{actual}'."),
+            words=("challenge.yml names this repository.", f"{message} Write 'repository: https://github.com/{actual}'."),
             changes=(),
         )
 
@@ -209,15 +209,17 @@ def identity(named: str) -> Check:
 
 
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
-def access(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether the token is an administrator's, without which half of the answers are not given."""
-    found = asks.setting("")
-    if not found:
-        return judged(place, good=False, words=("", "There is no such repository, or the token may not see it."), changes=())
-    closed = "archived" if found.get("archived") else "disabled" if found.get("disabled") else ""
-    return judged(
+def access(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether the token is an administrator's; without one, half of the settings cannot be read."""
+    repository = asks.setting("")
+    if not repository:
+        return setting_finding(
+            place, good=False, words=("", "There is no such repository, or the token may not see it."), changes=()
+        )
+    closed = "archived" if repository.get("archived") else "disabled" if repository.get("disabled") else ""
+    return setting_finding(
         place,
-        good=not closed and (found.get("permissions") or {}).get("admin") is True,
+        good=not closed and (repository.get("permissions") or {}).get("admin") is True,
         words=(
             "The token is an administrator's.",
             f"The repository is {closed}: nothing runs."
@@ -229,39 +231,39 @@ def access(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Default branch", "settings", f"General › Default branch: {BOARD}; rename the other one")
-def default_branch(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
     actual = str((asks.setting("") or {}).get("default_branch", ""))
-    return judged(
+    return setting_finding(
         place,
         good=actual == BOARD,
         words=(f"It is {BOARD}.", f"It is {actual}: schedules and comments run that branch's workflows, which do nothing."),
-        changes=(),  # Open pull requests and clones hang on it: a person decides.
+        changes=(),  # Open pull requests and clones depend on it: a person decides.
     )
 
 
 @check("Visibility and plan", "settings", "Danger Zone › Change visibility; the plan is the owner's billing page")
-def plan(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Who sees the board, and what its owner's plan does not have for a repository that is not public."""
-    found = asks.setting("") or {}
-    name = _plan_name(asks, found.get("owner") or {})
+def check_plan(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Who sees the board, and what the owner's plan lacks for a repository that is not public."""
+    repository = asks.setting("") or {}
+    name = _plan_name(asks, repository.get("owner") or {})
     shown = f"plan {name}" if name else "a plan that this token may not see"
-    visibility = str(found.get("visibility") or ("private" if found.get("private") else "public"))
+    visibility = str(repository.get("visibility") or ("private" if repository.get("private") else "public"))
     if visibility == "public":
-        state, said = SettingState.GOOD, f"Public, {shown}: every plan has all that a public board needs."
+        state, message = SettingState.GOOD, f"Public, {shown}: every plan has all that a public board needs."
     else:
-        state, said = SettingState.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, found))}"
-    return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+        state, message = SettingState.CHOICE, f"{visibility.capitalize()}, {shown}. {' '.join(lacking(name, repository))}"
+    return place.finding(state, message)
 
 
 def _plan_name(asks: SettingsReader, owner: dict[str, Any]) -> str:
     kind = "orgs" if owner.get("type") == "Organization" else "users"
-    found = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
-    return str(((found or {}).get("plan") or {}).get("name", "")).casefold()
+    account = asks.setting(f"/{kind}/{owner['login']}") if owner.get("login") else None
+    return str(((account or {}).get("plan") or {}).get("name", "")).casefold()
 
 
 def lacking(name: str, repository: dict[str, Any]) -> list[str]:
-    """What a plan (GitHub's name for it; empty if unknown) lacks for this private repository, a sentence for each thing."""
+    """What a plan lacks for this private repository, a sentence each; `name`: GitHub's name of it, "" if unknown."""
     lines = []
     if not name:
         lines.append("On Free:")
@@ -281,4 +283,4 @@ def lacking(name: str, repository: dict[str, Any]) -> list[str]:
     return lines
 
 
-REPOSITORY_CHECKS = (access, default_branch, plan)
+REPOSITORY_CHECKS = (access, default_branch, check_plan)

@@ -1,4 +1,4 @@
-"""What the rules in challenge.yml ask of the repository besides: the environment that holds a season's secrets."""
+"""Checks of Pages, tokens, approvals, merging, rules and environments, and of what a season needs."""
 
 from typing import Any
 
@@ -6,31 +6,31 @@ from evaluator.host.seeds.season_secret import VARIABLE
 from evaluator.model.config.challenge import Challenge
 from scripts.github.doctor.checks import (
     Check,
-    RepositoryInfo,
     SettingChange,
     SettingFinding,
+    SettingLocation,
     SettingsReader,
     SettingState,
     check,
-    judged,
+    setting_finding,
 )
 from scripts.github.doctor.repository_settings import ACTIONS_CHECKS, REPOSITORY_CHECKS
 
 MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
-ADMINISTRATOR = 5  # GitHub's number for the role of a repository's administrators.
+ADMINISTRATOR = 5  # GitHub's id of the administrator role.
 PLACEHOLDER = "@pullrank/maintainers"
 
 
 @check("Pages", "settings/pages", "Build and deployment › Source: GitHub Actions")
-def pages(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_pages(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the site is deployed by the workflow."""
-    found = asks.setting("/pages")
-    good = bool(found) and found.get("build_type") == "workflow"
-    return judged(
+    setting = asks.setting("/pages")
+    good = bool(setting) and setting.get("build_type") == "workflow"
+    return setting_finding(
         place,
         good=good,
         words=("The workflow deploys the site.", "The site cannot be deployed: Pages is off, or takes it from a branch."),
-        changes=(SettingChange(verb="PUT" if found else "POST", path="/pages", body={"build_type": "workflow"}),),
+        changes=(SettingChange(verb="PUT" if setting else "POST", path="/pages", body={"build_type": "workflow"}),),
     )
 
 
@@ -39,14 +39,14 @@ def pages(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     "settings/actions",
     "Workflow permissions › Read repository contents; Actions may not approve pull requests",
 )
-def token(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """What a workflow that asks for nothing is allowed."""
+def check_token(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """The default rights of a workflow."""
     path = "/actions/permissions/workflow"
-    found = asks.setting(path) or {}
+    setting = asks.setting(path) or {}
     wanted = {"default_workflow_permissions": "read", "can_approve_pull_request_reviews": False}
-    return judged(
+    return setting_finding(
         place,
-        good=all(found.get(key) == value for key, value in wanted.items()),
+        good=all(setting.get(key) == value for key, value in wanted.items()),
         words=(
             "A workflow can only read unless it asks for more.",
             "A workflow that forgets to ask for little gets much, or Actions may approve pull requests.",
@@ -66,43 +66,38 @@ _APPROVALS = {
 
 
 @check("Strangers' runs", "settings/actions", "Approval for running fork pull request workflows")
-def approval(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whose pull requests wait for a click before anything runs."""
-    found = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
-    policy = found.get("approval_policy", "")
+def check_approval(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whose pull requests wait for an approval before anything runs."""
+    setting = asks.setting("/actions/permissions/fork-pr-contributor-approval") or {}
+    policy = setting.get("approval_policy", "")
     state = SettingState.CHOICE if policy in _APPROVALS else SettingState.MISSING
-    return SettingFinding(
-        name=place.name,
-        state=SettingState.GOOD if policy == "all_external_contributors" else state,
-        said=_APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself."),
-        page=place.page,
-        click=place.click,
-    )
+    message = _APPROVALS.get(policy, "GitHub does not say whose runs wait for approval; look for yourself.")
+    return place.finding(SettingState.GOOD if policy == "all_external_contributors" else state, message)
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
-def pinning(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether an action may be used by a tag that its owner can move."""
-    found = asks.setting("/actions/permissions") or {}
-    kept = {key: found[key] for key in ("allowed_actions",) if key in found}
-    body = {"enabled": True, **kept, "sha_pinning_required": True}
-    return judged(
+def check_pinning(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether actions may be used by a tag, which its owner can move."""
+    setting = asks.setting("/actions/permissions") or {}
+    actions = {key: setting[key] for key in ("allowed_actions",) if key in setting}
+    body = {"enabled": True, **actions, "sha_pinning_required": True}
+    return setting_finding(
         place,
-        good=found.get("sha_pinning_required") is True,
+        good=setting.get("sha_pinning_required") is True,
         words=("Only actions named by their full commit run.", "A workflow could use an action whose tag was moved."),
         changes=(SettingChange(verb="PUT", path="/actions/permissions", body=body),),
     )
 
 
 @check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
-def merging(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether every merge makes a commit that GitHub signs, which is where seeds come from."""
-    found = asks.setting("") or {}
-    other = bool(found.get("allow_merge_commit")) or bool(found.get("allow_squash_merge"))
+def check_merging(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether every merge makes a commit that GitHub signs, which seeds come from."""
+    repository = asks.setting("") or {}
+    other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
     body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
-    return judged(
+    return setting_finding(
         place,
-        good=not found.get("allow_rebase_merge"),
+        good=not repository.get("allow_rebase_merge"),
         words=(
             "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
             "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
@@ -116,7 +111,7 @@ def merging(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     "settings/rules",
     "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
 )
-def main_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_main_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether main changes by pull requests only."""
     parameters = {
         "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
@@ -127,9 +122,11 @@ def main_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     rules.append({"type": "pull_request", "parameters": parameters})
     bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
     body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
-    return judged(
+    return setting_finding(
         place,
-        good=_ruled(asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
+        good=_is_ruled(
+            asks, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}
+        ),
         words=(
             "main changes by pull requests only.",
             "Anybody with write access can push to main; GitHub does not sign such a commit, and its seeds are marked.",
@@ -139,38 +136,38 @@ def main_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
-def data_rules(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether what is recorded can be rewritten."""
+def check_data_rules(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether recorded results can be rewritten."""
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
     body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
-    return judged(
+    return setting_finding(
         place,
-        good=_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        good=_is_ruled(asks, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
         words=("What is recorded can only grow.", "One forced push can rewrite or lose every result."),
         changes=(SettingChange(verb="POST", path="/rulesets", body=body),),
     )
 
 
-def main_only(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
-    """Whether only main may use an environment, and what makes it so; no change where a person has decided otherwise."""
+def main_only_policy(asks: SettingsReader, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
+    """Whether only main may use an environment, and changes to make it so; none if a person decided otherwise."""
     path = f"/environments/{name}"
     policy = (asks.setting(path) or {}).get("deployment_branch_policy") or {}
     custom = bool(policy.get("custom_branch_policies"))
     listed = asks.setting(f"{path}/deployment-branch-policies") if custom else None
-    allowed = {one.get("name") for one in (listed or {}).get("branch_policies", [])}
+    allowed = {policy_entry.get("name") for policy_entry in (listed or {}).get("branch_policies", [])}
     named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
     only = SettingChange(verb="PUT", path=path, body=named)
     main = SettingChange(verb="POST", path=f"{path}/deployment-branch-policies", body={"name": "main"})
     good = bool(policy.get("protected_branches")) or allowed == {"main"}
-    # Another branch on the list is somebody's own decision: only a person takes it off.
+    # Another branch on the list is a person's decision: only a person removes it.
     return good, () if allowed - {"main"} else (only, main)
 
 
 @check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
-def environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
+def check_pages_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether another branch than main may deploy the site."""
-    good, changes = main_only(asks, "github-pages")
-    return judged(
+    good, changes = main_only_policy(asks, "github-pages")
+    return setting_finding(
         place,
         good=good,
         words=("Only main can deploy the site.", "A workflow on another branch could deploy the site."),
@@ -179,10 +176,10 @@ def environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 
 @check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
-def reporting(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether a hole can be reported in private."""
+def check_reporting(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether vulnerabilities can be reported in private."""
     path = "/private-vulnerability-reporting"
-    return judged(
+    return setting_finding(
         place,
         good=(asks.setting(path) or {}).get("enabled") is True,
         words=("Holes can be reported in private.", "Who finds a hole can only tell it in public."),
@@ -192,7 +189,8 @@ def reporting(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
 
 CHECKS: tuple[Check, ...] = (
     *REPOSITORY_CHECKS, *ACTIONS_CHECKS,
-    pages, token, approval, pinning, merging, main_rules, data_rules, environment, reporting,
+    check_pages, check_token, check_approval, check_pinning, check_merging,
+    check_main_rules, check_data_rules, check_pages_environment, check_reporting,
 )  # fmt: skip
 
 
@@ -201,40 +199,40 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
     return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
 
 
-def _ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
-    """Whether active rulesets over one of the refs hold all the wanted rules together."""
-    held: set[str] = set()
+def _is_ruled(asks: SettingsReader, refs: set[str], wanted: set[str]) -> bool:
+    """Whether active rulesets for one of the refs contain all the wanted rules together."""
+    rules: set[str] = set()
     for summary in asks.settings("/rulesets"):
         if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
             continue
-        whole = asks.setting(f"/rulesets/{summary['id']}") or {}
-        names = whole.get("conditions", {}).get("ref_name", {})
+        ruleset = asks.setting(f"/rulesets/{summary['id']}") or {}
+        names = ruleset.get("conditions", {}).get("ref_name", {})
         if refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
-            held |= {rule["type"] for rule in whole.get("rules", [])}
-    return wanted <= held
+            rules |= {rule["type"] for rule in ruleset.get("rules", [])}
+    return wanted <= rules
 
 
-ENVIRONMENT = "season"
+SEASON_ENVIRONMENT = "season"
 TEAMS_VARIABLE = "PULLRANK_TEAMS_TOKEN"
-_PAGE = "settings/environments"
+_ENVIRONMENTS_PAGE = "settings/environments"
 
 
 def season_checks(challenge: Challenge) -> tuple[Check, ...]:
-    """What to look at, by what the season needs: nothing for most."""
+    """The checks that a season needs; most need none."""
     teams = sorted({team for phase in challenge.phases for team in phase.teams})
-    found: list[Check] = [season_environment] if challenge.sealed or teams else []
+    checks: list[Check] = [check_season_environment] if challenge.sealed or teams else []
     if challenge.sealed:
-        found.append(seal)
+        checks.append(check_seal)
     if teams:
-        found.append(membership(teams))
-    return tuple(found)
+        checks.append(membership_check(teams))
+    return tuple(checks)
 
 
-@check(f"Environment {ENVIRONMENT}", _PAGE, f"{ENVIRONMENT} › Deployment branches: main only")
-def season_environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether another branch than main could read what the environment holds."""
-    good, changes = main_only(asks, ENVIRONMENT)
-    return judged(
+@check(f"Environment {SEASON_ENVIRONMENT}", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Deployment branches: main only")
+def check_season_environment(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether another branch than main could read the environment's secrets."""
+    good, changes = main_only_policy(asks, SEASON_ENVIRONMENT)
+    return setting_finding(
         place,
         good=good,
         words=(
@@ -245,12 +243,12 @@ def season_environment(asks: SettingsReader, place: RepositoryInfo) -> SettingFi
     )
 
 
-@check("Secret of the sealed season", _PAGE, f"{ENVIRONMENT} › Environment secrets › {VARIABLE}")
-def seal(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-    """Whether the sealed season's secret is where the official run looks for it. GitHub tells the name, never the value."""
-    return judged(
+@check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {VARIABLE}")
+def check_seal(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+    """Whether the sealed season's secret is in its environment. GitHub shows the name, never the value."""
+    return setting_finding(
         place,
-        good=VARIABLE in _names(asks),
+        good=VARIABLE in _secret_names(asks),
         words=(
             "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
             f"Without {VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
@@ -259,29 +257,27 @@ def seal(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
     )
 
 
-def membership(teams: list[str]) -> Check:
-    """Whether the plan can see who is in the organisations and teams that phases name."""
-    click = f"{ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
+def membership_check(teams: list[str]) -> Check:
+    """Whether the plan can see the members of the organisations and teams that phases name."""
+    click = (
+        f"{SEASON_ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
+    )
 
-    @check("Token for teams", _PAGE, click)
-    def look(asks: SettingsReader, place: RepositoryInfo) -> SettingFinding:
-        if TEAMS_VARIABLE in _names(asks):
-            state, said = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
+    @check("Token for teams", _ENVIRONMENTS_PAGE, click)
+    def look(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+        if TEAMS_VARIABLE in _secret_names(asks):
+            state, message = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
         elif any("/" in team for team in teams):
-            state, said = (
-                SettingState.MISSING,
-                "Phases name teams, whose members nobody sees without a token: nobody may enter.",
-            )
+            state = SettingState.MISSING
+            message = "Phases name teams, whose members nobody sees without a token: nobody may enter."
         else:
-            state, said = (
-                SettingState.CHOICE,
-                "Of organisations the plan sees public members only; with a token it sees all.",
-            )
-        return SettingFinding(name=place.name, state=state, said=said, page=place.page, click=place.click)
+            state = SettingState.CHOICE
+            message = "Of organisations the plan sees public members only; with a token it sees all."
+        return place.finding(state, message)
 
     return look
 
 
-def _names(asks: SettingsReader) -> set[str]:
-    found = asks.setting(f"/environments/{ENVIRONMENT}/secrets?per_page=100") or {}
-    return {str(one.get("name")) for one in found.get("secrets", [])}
+def _secret_names(asks: SettingsReader) -> set[str]:
+    answer = asks.setting(f"/environments/{SEASON_ENVIRONMENT}/secrets?per_page=100") or {}
+    return {str(secret.get("name")) for secret in answer.get("secrets", [])}

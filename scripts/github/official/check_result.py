@@ -1,6 +1,6 @@
-"""What a round asked of its shards: all in which a handed-in file may differ, and the record of a try that came to nothing.
+"""What a round expects of each file from a shard, and the records that replace refused files.
 
-Duels and evaluations of single agents are judged alike: everything but the numbers is known before the file is opened.
+Results and duels are checked alike: everything but the measured numbers is known before the file is opened.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,43 +19,45 @@ from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem
-from scripts.github.workflow.event import SHA
+from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.season_key import season_secret
-from scripts.repository.checkout import LOCAL
+from scripts.repository.layout import LOCAL
 
-# A run may wait for machines for as long as GitHub lets it live.
-OLDEST, NEWEST = timedelta(days=36), timedelta(minutes=10)
+# GitHub ends a run, also one that waits for runners, after 35 days.
+OLDEST_AGE, CLOCK_SLACK = timedelta(days=36), timedelta(minutes=10)
 
-Record = Result | Duel
-"""What a file on the results branch holds."""
+ResultOrDuel = Result | Duel
+"""The record in a file of the results branch."""
 
 
-def parse(item: WorkloadItem, content: bytes) -> Record:
-    """What was handed in for one wish.
+def parse_for_item(item: WorkloadItem, content: bytes) -> ResultOrDuel:
+    """The record that was handed in for an item.
 
     Raises:
-        ValueError: it is not, byte for byte, a file of that kind.
+        ValueError: the bytes are not exactly those of such a record.
     """
     return parse_duel(content) if isinstance(item, DuelWorkItem) else parse_result(content)
 
 
-def mismatches(official: OfficialRun, work: Workload, item: WorkloadItem, found: Record, now: datetime) -> Iterator[str]:
-    """Everything in which a file differs from what was asked; its numbers are the replay's to judge."""
-    for name, value in _asked(official, work, item).items():
-        if getattr(found, name) != value:
+def mismatches(
+    official: OfficialRun, work: Workload, item: WorkloadItem, record: ResultOrDuel, now: datetime
+) -> Iterator[str]:
+    """Everything in which a record differs from the expected one; its numbers are checked by replay."""
+    for name, value in _expected_fields(official, work, item).items():
+        if getattr(record, name) != value:
             yield f"{name} is not the one that was asked"
-    if isinstance(item, DuelWorkItem) and isinstance(found, Duel):
-        yield from _player_faults(item, found)
-    if (found.provenance.commit, found.provenance.run_url) != (work.sha, official.run_url):
+    if isinstance(item, DuelWorkItem) and isinstance(record, Duel):
+        yield from _player_faults(item, record)
+    if (record.provenance.commit, record.provenance.run_url) != (work.sha, official.run_url):
         yield "the provenance is not this run's"
-    at = datetime.strptime(found.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    if not now - OLDEST <= at <= now + NEWEST:
-        yield f"evaluated_at ({found.provenance.evaluated_at}) is not of this run"
-    if len(found.versions) > 50 or (isinstance(found, Result) and len(found.metrics) > 50):
+    at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    if not now - OLDEST_AGE <= at <= now + CLOCK_SLACK:
+        yield f"evaluated_at ({record.provenance.evaluated_at}) is not of this run"
+    if len(record.versions) > 50 or (isinstance(record, Result) and len(record.metrics) > 50):
         yield "it names more versions or metrics than an evaluation has"
 
 
-def _asked(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[str, Any]:
+def _expected_fields(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[str, Any]:
     both = {
         "key": item.wanted.key(), "tier": Tier.OFFICIAL, "task": item.task_id, "task_digest": item.wanted.task_digest,
         "season": item.wanted.season, "beacon": item.wanted.beacon, "beacon_verified": False, "sandbox": official.sandbox,
@@ -63,72 +65,74 @@ def _asked(official: OfficialRun, work: Workload, item: WorkloadItem) -> dict[st
     }  # fmt: skip
     if isinstance(item, DuelWorkItem):
         return both
-    own: dict[str, Any] = {"login": item.entry.login, "login_id": None, "agent": item.entry.agent}
-    own["limits"] = item.entry.submission.allowed(work.challenge.limits)
-    return {**both, **own, "submission_digest": item.wanted.submission_digest}
+    fields: dict[str, Any] = {"login": item.entry.login, "login_id": None, "agent": item.entry.agent}
+    fields["limits"] = item.entry.submission.allowed(work.challenge.limits)
+    return {**both, **fields, "submission_digest": item.wanted.submission_digest}
 
 
 def _player_faults(item: DuelWorkItem, duel: Duel) -> Iterator[str]:
     for side, (entry, player) in enumerate(zip(item.entries, duel.players, strict=True)):
-        asked = (entry.login, None, entry.agent, entry.digest)
-        if (player.login, player.login_id, player.agent, player.submission_digest) != asked:
+        expected = (entry.login, None, entry.agent, entry.digest)
+        if (player.login, player.login_id, player.agent, player.submission_digest) != expected:
             yield f"player {side + 1} is not the one that was asked"
 
 
 Facts = Mapping[str, CommitFacts]
-"""What GitHub says of commits, as far as it could be asked."""
+"""By commit; without those that GitHub could not be asked about."""
 
 
-def gathered(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
-    """What GitHub says of the commits that some wishes and the records without its word come from.
+def gather_facts(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
+    """GitHub's facts about the commits of some items and of the records that have none yet.
 
-    Each is asked about once ever, all of them together; what somebody waits for comes before what is only filled in.
+    All are asked about together, and each only once; commits of new items come first.
     """
-    new = dict.fromkeys(sha for item in items for sha in sorted(_commits(work, item)))
+    new = dict.fromkeys(sha for item in items for sha in sorted(_item_commits(work, item)))
     late = dict.fromkeys(sha for shas in work.unasked.values() for sha in shas)
     wanted = [sha for sha in {**new, **late} if sha not in work.facts]
     return {**work.facts, **(official.ask(wanted) if wanted else {})}
 
 
-def _commits(work: Workload, item: WorkloadItem) -> set[str]:
-    """Examples are the host's: in a duel their commit matters only where the seeds come from it."""
-    seeds = {item.wanted.beacon} if SHA.fullmatch(item.wanted.beacon) else set()
+def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
+    """The commits that an item's record depends on; in a duel an example's commit matters only as the beacon."""
+    seeds = {item.wanted.beacon} if COMMIT_SHA.fullmatch(item.wanted.beacon) else set()
     if isinstance(item, WorkItem):
         return {work.beacon(item.entry).sha} | seeds
     return {work.beacon(entry).sha for entry in item.entries if entry.login != LOCAL} | seeds
 
 
-def retry_record(facts: Facts, work: Workload, item: WorkloadItem, found: Record) -> Record:
-    """A file that passed, with what only GitHub can tell: shards have no token and no say in it."""
+def record_with_facts(facts: Facts, work: Workload, item: WorkloadItem, record: ResultOrDuel) -> ResultOrDuel:
+    """A record that passed, with what only GitHub knows: shards have no token and cannot decide it."""
     signed = {"beacon_verified": _signed(facts, work, item)}
-    if isinstance(found, Result):
+    if isinstance(record, Result):
         assert isinstance(item, WorkItem)
-        return sealed({**found.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
+        return sealed({**record.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
     assert isinstance(item, DuelWorkItem)
     players = [
         {**player, "login_id": _login_id(facts, work, entry)}
-        for player, entry in zip(found.document()["players"], item.entries, strict=True)
+        for player, entry in zip(record.document()["players"], item.entries, strict=True)
     ]
-    return sealed_duel({**found.document(), **signed, "players": players})
+    return sealed_duel({**record.document(), **signed, "players": players})
 
 
 def _login_id(facts: Facts, work: Workload, entry: Entry) -> int | None:
-    """The examples are nobody's account."""
-    known = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
-    return known.login_id if known else None
+    """None for examples, which belong to no account."""
+    commit = None if entry.login == LOCAL else facts.get(work.beacon(entry).sha)
+    return commit.login_id if commit else None
 
 
 def _signed(facts: Facts, work: Workload, item: WorkloadItem) -> bool | None:
-    """Whether all commits are signed; None while GitHub was not asked about one of them."""
-    commits = _commits(work, item)
+    """Whether all commits are signed; None if GitHub was not asked about one of them."""
+    commits = _item_commits(work, item)
     return all(facts[sha].verified for sha in commits) if all(sha in facts for sha in commits) else None
 
 
-def failure(official: OfficialRun, work: Workload, facts: Facts, item: WorkloadItem, message: str, now: datetime) -> Record:
-    """The record of a try that came to nothing through no fault of an agent."""
-    asked = {name: value for name, value in _asked(official, work, item).items() if name != "tier"}
+def failed_record(
+    official: OfficialRun, work: Workload, facts: Facts, item: WorkloadItem, message: str, now: datetime
+) -> ResultOrDuel:
+    """The record of an internal error, which is no agent's fault."""
+    expected = {name: value for name, value in _expected_fields(official, work, item).items() if name != "tier"}
     failed: dict[str, Any] = {
-        **asked,
+        **expected,
         "schema": (duels if isinstance(item, DuelWorkItem) else results).SCHEMA,
         "class": Tier.OFFICIAL,
         "verdict": Verdict.INTERNAL_ERROR,

@@ -1,7 +1,7 @@
-"""What only GitHub can tell of a commit of main: whether its signature is good, and whose pull request it merged.
+"""What only GitHub knows of a commit: whether its signature is good, and whose pull request it merged.
 
-A hundred commits are asked about in one request of GraphQL. What could not be asked about, because the hour's requests are
-used up or GitHub does not answer, is left out: it is recorded as not asked, and a later round fills it in.
+One GraphQL request asks about a hundred commits. If the hour's limit is used up or GitHub does not answer, commits are left
+out: they are recorded as not asked, and a later round asks again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,19 +10,19 @@ from typing import Any
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.eligibility import LOCAL
 from scripts.console import CommandError, say
 from scripts.git.git_repository import checked
-from scripts.github.workflow.event import SHA
+from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
+from scripts.repository.layout import LOCAL
 
-BATCH = 100
-# After a failure: a query of many commits can take longer than GitHub lets one take.
-SMALL_BATCH = 25
-# Points of the hour's limit that are left to others; a batch costs one.
-RESERVE = 50
+COMMITS_PER_QUERY = 100
+# After a failure: GitHub may have stopped a large query for its time.
+COMMITS_PER_SMALL_QUERY = 25
+# Points of the hourly limit that are left for others; a query costs one.
+POINTS_RESERVED = 50
 
-_FACTS = """fragment facts on Commit {
+_FACTS_FRAGMENT = """fragment facts on Commit {
   signature { isValid }
   associatedPullRequests(first: 20) {
     nodes {
@@ -37,35 +37,35 @@ _FACTS = """fragment facts on Commit {
 
 @dataclass(frozen=True, kw_only=True)
 class CommitFacts:
-    """What GitHub says of a commit."""
+    """GitHub's facts about a commit."""
 
     verified: bool
-    """Whether it is signed, and GitHub says that the signature is good."""
+    """Whether GitHub says that the commit has a good signature."""
     login_id: int | None
-    """The number of who opened the pull request that it merged; None where there is not exactly one."""
+    """Account id of the author of the pull request that it merged; None unless there is exactly one."""
 
 
-Query = Callable[[str, dict[str, Any]], dict[str, Any]]
-"""Sends a GraphQL query with its variables; returns the whole answer, errors included."""
-Ask = Callable[[Sequence[str]], Mapping[str, CommitFacts]]
-"""Asks about commits; those that could not be asked about are missing from the answer."""
+GraphQLQuery = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Sends a GraphQL query with its variables; returns the answer, errors included."""
+AskGitHub = Callable[[Sequence[str]], Mapping[str, CommitFacts]]
+"""Facts about commits, without those that could not be asked about."""
 
 
-def ask(query: Query, repository: str, shas: Sequence[str]) -> dict[str, CommitFacts]:
-    """Ask GitHub about commits of `owner/name`. Never fails and never waits for the next hour: it says what is missing."""
+def ask(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dict[str, CommitFacts]:
+    """Ask GitHub about commits of `owner/name`. It neither fails nor waits for the next hour; it logs what is missing."""
     facts: dict[str, CommitFacts] = {}
-    begin, size, reason = 0, BATCH, ""
+    begin, size, reason = 0, COMMITS_PER_QUERY, ""
     while begin < len(shas) and not reason:
         batch = shas[begin : begin + size]
         try:
-            answer = _answer(query, repository, batch)
+            answer = _query_commits(query, repository, batch)
         except CommandError as error:
-            reason = str(error) if size == SMALL_BATCH else ""
-            size = SMALL_BATCH
+            reason = str(error) if size == COMMITS_PER_SMALL_QUERY else ""
+            size = COMMITS_PER_SMALL_QUERY
             continue
-        facts |= _facts(answer, batch)
+        facts |= _parse_answer(answer, batch)
         begin += len(batch)
-        reason = _stop(answer)
+        reason = _stop_reason(answer)
     if missing := len(shas) - len(facts):
         why = escape_commands(reason or "no answer")
         say(f"GitHub was not asked about {missing} commits ({why}); a later round does it.")
@@ -73,7 +73,7 @@ def ask(query: Query, repository: str, shas: Sequence[str]) -> dict[str, CommitF
 
 
 def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
-    """What is recorded of commits already, so that none is asked about twice: by results, and by players' validations."""
+    """Facts recorded in results and in validation duels, so that no commit is asked about twice."""
     facts = {}
     for record in records:
         if isinstance(record, Duel):
@@ -81,34 +81,34 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
             is_whole = is_alone and record.players[0].login != LOCAL
         else:
             login_id, is_whole = record.login_id, record.login != LOCAL
-        asked = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
-        if asked and is_whole and SHA.fullmatch(record.beacon):
+        is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
+        if is_known and is_whole and COMMIT_SHA.fullmatch(record.beacon):
             facts[record.beacon] = CommitFacts(verified=bool(record.beacon_verified), login_id=login_id)
     return facts
 
 
-def _answer(query: Query, repository: str, batch: Sequence[str]) -> dict[str, Any]:
+def _query_commits(query: GraphQLQuery, repository: str, batch: Sequence[str]) -> dict[str, Any]:
     owner, _, name = repository.partition("/")
-    asked = "\n".join(f'    c{index}: object(oid: "{checked(sha)}") {{ ...facts }}' for index, sha in enumerate(batch))
+    fields = "\n".join(f'    c{index}: object(oid: "{checked(sha)}") {{ ...facts }}' for index, sha in enumerate(batch))
     text = (
         "query($owner: String!, $name: String!) {\n  rateLimit { remaining }\n"
-        f"  repository(owner: $owner, name: $name) {{\n    id\n{asked}\n  }}\n}}\n{_FACTS}"
+        f"  repository(owner: $owner, name: $name) {{\n    id\n{fields}\n  }}\n}}\n{_FACTS_FRAGMENT}"
     )
     return query(text, {"owner": owner, "name": name})
 
 
-def _facts(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, CommitFacts]:
-    """The facts in an answer; a part that failed is missing, and so is everything where the whole failed."""
+def _parse_answer(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, CommitFacts]:
+    """The facts in an answer, without parts that failed."""
     repository = (answer.get("data") or {}).get("repository") or {}
     paths = [error.get("path") or [] for error in answer.get("errors") or []]
     failed = {path[1] for path in paths if len(path) > 1}
     names = [(f"c{index}", sha) for index, sha in enumerate(batch)]
-    return {sha: _fact(repository, name, sha) for name, sha in names if name in repository and name not in failed}
+    return {sha: _parse_commit(repository, name, sha) for name, sha in names if name in repository and name not in failed}
 
 
-def _fact(repository: dict[str, Any], name: str, sha: str) -> CommitFacts:
-    """Of one commit. A pull request of another repository may have the same commit, and says nothing here."""
-    commit = repository[name] or {}  # GitHub has no such commit: it did not sign it.
+def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFacts:
+    """The facts of one commit. The same commit may be in another repository's pull request, which does not count."""
+    commit = repository[name] or {}  # Unknown to GitHub, so not signed by it.
     pulls = (commit.get("associatedPullRequests") or {}).get("nodes") or []
     merged = [
         pull
@@ -120,11 +120,11 @@ def _fact(repository: dict[str, Any], name: str, sha: str) -> CommitFacts:
     return CommitFacts(verified=bool((commit.get("signature") or {}).get("isValid")), login_id=author.get("databaseId"))
 
 
-def _stop(answer: dict[str, Any]) -> str:
-    """Why no more is asked now; empty where more may be."""
+def _stop_reason(answer: dict[str, Any]) -> str:
+    """Why to stop asking; empty to go on."""
     data = answer.get("data") or {}
     if not data.get("repository"):
         errors = answer.get("errors") or [{}]
         return " ".join(str(errors[0].get("message") or "GitHub gave no reason").split())[:200]
     left = (data.get("rateLimit") or {}).get("remaining", 0)
-    return f"{left} points are left of this hour's limit" if left < RESERVE else ""
+    return f"{left} points are left of this hour's limit" if left < POINTS_RESERVED else ""

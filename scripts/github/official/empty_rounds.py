@@ -1,4 +1,4 @@
-"""A round that was asked for something and records nothing fails, and one issue says so until a later run has mended it."""
+"""A round that was asked for results and records none fails, and an issue reports it until a later run succeeds."""
 
 import json
 import re
@@ -8,45 +8,46 @@ from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import RESULT, ResultStore, write_atomically
+from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.planning.missing import DuelWorkItem
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.data_branches import RESULTS, open_branches
+from scripts.git.data_branches import open_branches
 from scripts.git.main_entries import read_entries
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import WorkflowRun
-from scripts.github.api.posts import keep_issue, open_issues
+from scripts.github.api.posts import open_failure_issues, update_issue
 from scripts.github.api.responses import GitHubIssue
-from scripts.github.official.publish import CheckedRecord
+from scripts.github.official.publish import CheckedRound
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, WorkloadItem, read_work
+from scripts.github.official.workload import OfficialRun, WorkloadItem, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import escape_commands
+from scripts.repository.layout import RESULTS_BRANCH, record_store
 
-TITLE = "Official results could not be recorded"
-REPORT = "round.json"
-# A log and an issue show so many lines; the rest is counted.
-LINES = 20
-_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
-
-
-def keep_report(accepted: Path, shards: int, checked: CheckedRecord) -> None:
-    """Write beside what passed what did not, for the step that records."""
-    report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES], "all": len(checked.refused)}
-    write_atomically(accepted / REPORT, json.dumps(report).encode())
+PUBLISH_ISSUE_TITLE = "Official results could not be recorded"
+REPORT_FILE = "round.json"
+# Lines shown in a log or an issue; the rest is counted.
+LINES_SHOWN = 20
+_PUBLISH_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
 
 
-def losses(accepted: Path) -> list[str]:
-    """What the checks of a round say was lost, in lines of Markdown; what a shard wrote stands in code only."""
+def keep_report(accepted: Path, shards: int, checked: CheckedRound) -> None:
+    """Write what was lost and refused beside the accepted files, for the step that records."""
+    report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES_SHOWN], "all": len(checked.refused)}
+    write_atomically(accepted / REPORT_FILE, json.dumps(report).encode())
+
+
+def loss_lines(accepted: Path) -> list[str]:
+    """What was lost and refused, in lines of Markdown; text from shards is only in code spans."""
     try:
-        report = json.loads((accepted / REPORT).read_bytes())
+        report = json.loads((accepted / REPORT_FILE).read_bytes())
     except FileNotFoundError:
         return []
     lines = []
     if report["lost"]:
-        numbers = ", ".join(map(str, report["lost"][:LINES])) + (", …" if len(report["lost"]) > LINES else "")
+        numbers = ", ".join(map(str, report["lost"][:LINES_SHOWN])) + (", …" if len(report["lost"]) > LINES_SHOWN else "")
         lines.append(f"{len(report['lost'])} of {report['shards']} shards handed in nothing usable: {numbers}")
     lines += [f"refused: {code(line)}" for line in report["refused"]]
     if report["all"] > len(report["refused"]):
@@ -55,34 +56,34 @@ def losses(accepted: Path) -> list[str]:
 
 
 def summary(accepted: Path, recorded: int, known: int) -> str:
-    """What a publish did, for the run's page."""
+    """The step's summary of a publish."""
     lines = [f"{recorded} results were recorded, {known} were known already.", ""]
-    return "\n".join([*lines, *(f"- {line}" for line in losses(accepted))]) + "\n"
+    return "\n".join([*lines, *(f"- {line}" for line in loss_lines(accepted))]) + "\n"
 
 
 def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
-    """What the round was asked for and has not brought: neither accepted nor recorded by anybody, and still wanted.
+    """The round's items that are neither accepted nor recorded by anybody, and still wanted.
 
     Raises:
-        CommandError: the remote does not say what is recorded and wanted now.
+        CommandError: the remote cannot be read.
     """
-    work = read_work(official, assignment.sha, assignment.results_sha)
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
+    work = read_workload(official, assignment.sha, assignment.results_sha)
+    store = record_store(accepted)
     brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
     with open_branches(official.clone, work.challenge.season) as branches:
-        brought |= branches.objects(branches.tips().get(RESULTS)).keys()
-    asked = [item for number in range(len(work.packing.shards)) for item in work.shard(number)]
-    left = [item for item in asked if item_path(item) + RESULT not in brought]
+        brought |= branches.objects(branches.tips().get(RESULTS_BRANCH)).keys()
+    items = [item for number in range(len(work.packing.shards)) for item in work.shard(number)]
+    left = [item for item in items if item_path(item) + RESULT not in brought]
     return _still_wanted(official, left) if left else []
 
 
 def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[WorkloadItem]:
-    """Those that main asks for now: agents go, are excluded or are changed while a round runs, and tasks are too."""
+    """The items that main still asks for: agents and tasks can be removed or changed while a round runs."""
     clone = official.clone
-    said = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
-    if not said:
+    line = clone.run("ls-remote", "--refs", "origin", "refs/heads/main").decode()
+    if not line:
         return list(items)
-    sha = said.split("\t")[0]
+    sha = line.split("\t")[0]
     clone.fetch(sha)
     try:
         challenge = parse_challenge(clone.run("show", f"{sha}:challenge.yml"))
@@ -99,27 +100,27 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
         item
         for item in items
         if tasks.get(item.task_id) == item.wanted.task_digest
-        and all((entry.name, entry.digest) in standing for entry in _entries(item))
+        and all((entry.name, entry.digest) in standing for entry in _item_entries(item))
     ]
 
 
-def _entries(item: WorkloadItem) -> tuple[Entry, ...]:
+def _item_entries(item: WorkloadItem) -> tuple[Entry, ...]:
     return item.entries if isinstance(item, DuelWorkItem) else (item.entry,)
 
 
 @contextmanager
 def telling(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
-    """Whatever ends the block is told in the issue before it goes on."""
+    """Report any failure of the block in the issue, and raise it again."""
     try:
         yield
     except Exception as error:
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
-        _tell(github, surroundings, [code(escape_commands(why)), *losses(accepted)])
+        _update_publish_issue(github, surroundings, [code(escape_commands(why)), *loss_lines(accepted)])
         raise
 
 
 def refuse_silence(items: Sequence[WorkloadItem]) -> None:
-    """End the run where nothing was recorded.
+    """End the run if items are missing.
 
     Raises:
         CommandError: something is missing.
@@ -129,7 +130,7 @@ def refuse_silence(items: Sequence[WorkloadItem]) -> None:
         raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
 
 
-def _tell(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str]) -> None:
+def _update_publish_issue(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str]) -> None:
     body = (
         f"<!-- pullrank:publish run={surroundings.run_id} -->\n"
         f"What the official run was asked for could not be recorded: {surroundings.run_url}\n\n"
@@ -138,23 +139,28 @@ def _tell(github: GitHub, surroundings: WorkflowEnvironment, lines: Sequence[str
         "it names the last run that failed so, and is closed once a run succeeds.\n"
     )
     try:
-        keep_issue(github, open_issues(github, surroundings.bot), TITLE, body)
-    except CommandError as error:  # what is to be told is worse, and must not be hidden by that
+        update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, body)
+    except CommandError as error:  # It must not hide the failure that is being reported.
         say(f"The issue could not be written: {error}")
 
 
 def close_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
-    """Results were recorded, or none are missing: there is nothing to tell any more."""
-    keep_issue(github, open_issues(github, surroundings.bot), TITLE, "")
+    """Close the issue: results were recorded, or none are missing."""
+    update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, "")
 
 
 def close_once_mended(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:
-    """Close the issue after a later run that succeeded with nothing to record, such as when the agent was withdrawn.
+    """Close the issue after a later run succeeded with nothing to record, for example because the agent was withdrawn.
 
-    `ended` are the official runs that came to an end, the latest first. The run that this is a part of is not among them,
-    and may be the one that the issue names.
+    `ended`: the official runs that ended, newest first; without the current one, which may be the one that the issue names.
     """
     for issue in opened:
-        named = _MARKER.match(issue.body)
-        if issue.title == TITLE and named and ended and ended[0].conclusion == "success" and ended[0].id > int(named[1]):
+        named = _PUBLISH_MARKER.match(issue.body)
+        if (
+            issue.title == PUBLISH_ISSUE_TITLE
+            and named
+            and ended
+            and ended[0].conclusion == "success"
+            and ended[0].id > int(named[1])
+        ):
             github.close_issue(issue.number)

@@ -1,7 +1,7 @@
-"""The official run's last job: checks what the shards hand in, replays it, and records it on the data branches.
+"""The official run's last job: checks what the shards hand in and replays it.
 
-`check` believes nothing: whatever is not exactly what this round asked for, on the seeds that git tells, with actions that
-give these returns, is refused. `record`, in a module of its own, writes what passed.
+Shards are not trusted: a file that is not exactly what the round asked for, or whose actions do not give its returns, is
+refused. `record_results` records what passed.
 """
 
 import hashlib
@@ -17,46 +17,45 @@ from evaluator.host.solo.verify_result import VerificationStatus, first_line, pa
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
+from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import CommandError, say
 from scripts.github.official import check_result
-from scripts.github.official.check_result import Facts, Record
-from scripts.github.official.record_results import AmendedRecord, amended, stage
-from scripts.github.official.record_results import PublishedRound as PublishedRound
-from scripts.github.official.record_results import PushPatience as PushPatience
+from scripts.github.official.check_result import Facts, ResultOrDuel
+from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
 from scripts.github.official.record_results import record as record
-from scripts.github.official.shard_artifacts import UNREADABLE, ShardFile, receive
+from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
-from scripts.github.official.workload import OfficialRun, Workload, read_work
+from scripts.github.official.workload import OfficialRun, Workload, read_workload
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
+from scripts.repository.layout import record_store
 from scripts.repository.season_file import sealed_with
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
 FOLDER = "manifests"
-# What actions/attest takes at once: so many subjects, in a file of so many bytes.
+# Limits of actions/attest: subjects, and bytes of their list.
 SUBJECTS, SUBJECT_BYTES = 1024, 512 * 1024
-# GitHub ends a matrix at 256 jobs, each of which attests one list: together a quarter of a million results.
-MOST = 256
+# GitHub's limit for a matrix is 256 jobs, each of which attests one list.
+ATTESTED_LISTS = 256
 
 
 def write_manifests(paths: Iterable[Path], place: Path) -> int:
-    """Write the lists of files below a folder, as 0.sha256 and so on; returns how many there are.
+    """Write the hash lists of files below a folder, as 0.sha256 and so on; returns their number.
 
-    Traces need not be in them, as each result names the hash of its own.
+    Traces need not be listed: each result contains the hash of its trace.
     """
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place)}\n".encode() for path in paths]
-    lists = list(_lists(sorted(lines)))
+    lists = list(_manifest_lists(sorted(lines)))
     (place / FOLDER).mkdir(parents=True, exist_ok=True)
-    for number, content in enumerate(lists[:MOST]):
+    for number, content in enumerate(lists[:ATTESTED_LISTS]):
         write_atomically(place / FOLDER / f"{number}.sha256", content)
-    if len(lists) > MOST:
-        left = sum(content.count(b"\n") for content in lists[MOST:])
-        say(f"{left} results are not attested: one run can attest {MOST} lists of {SUBJECTS}.")
-    return min(len(lists), MOST)
+    if len(lists) > ATTESTED_LISTS:
+        left = sum(content.count(b"\n") for content in lists[ATTESTED_LISTS:])
+        say(f"{left} results are not attested: one run can attest {ATTESTED_LISTS} lists of {SUBJECTS}.")
+    return min(len(lists), ATTESTED_LISTS)
 
 
-def _lists(lines: Sequence[bytes]) -> Iterator[bytes]:
+def _manifest_lists(lines: Sequence[bytes]) -> Iterator[bytes]:
     part: list[bytes] = []
     size = 0
     for line in lines:
@@ -70,23 +69,23 @@ def _lists(lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def sealed_record(
-    challenge: Challenge, secret: SeasonSecret, found: Result | Duel, trace: bytes | None
+    challenge: Challenge, secret: SeasonSecret, record: Result | Duel, trace: bytes | None
 ) -> tuple[Result | Duel, bytes | None]:
-    """What passed, sealed anew: publish adds what only GitHub can tell, and its nonces are its own."""
-    return (found, trace) if isinstance(found, Duel) else sealed_with(challenge, secret, found, trace)
+    """A record that passed, encrypted again: publish has added GitHub's facts, and uses nonces of its own."""
+    return (record, trace) if isinstance(record, Duel) else sealed_with(challenge, secret, record, trace)
 
 
-def opened_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
-    """What shards handed in, opened into a private folder; what does not open is copied as it is, to be refused there."""
-    found = []
+def decrypted_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:
+    """The shards' files, decrypted into a private folder; undecryptable ones are copied unchanged, and refused later."""
+    opened = []
     for item in handed:
         copy = ShardFile(shard=place / item.shard.name, item=item.item, path=item.path, fault=item.fault)
-        found.append(item if item.fault or not _copied(item, copy, secret) else copy)
-    return found
+        opened.append(item if item.fault or not _decrypt_copy(item, copy, secret) else copy)
+    return opened
 
 
-def _copied(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
-    """Whether the files could be read: else what was handed in is refused where it lies."""
+def _decrypt_copy(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
+    """Copy a file; False if it cannot be read, so that the original is refused."""
     try:
         content = item.result.read_bytes()
         trace = item.trace.read_bytes() if item.trace.exists() else None
@@ -98,7 +97,7 @@ def _copied(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
         if trace is not None and closed.sealed is not None:
             trace = decrypt_trace(trace, closed, secret)
         content = plain
-    except UNREADABLE:  # a sealed file in the place of an open one is refused by what reads it
+    except READ_ERRORS:  # Whatever reads a sealed file in place of an open one refuses it.
         pass
     write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
     if trace is not None:
@@ -106,102 +105,107 @@ def _copied(item: ShardFile, copy: ShardFile, secret: SeasonSecret) -> bool:
     return True
 
 
-# Replaying ends after four hours of the six that a job has: the rest is for fetching the shards and pushing.
+# A job has six hours: the other two are for downloading shards and pushing.
 REPLAY_SECONDS = 4 * 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedRecord:
+class CheckedRound:
     """What became of a round's shards."""
 
-    accepted: tuple[Record, ...]
-    """What may be recorded; lies in the folder of accepted files."""
+    accepted: tuple[ResultOrDuel, ...]
+    """What may be recorded; the files are in the folder of accepted files."""
     refused: tuple[str, ...]
-    """A line, harmless in a log, for everything that was handed in and is not believed."""
+    """A line, safe to log, for everything that is not accepted."""
     lost: tuple[int, ...]
-    """Shards that handed in nothing usable; the next round plays them again."""
+    """Shards without usable results; the next round plays them again."""
     manifests: int = 0
-    """Lists of hashes that there are to attest, from 0.sha256 on."""
+    """Number of hash lists to attest, from 0.sha256 on."""
     filled_in: int = 0
-    """Older records that have GitHub's word on their commits now; they lie among the accepted files."""
+    """Older records that now have GitHub's facts about their commits; they are among the accepted files."""
     late: int = 0
-    """Results for whose replay there was no time; the next round plays them again."""
+    """Results that there was no time to replay; the next round plays them again."""
 
 
 def check(
     official: OfficialRun, assignment: ShardAssignment, given: Sequence[Path], accepted: Path, now: datetime
-) -> CheckedRecord:
-    """Check every shard's files and copy what passes to the folder `accepted`, with a list of hashes to attest.
+) -> CheckedRound:
+    """Check every shard's files and copy what passes to the folder `accepted`, with hash lists to attest.
 
     Raises:
-        CommandError: the round itself cannot be told.
+        CommandError: the round cannot be planned again.
     """
-    work = read_work(official, assignment.sha, assignment.results_sha)
-    received = receive(assignment, work, given)
+    work = read_workload(official, assignment.sha, assignment.results_sha)
+    received = receive_shards(assignment, work, given)
     handed = received.handed
     secret = season_secret(official.secret, work.challenge)
     with tempfile.TemporaryDirectory(prefix="pullrank-opened-") as place:
         if secret:
-            handed = opened_copies(handed, Path(place), secret)
-        passed = [_checked(official, work, item, now) for item in handed]
-        facts = check_result.gathered(official, work, [item.item for item in handed])
-        passed, kept, lines = _replayed(official, work, facts, passed, now, secret)
+            handed = decrypted_copies(handed, Path(place), secret)
+        passed = [_inspect_file(official, work, item, now) for item in handed]
+        facts = check_result.gather_facts(official, work, [item.item for item in handed])
+        passed, accepted_records, lines = _replay(official, work, facts, passed, now, secret)
     if secret:
-        plain = kept
-        kept = [
-            _closed(official, work, facts, secret, item.handed, one, now) for item, one in zip(passed, plain, strict=True)
+        plain = accepted_records
+        accepted_records = [
+            _sealed_again(official, work, facts, secret, item.handed, passed_record, now)
+            for item, passed_record in zip(passed, plain, strict=True)
         ]
-        unsealed = (i for i, (one, other) in enumerate(zip(plain, kept, strict=True)) if one[0].verdict != other[0].verdict)
+        unsealed = (
+            i
+            for i, (passed_record, other) in enumerate(zip(plain, accepted_records, strict=True))
+            if passed_record[0].verdict != other[0].verdict
+        )
         lines += [f"{passed[i].handed.path}: cannot be sealed" for i in unsealed]
-    older = list(amended(official, work, assignment.results_sha, facts, secret))
-    manifests = _stage(kept, older, accepted)
+    older = list(amended_records(official, work, assignment.results_sha, facts, secret))
+    manifests = _write_accepted(accepted_records, older, accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
-    told = tuple(escape_commands(line) for line in (*received.refused, *lines))
-    return CheckedRecord(
-        accepted=tuple(record for record, _ in kept), refused=told, lost=lost, manifests=manifests,
-        filled_in=len(older), late=len(handed) - len(kept),
+    refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
+    return CheckedRound(
+        accepted=tuple(record for record, _ in accepted_records), refused=refusals, lost=lost, manifests=manifests,
+        filled_in=len(older), late=len(handed) - len(accepted_records),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Passed:
-    """A file that was handed in, and what is wrong with it before anything is replayed."""
+class _InspectedFile:
+    """A file of a shard and its faults before any replay."""
 
     handed: ShardFile
     faults: tuple[str, ...]
 
 
-def _checked(official: OfficialRun, work: Workload, handed: ShardFile, now: datetime) -> _Passed:
+def _inspect_file(official: OfficialRun, work: Workload, handed: ShardFile, now: datetime) -> _InspectedFile:
     if handed.fault:
-        return _Passed(handed=handed, faults=(handed.fault,))
+        return _InspectedFile(handed=handed, faults=(handed.fault,))
     try:
-        found = check_result.parse(handed.item, handed.result.read_bytes())
-        return _Passed(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, found, now)))
-    except UNREADABLE as error:  # it costs that file alone
+        record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
+        return _InspectedFile(handed=handed, faults=tuple(check_result.mismatches(official, work, handed.item, record, now)))
+    except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return _Passed(handed=handed, faults=(f"{why}{first_line(error)}",))
+        return _InspectedFile(handed=handed, faults=(f"{why}{first_line(error)}",))
 
 
-Kept = tuple[Record, bytes | None]
-"""A result and its trace, or a duel."""
+RecordAndTrace = tuple[ResultOrDuel, bytes | None]
+"""A result and its trace, or a duel and None."""
 
 
-def _replayed(
+def _replay(
     official: OfficialRun,
     work: Workload,
     facts: Facts,
-    passed: Sequence[_Passed],
+    passed: Sequence[_InspectedFile],
     now: datetime,
     secret: SeasonSecret | None,
-) -> tuple[list[_Passed], list[Kept], list[str]]:
-    """Replay what is not refused yet. A refused file counts as a failure of ours, so that it is not tried for ever.
+) -> tuple[list[_InspectedFile], list[RecordAndTrace], list[str]]:
+    """Replay what is not refused yet. A refused file becomes an internal error, so that it is not tried for ever.
 
-    What there was no time for is neither, and left out of all that is returned.
+    Files that there was no time for are left out of everything returned.
     """
     sound = [item.handed for item in passed if not item.faults]
     jobs = [VerificationJob(challenge=work.challenge, result=item.result, trace=item.trace, secret=secret) for item in sound]
     findings = {finding.path: finding for finding in verify_jobs(jobs, quiet=True, seconds=REPLAY_SECONDS)}
-    kept: list[Kept] = []
+    accepted: list[RecordAndTrace] = []
     lines: list[str] = []
     judged = [item for item in passed if item.faults or str(item.handed.result) in findings]
     for item in judged:
@@ -209,36 +213,51 @@ def _replayed(
         finding = findings.get(str(handed.result))
         faults = item.faults or (finding.faults if finding else ())
         if finding and finding.standing is VerificationStatus.VERIFIED:
-            found = check_result.parse(handed.item, handed.result.read_bytes())
-            traced = isinstance(found, Result) and found.trace_sha256
-            kept.append(
-                (check_result.retry_record(facts, work, handed.item, found), handed.trace.read_bytes() if traced else None)
+            record = check_result.parse_for_item(handed.item, handed.result.read_bytes())
+            traced = isinstance(record, Result) and record.trace_sha256
+            accepted.append(
+                (
+                    check_result.record_with_facts(facts, work, handed.item, record),
+                    handed.trace.read_bytes() if traced else None,
+                )
             )
         else:
-            # In a sealed season a fault's words could name an episode, and the log is public.
+            # A fault's text could reveal a sealed season's episode, and the log is public.
             lines.append(f"{handed.path}: {'does not verify' if secret else '; '.join(faults[:3])}")
-            kept.append((_refusal(official, work, facts, handed, faults[0], now), None))
-    return judged, kept, lines
+            accepted.append((_failed_record(official, work, facts, handed, faults[0], now), None))
+    return judged, accepted, lines
 
 
-def _refusal(official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime) -> Record:
-    """A fault may quote the file: no half of a character in it must keep it from being written."""
-    return check_result.failure(official, work, facts, handed.item, f"publish refused it: {escape_commands(fault)}", now)
+def _failed_record(
+    official: OfficialRun, work: Workload, facts: Facts, handed: ShardFile, fault: str, now: datetime
+) -> ResultOrDuel:
+    """The internal error for a refused file; the fault may quote the file, so it is cleaned."""
+    return check_result.failed_record(
+        official, work, facts, handed.item, f"publish refused it: {escape_commands(fault)}", now
+    )
 
 
-def _closed(
-    official: OfficialRun, work: Workload, facts: Facts, secret: SeasonSecret, handed: ShardFile, one: Kept, now: datetime
-) -> Kept:
-    """What passed, sealed; what cannot be sealed, as it has no score to show, is a failure of ours."""
+def _sealed_again(
+    official: OfficialRun,
+    work: Workload,
+    facts: Facts,
+    secret: SeasonSecret,
+    handed: ShardFile,
+    accepted: RecordAndTrace,
+    now: datetime,
+) -> RecordAndTrace:
+    """An accepted record, sealed; an internal error if it has no score and so cannot be sealed."""
     try:
-        return sealed_record(work.challenge, secret, *one)
+        return sealed_record(work.challenge, secret, *accepted)
     except (ValueError, CommandError):
-        failed = _refusal(official, work, facts, handed, "it cannot be sealed, for it has no score", now)
+        failed = _failed_record(official, work, facts, handed, "it cannot be sealed, for it has no score", now)
         return sealed_record(work.challenge, secret, failed, None)
 
 
-def _stage(kept: Sequence[Kept], older: list[AmendedRecord], accepted: Path) -> int:
-    """Write what passed to a folder, and the lists of hashes to attest; returns how many lists."""
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
-    paths = [store.write_duel(found) if isinstance(found, Duel) else store.write(found, trace) for found, trace in kept]
-    return write_manifests([*paths, *stage(older, accepted)], accepted)
+def _write_accepted(records: Sequence[RecordAndTrace], older: list[AmendedRecord], accepted: Path) -> int:
+    """Write what passed to a folder, with hash lists to attest; returns their number."""
+    store = record_store(accepted)
+    paths = [
+        store.write_duel(record) if isinstance(record, Duel) else store.write(record, trace) for record, trace in records
+    ]
+    return write_manifests([*paths, *write_amended(older, accepted)], accepted)

@@ -1,6 +1,6 @@
-"""Records what publish accepted on the data branches: what is recorded already wins, and results never precede their traces.
+"""Records accepted results on the data branches; existing records stay, and no result precedes its trace.
 
-A large round is pushed in parts. A kill at any point leaves each part in or out, on both branches alike.
+A large round is pushed in parts; if it is killed, each part is on both branches or on none.
 """
 
 import json
@@ -19,43 +19,43 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel, sealed_duel
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.entry import AgentName
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
 from leaderboard.planning.missing import TRIES
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import RESULTS, BranchCommit, DataBranches, object_name, open_branches, read_unasked
-from scripts.github.official.check_result import Record
+from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
+from scripts.github.official.check_result import ResultOrDuel
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload
+from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
 from scripts.runs.workflow_duels import between, outcome
 
-REPLACED = "replaced.json"
+REPLACED_FILE = "replaced.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AmendedRecord:
-    """A record with what GitHub says now."""
+    """A record with GitHub's facts about its commits added."""
 
     record: Result | Duel
-    """What it is to be."""
     replaced: str
-    """The object's name of the file on the results branch that it takes the place of."""
+    """Git's object name of the file on the results branch that it replaces."""
 
 
-def amended(
+def amended_records(
     official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Iterator[AmendedRecord]:
-    """The records of the results branch that can be filled in now."""
+    """The records of the results branch whose missing facts are known now."""
     ready = {path for path, shas in work.unasked.items() if all(sha in facts for sha in shas)}
     if not ready:
         return
     for path, record, content in read_unasked(official.clone, results_sha):
         is_locked = isinstance(record, Result) and record.sealed is not None and secret is None
         if path.removesuffix(RESULT) in ready and not is_locked:
-            yield AmendedRecord(record=_filled(work, record, facts, secret), replaced=object_name(content))
+            yield AmendedRecord(record=_with_facts(work, record, facts, secret), replaced=object_name(content))
 
 
-def _filled(
+def _with_facts(
     work: Workload, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Result | Duel:
     signed = all(facts[sha].verified for sha in work.unasked[record.path()])
@@ -73,175 +73,174 @@ def _filled(
 
 
 def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, CommitFacts]) -> int | None:
-    return None if login == LOCAL else facts[work.beacons[login, agent].sha].login_id
+    return None if login == LOCAL else facts[work.beacons[AgentName(login, agent)].sha].login_id
 
 
-def stage(records: list[AmendedRecord], accepted: Path) -> list[Path]:
-    """Write the records to the folder of accepted files, and beside them what each replaces; returns the files."""
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
+def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
+    """Write the records and the names of the objects that they replace to the accepted folder; returns the files."""
+    store = record_store(accepted)
     files = [
-        store.write_duel(one.record) if isinstance(one.record, Duel) else store.write(one.record, None) for one in records
+        store.write_duel(amendment.record) if isinstance(amendment.record, Duel) else store.write(amendment.record, None)
+        for amendment in records
     ]
-    replaced = {one.record.path() + RESULT: one.replaced for one in records}
-    write_atomically(accepted / REPLACED, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
+    replaced = {amendment.record.path() + RESULT: amendment.replaced for amendment in records}
+    write_atomically(accepted / REPLACED_FILE, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files
 
 
-def replaced(accepted: Path) -> dict[str, str]:
-    """By path on the results branch: the object's name of what an accepted file takes the place of."""
-    path = accepted / REPLACED
-    found = parse_strict(path.read_bytes()) if path.exists() else {}
-    assert isinstance(found, dict)
-    return found
+def read_replaced(accepted: Path) -> dict[str, str]:
+    """Path on the results branch to the name of the object that an accepted file replaces."""
+    path = accepted / REPLACED_FILE
+    object_names = parse_strict(path.read_bytes()) if path.exists() else {}
+    assert isinstance(object_names, dict)
+    return object_names
 
 
-# GitHub takes 2 GiB in one push, and what is pushed is safe: many small pushes lose less to a kill, and to others' pushes.
+# GitHub takes 2 GiB in one push. Small pushes lose less if the job is killed or others push first.
 PART_BYTES = 500_000_000
 PART_FILES = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedRound:
-    """What a publish changed."""
+    """What was recorded."""
 
-    recorded: tuple[Record, ...]
-    """New on the results branch."""
+    recorded: tuple[ResultOrDuel, ...]
     known: int = 0
-    """Was recorded by somebody else before; that one stays."""
+    """Records that another run had recorded before; those stay."""
     filled_in: int = 0
-    """Older records that have GitHub's word on their commits now."""
-    given_up: tuple[Record, ...] = field(default=())
-    """Failed on our side for the last time that it is tried."""
+    """Older records that now have GitHub's facts about their commits."""
+    given_up: tuple[ResultOrDuel, ...] = field(default=())
+    """Internal errors at their last try."""
 
 
 def _wait(attempt: int) -> None:
-    """Wait a random while, longer the more often others were first, so that not all come back at once."""
+    """Wait a random time that grows with the number of attempts, so that competing jobs do not retry together."""
     time.sleep(random.uniform(0.1, min(8.0, 0.5 * 2**attempt)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PushPatience:
-    """What is done when others push first."""
+    """How often to push again when others pushed first."""
 
     tries: int = 100
-    """Pushes at most."""
     pause: Callable[[int], None] = _wait
-    """Waits before another; told how many there were."""
+    """Waits before the next push; takes the number of pushes so far."""
 
 
 def record(
     official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
 ) -> PublishedRound:
-    """Record what `check` accepted: one commit per result, both branches in one push, anew whenever others were first.
+    """Record what `check` accepted: one commit per result, both branches in one push, again if others pushed first.
 
-    A large round is pushed in parts, each whole in itself: results with their traces. A kill leaves the parts before it.
+    A large round is pushed in parts of results with their traces.
 
     Raises:
-        CommandError: the remote refuses for another reason than that, or others are first too often.
+        CommandError: the remote refuses for another reason, or others push first too often.
     """
-    store = ResultStore(results=accepted / "results", traces=accepted / "traces")
-    files: list[tuple[Path, Record]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
+    store = record_store(accepted)
+    files: list[tuple[Path, ResultOrDuel]] = [(path, parse_result(path.read_bytes())) for path in store.files()]
     files += [(path, parse_duel(path.read_bytes())) for path in store.duel_files()]
-    older = replaced(accepted)
-    fresh: list[Fresh] = []
+    older = read_replaced(accepted)
+    fresh: list[NewFile] = []
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
-            fresh += _recorded(branches, store, part, older, now, patience)
-    recorded = tuple(found for _, found, at in fresh if at not in older)
-    final = tuple(found for _, found, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
+            fresh += _push_part(branches, store, part, older, now, patience)
+    recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
+    final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
     known = len(files) - len(older) - len(recorded)
     return PublishedRound(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
 
 
-File = tuple[Path, Record]
-"""An accepted file, and what it holds."""
-Fresh = tuple[Path, Record, str]
-"""The accepted file, what it holds, and its path on the branch."""
+AcceptedFile = tuple[Path, ResultOrDuel]
+"""An accepted file and its record."""
+NewFile = tuple[Path, ResultOrDuel, str]
+"""An accepted file, its record, and its path on the results branch."""
 
 
-def _parts(store: ResultStore, files: Sequence[File]) -> Iterator[list[File]]:
-    """The files in pushes of bounded size, each result with its trace; at least one in each."""
-    part: list[File] = []
+def _parts(store: ResultStore, files: Sequence[AcceptedFile]) -> Iterator[list[AcceptedFile]]:
+    """The files in parts of bounded size, each result with its trace; at least one file in each."""
+    part: list[AcceptedFile] = []
     size = 0
-    for file, found in files:
+    for file, record in files:
         trace = store.trace_of(file)
-        own = file.stat().st_size + (trace.stat().st_size if trace.exists() else 0)
-        if part and (size + own > PART_BYTES or len(part) == PART_FILES):
+        file_size = file.stat().st_size + (trace.stat().st_size if trace.exists() else 0)
+        if part and (size + file_size > PART_BYTES or len(part) == PART_FILES):
             yield part
             part, size = [], 0
-        part.append((file, found))
-        size += own
+        part.append((file, record))
+        size += file_size
     if part:
         yield part
 
 
-def _recorded(
+def _push_part(
     branches: DataBranches,
     store: ResultStore,
-    part: Sequence[File],
+    part: Sequence[AcceptedFile],
     older: Mapping[str, str],
     now: datetime,
     patience: PushPatience,
-) -> list[Fresh]:
-    """Push one part; returns what of it was new."""
+) -> list[NewFile]:
+    """Push one part; returns the new files in it."""
     for attempt in range(patience.tries):
         tips = branches.tips()
-        fresh = _fresh(part, branches.objects(tips.get(RESULTS)), older)
-        if not fresh or branches.push(_built(branches, tips, store, fresh, older, now)):
+        fresh = _new_files(part, branches.objects(tips.get(RESULTS_BRANCH)), older)
+        if not fresh or branches.push(_build_commits(branches, tips, store, fresh, older, now)):
             return fresh
         patience.pause(attempt + 1)
     raise CommandError(OUR_FAULT, f"others pushed first {patience.tries} times; nothing is lost, the next run records it")
 
 
-def _fresh(files: Sequence[File], there: Mapping[str, str], older: Mapping[str, str]) -> list[Fresh]:
-    """What is not recorded. A failure of ours never takes a result's place: it is a numbered try beside it.
+def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older: Mapping[str, str]) -> list[NewFile]:
+    """The files that are not recorded. An internal error never replaces a result: it gets the next free try number.
 
-    A record that GitHub could not be asked about is replaced only while it is still the one that was filled in.
+    An amended record is pushed only if its original is still on the branch.
     """
     fresh = []
-    for file, found in files:
-        path = found.path()
+    for file, record in files:
+        path = record.path()
         if path + RESULT in older:
-            if there.get(path + RESULT) == older[path + RESULT]:
-                fresh.append((file, found, path + RESULT))
+            if existing.get(path + RESULT) == older[path + RESULT]:
+                fresh.append((file, record, path + RESULT))
             continue
-        if path + RESULT in there:
+        if path + RESULT in existing:
             continue
-        if found.verdict is not Verdict.INTERNAL_ERROR:
-            fresh.append((file, found, path + RESULT))
+        if record.verdict is not Verdict.INTERNAL_ERROR:
+            fresh.append((file, record, path + RESULT))
             continue
         tries = [f"{path}.try{number}{RESULT}" for number in range(1, TRIES + 1)]
-        same = object_name(file.read_bytes())
-        free = next((at for at in tries if at not in there), None)
-        if free and not any(there.get(at) == same for at in tries):
-            fresh.append((file, found, free))
+        name = object_name(file.read_bytes())
+        free = next((at for at in tries if at not in existing), None)
+        if free and not any(existing.get(at) == name for at in tries):
+            fresh.append((file, record, free))
     return fresh
 
 
-def _message(found: Record, *, is_older: bool) -> str:
+def _commit_message(record: ResultOrDuel, *, is_older: bool) -> str:
     verb = "fill in" if is_older else "record"
-    if isinstance(found, Duel):
-        return f"{verb}: {between(found)} {outcome(found)} on {found.task}"
-    return f"{verb}: {found.login}/{found.agent} {found.verdict} on {found.task}"
+    if isinstance(record, Duel):
+        return f"{verb}: {between(record)} {outcome(record)} on {record.task}"
+    return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
 
 
-def _built(
+def _build_commits(
     branches: DataBranches,
     tips: dict[str, str],
     store: ResultStore,
-    fresh: Sequence[Fresh],
+    fresh: Sequence[NewFile],
     older: Mapping[str, str],
     now: datetime,
 ) -> dict[str, str]:
     recorded, traced = [], []
-    for file, found, path in fresh:
-        message = _message(found, is_older=path in older)
+    for file, record, path in fresh:
+        message = _commit_message(record, is_older=path in older)
         recorded.append(BranchCommit(message=message, files=((path, file.read_bytes()),)))
-        if isinstance(found, Result) and found.trace_sha256 and path not in older:
+        if isinstance(record, Result) and record.trace_sha256 and path not in older:
             at = path.removesuffix(RESULT) + TRACE
             traced.append(BranchCommit(message=message, files=((at, store.trace_of(file).read_bytes()),)))
-    built = {RESULTS: branches.build(tips.get(RESULTS), recorded, now)}
+    built = {RESULTS_BRANCH: branches.build(tips.get(RESULTS_BRANCH), recorded, now)}
     if traced:
         built[branches.traces] = branches.build(tips.get(branches.traces), traced, now)
     return built

@@ -1,7 +1,7 @@
-"""What shards hand in, read as hostile: which folders are shards of this round, and which of their files to look at.
+"""What shards hand in, treated as hostile: which folders are shards of this round, and which of their files to read.
 
-A shard is believed only as a whole: it must be the one that its folder's name says, with the claim that fits. A single file
-in it that is no result costs that one result: an agent can make its own trace too large, and must not take others with it.
+A shard must be the one that its folder's name says, with a claim that fits. A single bad file costs only its own result: an
+agent can make its own trace too large, and must not harm others by it.
 """
 
 import os
@@ -16,47 +16,45 @@ from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from leaderboard.core.store import RESULT, TRACE
 from leaderboard.planning.missing import DuelWorkItem
-from scripts.github.official.shard_jobs import CLAIM, ShardAssignment, ShardClaim
+from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
 
-RESULT_BYTES = 8 << 20
-# GitHub refuses a push that holds a file of more than 100 MiB.
-TRACE_BYTES = 95 << 20
-# What reading a stranger's file can raise: parsers, conversions and arithmetic on what was parsed, and the disk.
-UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
-_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")
+MAX_RESULT_BYTES = 8 << 20
+# GitHub refuses files of more than 100 MiB.
+MAX_TRACE_BYTES = 95 << 20
+# What reading an untrusted file can raise: parsers, conversions and arithmetic on parsed values, and the disk.
+READ_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError, RecursionError, MemoryError)
+_SHARD_NAME = re.compile(r"(?:.*-)?shard-(\d{1,3})")
 
 
 class ClaimError(Exception):
-    """A shard's folder is not what that shard would hand in; one line says why."""
+    """A folder does not hold what its shard should hand in; one line says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShardFile:
-    """One result file that a shard handed in, unread."""
+    """One result file of a shard, unread."""
 
     shard: Path
-    """The shard's folder."""
     item: WorkloadItem
-    """What it should be the result of."""
     path: str
-    """Where it lies, without the ending, below results/ and traces/."""
+    """Below results/ and traces/, without the ending."""
     fault: str = ""
     """Why its files cannot be read; empty if they can."""
 
     @property
     def result(self) -> Path:
-        """The result file."""
+        """Path of the result file."""
         return self.shard / "results" / (self.path + RESULT)
 
     @property
     def trace(self) -> Path:
-        """The trace file, which need not be there; a duel has none."""
+        """Path of the trace file, which may be missing; a duel has none."""
         return self.shard / "traces" / (self.path + TRACE)
 
 
 def item_path(item: WorkloadItem) -> str:
-    """Where the result of an evaluation or a duel lies, without the ending."""
+    """Path of an item's result below results/, without the ending."""
     if isinstance(item, DuelWorkItem):
         first, second = (f"{entry.login}+{entry.agent}" for entry in item.entries)
         return duel_path(item.task_id, first, second, item.wanted.key())
@@ -66,47 +64,47 @@ def item_path(item: WorkloadItem) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardFolder:
-    """All that one shard handed in."""
+    """The content of one shard's folder."""
 
     handed: tuple[ShardFile, ...]
-    """The results that it was asked for, as far as they are there."""
+    """The requested results that are there."""
     strange: tuple[str, ...] = ()
-    """A line for each kind of thing in it that no shard writes; none of it is read."""
+    """A line for each kind of unexpected content; none of it is read."""
 
 
 def shard_folders(given: Iterable[Path]) -> list[Path]:
-    """The folders of single shards: those given, and those inside the ones given."""
-    found: list[Path] = []
+    """The shards' folders: those given, and those inside the given ones."""
+    folders: list[Path] = []
     for path in given:
         inner = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
-        found.extend([path] if _NAME.fullmatch(path.name) else [p for p in inner if _NAME.fullmatch(p.name)])
-    return found
+        folders.extend([path] if _SHARD_NAME.fullmatch(path.name) else [p for p in inner if _SHARD_NAME.fullmatch(p.name)])
+    return folders
 
 
-def without_folder(given: Iterable[Path]) -> list[str]:
-    """A line for each given folder that is a shard's own content and not a folder of shards.
+def loose_folder_lines(given: Iterable[Path]) -> list[str]:
+    """A line for each given folder that is itself a shard's content.
 
-    A shard's number is taken from the name of its folder, which the workflow gives, and never from what it says of itself:
-    so nothing of this can be used.
+    A shard's number is taken from the folder name, which the workflow gives, and never from the content: so such a folder
+    cannot be used.
     """
-    loose = [path for path in given if not _NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM)]
+    loose = [path for path in given if not _SHARD_NAME.fullmatch(path.name) and os.path.lexists(path / CLAIM_FILE)]
     return [f"{path.name}: holds a shard's files in no folder of their own; which shard's cannot be told" for path in loose]
 
 
-def number_of(folder: Path) -> int:
+def shard_number(folder: Path) -> int:
     """The shard's number by its folder's name, which the workflow gave and not the shard."""
-    match = _NAME.fullmatch(folder.name)
+    match = _SHARD_NAME.fullmatch(folder.name)
     assert match is not None
     return int(match[1])
 
 
-def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardFolder:
-    """What a shard handed in.
+def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardFolder:
+    """The content of a shard's folder.
 
     Raises:
-        ClaimError: it is not this round's, or not this shard's.
+        ClaimError: it is of another round or another shard.
     """
-    number = number_of(folder)
+    number = shard_number(folder)
     if number >= len(work.packing.shards):
         raise ClaimError(f"there are {len(work.packing.shards)} shards in this round")
     items = work.shard(number)
@@ -115,10 +113,14 @@ def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardF
     ).claim(tuple(item.wanted.key() for item in items))
     paths = [item_path(item) for item in items]
     traced = {item_path(item) for item in items if not isinstance(item, DuelWorkItem)}
-    asked = {CLAIM, *(f"results/{path}{RESULT}" for path in paths), *(f"traces/{path}{TRACE}" for path in traced)}
-    files, strange = _survey(folder, asked)
-    if _claim(folder, files) != expected:
-        raise ClaimError(f"{CLAIM} is not what shard {number} of this round was asked")
+    expected_files = {
+        CLAIM_FILE,
+        *(f"results/{path}{RESULT}" for path in paths),
+        *(f"traces/{path}{TRACE}" for path in traced),
+    }
+    files, strange = _survey(folder, expected_files)
+    if _read_claim(folder, files) != expected:
+        raise ClaimError(f"{CLAIM_FILE} is not what shard {number} of this round was asked")
     handed = []
     for item, path in zip(items, paths, strict=True):
         if (result := f"results/{path}{RESULT}") in files:
@@ -130,13 +132,13 @@ def collect(folder: Path, assignment: ShardAssignment, work: Workload) -> ShardF
     return ShardFolder(handed=tuple(handed), strange=strange)
 
 
-def _survey(folder: Path, asked: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The asked files that are there, each with why it cannot be read or nothing, and lines about all else.
+def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The expected files that are there, each with the reason why it cannot be read or "", and lines about everything else.
 
-    Only folders on the way to an asked file are looked into, nothing is opened, and no link is followed: neither the depth
-    nor the number of what lies there costs more than a count.
+    Only folders on the way to expected files are listed, nothing is opened, and no link is followed: depth and number of
+    unexpected files cost no more than counting.
     """
-    ways = {"/".join(path.split("/")[:depth]) for path in asked for depth in range(1, path.count("/") + 1)}
+    parents = {"/".join(path.split("/")[:depth]) for path in expected_files for depth in range(1, path.count("/") + 1)}
     files: dict[str, str] = {}
     lines: list[str] = []
     count, example, waiting = 0, "", [""]
@@ -146,9 +148,9 @@ def _survey(folder: Path, asked: set[str]) -> tuple[dict[str, str], tuple[str, .
             with os.scandir(folder / place) as entries:
                 for entry in entries:
                     path = f"{place}/{entry.name}".lstrip("/")
-                    if path in asked:
-                        files[path] = _fault(path, entry.stat(follow_symlinks=False))
-                    elif path in ways and entry.is_dir(follow_symlinks=False):
+                    if path in expected_files:
+                        files[path] = _file_fault(path, entry.stat(follow_symlinks=False))
+                    elif path in parents and entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     else:
                         count, example = count + 1, min(example or path, path)
@@ -159,27 +161,27 @@ def _survey(folder: Path, asked: set[str]) -> tuple[dict[str, str], tuple[str, .
     return files, tuple(lines)
 
 
-def _fault(path: str, status: os.stat_result) -> str:
+def _file_fault(path: str, status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         return f"{path!r} is not a plain file"
-    most = TRACE_BYTES if path.endswith(TRACE) else RESULT_BYTES
+    most = MAX_TRACE_BYTES if path.endswith(TRACE) else MAX_RESULT_BYTES
     return f"{path!r} is too large: {status.st_size:,} bytes, more than {most:,}" if status.st_size > most else ""
 
 
-def _claim(folder: Path, files: dict[str, str]) -> ShardClaim:
-    if CLAIM not in files:
-        raise ClaimError(f"{CLAIM} is missing")
-    if files[CLAIM]:
-        raise ClaimError(files[CLAIM])
+def _read_claim(folder: Path, files: dict[str, str]) -> ShardClaim:
+    if CLAIM_FILE not in files:
+        raise ClaimError(f"{CLAIM_FILE} is missing")
+    if files[CLAIM_FILE]:
+        raise ClaimError(files[CLAIM_FILE])
     try:
-        return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM).read_bytes()))
+        return ShardClaim.model_validate(canonical_json.parse_strict((folder / CLAIM_FILE).read_bytes()))
     except (ValueError, OSError) as error:
-        raise ClaimError(f"{CLAIM} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
+        raise ClaimError(f"{CLAIM_FILE} is not a shard's claim: {' '.join(str(error).split())[:150]}") from error
 
 
-def duplicates(folders: Sequence[Path]) -> set[int]:
-    """Numbers that more than one folder bears: which of them is forged cannot be told."""
-    numbers = [number_of(folder) for folder in folders]
+def duplicate_numbers(folders: Sequence[Path]) -> set[int]:
+    """Numbers that several folders have: which of them is forged cannot be known."""
+    numbers = [shard_number(folder) for folder in folders]
     return {number for number in numbers if numbers.count(number) > 1}
 
 
@@ -188,29 +190,27 @@ class Received:
     """What the shards of a round handed in, unread."""
 
     handed: list[ShardFile] = field(default_factory=list)
-    """Of all shards that are believed."""
     good: set[int] = field(default_factory=set)
-    """The numbers of those shards."""
     refused: list[str] = field(default_factory=list)
-    """A line for whatever is not looked at."""
+    """A line for everything that is not looked at."""
 
 
-def receive(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
-    """Everything that the shards of a round handed in, as far as it is theirs to hand in."""
+def receive_shards(assignment: ShardAssignment, work: Workload, given: Sequence[Path]) -> Received:
+    """Everything that the shards of a round handed in, without what is refused unread."""
     folders = shard_folders(given)
-    doubled = duplicates(folders)
-    found = Received(refused=without_folder(given))
-    found.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
+    doubled = duplicate_numbers(folders)
+    received = Received(refused=loose_folder_lines(given))
+    received.refused += [f"shard {number}: was handed in twice; both are refused" for number in sorted(doubled)]
     for folder in folders:
-        number = number_of(folder)
+        number = shard_number(folder)
         if number in doubled:
             continue
         try:
-            shard = collect(folder, assignment, work)
+            shard = read_shard(folder, assignment, work)
         except ClaimError as error:
-            found.refused.append(f"shard {number}: {error}")
+            received.refused.append(f"shard {number}: {error}")
             continue
-        found.handed += shard.handed
-        found.good.add(number)
-        found.refused += [f"shard {number}: {line}" for line in shard.strange]
-    return found
+        received.handed += shard.handed
+        received.good.add(number)
+        received.refused += [f"shard {number}: {line}" for line in shard.strange]
+    return received

@@ -1,4 +1,4 @@
-"""What two commits ask for: main's entries and rules, less what the results branch holds; the same on every machine."""
+"""What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,28 +13,28 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import AdmissionContext, admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.quota import Deferred
 from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expected_seconds, pack_shards
 from scripts.console import OUR_FAULT, CommandError, say
-from scripts.git.beacon import Name, SeedBeacon, beacon_order, origins
+from scripts.git.beacon import SeedBeacon, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
 from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
-from scripts.github.official.commit_facts import Ask, CommitFacts, known_facts
-from scripts.github.workflow.event import SHA
+from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
+from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
-from scripts.github.workflow.run_context import MembershipLookup, RunContext, members_of, merge_times, this_run
-from scripts.github.workflow.season_key import refuse_change
-from scripts.repository.checkout import LOCAL
+from scripts.github.workflow.run_context import MembershipLookup, RunContext, current_run_context, members_of, merge_times
+from scripts.github.workflow.season_key import refuse_changed_seeds
+from scripts.repository.layout import LOCAL
 from scripts.repository.season_file import NAME, parse_seasons
 
-Model = TypeVar("Model")
+ConfigFile = TypeVar("ConfigFile")
 WorkloadItem = WorkItem | DuelWorkItem
-"""One evaluation of an agent, or one duel."""
+"""An evaluation of an agent, or a duel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,37 +42,26 @@ class OfficialRun:
     """What every job of an official run shares."""
 
     clone: GitRepository
-    """The checkout of main, with all its history."""
+    """Main's checkout with all its history."""
     sandbox: str
     """docker or gvisor; `process` in tests."""
     runtime_digest: str
-    """What measures; see `runtime_of`."""
-    ask: Ask
+    ask: AskGitHub
     """Asks GitHub about commits; only publish does."""
     run_url: str | None
-    """The workflow run."""
     secret: str = field(default="", repr=False)
-    """In a sealed season what its episodes come from, for the jobs that play and check; unread."""
-    moment: RunContext = field(default_factory=this_run)
-    """When this is, and who was a member of what then: the same in all jobs of a run."""
+    """The sealed season's secret, for the jobs that play and check; not validated yet."""
+    moment: RunContext = field(default_factory=current_run_context)
+    """The same in all jobs of a run."""
     is_member: MembershipLookup | None = None
     """Asks GitHub about organisations and teams; only the plan job does."""
 
 
-def open_official(
-    clone: GitRepository,
-    runtime: tuple[str, str],
-    ask: Ask,
-    run_url: str | None = None,
-) -> OfficialRun:
-    """An official run on a clone. `runtime`: the sandbox and the base image."""
+def open_official(clone: GitRepository, runtime: tuple[str, str], ask: AskGitHub, run_url: str | None = None) -> OfficialRun:
+    """An official run on a clone. `runtime`: sandbox and base image."""
     sandbox, base = runtime
     return OfficialRun(
-        clone=clone,
-        sandbox=sandbox,
-        runtime_digest=runtime_of(sandbox, base),
-        ask=ask,
-        run_url=run_url,
+        clone=clone, sandbox=sandbox, runtime_digest=planned_runtime_digest(sandbox, base), ask=ask, run_url=run_url
     )
 
 
@@ -81,41 +70,35 @@ class Workload:
     """One round."""
 
     challenge: Challenge
-    """The rules at the commit."""
     sha: str
-    """The commit of main."""
     items: tuple[WorkloadItem, ...]
-    """All that is wanted and not recorded."""
-    beacons: dict[Name, SeedBeacon]
-    """The commit that brought each entry's version."""
+    beacons: dict[AgentName, SeedBeacon]
     packing: Packing
-    """Which shard plays what."""
     held: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
-    moment: RunContext = field(default_factory=this_run, compare=False)
-    """When this was planned."""
+    moment: RunContext = field(default_factory=current_run_context, compare=False)
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     """What is recorded of commits already."""
     unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Path of each record about whose commits GitHub was not asked yet, to those commits."""
+    """Commits that GitHub was not asked about yet, by the path of the record."""
 
     def shard(self, number: int) -> tuple[WorkloadItem, ...]:
-        """The evaluations of one shard."""
+        """The items of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
 
     def beacon(self, entry: Entry) -> SeedBeacon:
         """The commit that brought an entry's version."""
-        return self.beacons[entry.login, entry.agent]
+        return self.beacons[AgentName(entry.login, entry.agent)]
 
     def task(self, item: WorkloadItem) -> Task:
-        """The rules of what an evaluation is of."""
+        """The task of an item."""
         task = self.challenge.task(item.task_id)
         assert task is not None
         return task
 
 
-def runtime_of(sandbox: str, base: str) -> str:
-    """The runtime digest, without an engine where the base image is named by its digest."""
+def planned_runtime_digest(sandbox: str, base: str) -> str:
+    """The runtime digest; without asking an engine if the base image is named by its digest."""
     if sandbox == "process":
         return runtime_digest("process")
     if "@sha256:" in base:
@@ -127,45 +110,41 @@ def runtime_of(sandbox: str, base: str) -> str:
         engine.close()
 
 
-def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
+def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     """What is wanted at two commits.
 
     Raises:
-        CommandError: the checkout is another commit, its rules cannot be used, or history is cut off.
+        CommandError: the checkout is at another commit, its rules are invalid, or the clone is shallow.
     """
     clone = official.clone
     if clone.resolve("HEAD") != checked(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
-    challenge = _document(clone, sha, "challenge.yml", parse_challenge)
-    moderation = _document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
+    challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
+    moderation = _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
     if challenge is None:
         raise CommandError(OUR_FAULT, f"commit {sha[:12]} has no challenge.yml; add it")
     entries, faults = read_entries(clone, sha, challenge)
     for line in faults:
         say(escape_commands(line))
     wanted = [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
-    origin = origins(
-        clone,
-        sha,
-        {(entry.login, entry.agent): entry.digest for entry in wanted},
-        {(one.login, one.agent): [task.id for task in challenge.tasks if one.submission.plays(task)] for one in wanted},
-    )
-    found = origin.versions
-    shas = {} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()}
-    beacon = challenge.sealed_beacon or "none"
-    where = MeasurementContext(
-        runtime_digest=official.runtime_digest,
-        beacon=beacon,
-        beacons=shas,
-        order=beacon_order(clone, sha),
-        locks=lock_digests(),
-    )
+    digests = {AgentName(entry.login, entry.agent): entry.digest for entry in wanted}
+    tasks = {
+        AgentName(entry.login, entry.agent): [task.id for task in challenge.tasks if entry.submission.plays(task)]
+        for entry in wanted
+    }
+    origin = version_origins(clone, sha, digests, tasks)
+    beacons = origin.versions
+    measured = MeasurementContext(
+        runtime_digest=official.runtime_digest, beacon=challenge.sealed_beacon or "none",
+        beacons={} if challenge.sealed_beacon else {where: item.sha for where, item in origin.tasks.items()},
+        order=beacon_order(clone, sha), locks=lock_digests(),
+    )  # fmt: skip
     aside: dict[str, bytes] = {}
     results, duels = read_recorded(clone, results_sha, aside)
-    refuse_change(challenge, results)
-    moment = _asked(official, challenge, wanted)
-    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, found), members=moment.members)
-    admitted = admit(challenge, wanted, results, duels, where, gate)
+    refuse_changed_seeds(challenge, results)
+    moment = _with_members(official, challenge, wanted)
+    gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, beacons), members=moment.members)
+    admitted = admit(challenge, wanted, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
     if NAME in aside and (over := parse_seasons(aside[NAME]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
@@ -174,47 +153,57 @@ def read_work(official: OfficialRun, sha: str, results_sha: str) -> Workload:
     capacity = Capacity(at_once=runners.at_once, shard_seconds=60.0 * runners.shard_minutes)
     packing = pack_shards(expected_seconds(items, results, duels), capacity, expected_bytes(items, results))
     return Workload(
-        challenge=challenge, sha=sha, items=tuple(items), beacons=found, packing=packing, held=admitted.held, moment=moment,
-        facts=known_facts((*results, *duels)), unasked=_unasked(challenge, (*results, *duels), wanted, found),
+        challenge=challenge, sha=sha, items=tuple(items), beacons=beacons, packing=packing, held=admitted.held,
+        moment=moment, facts=known_facts((*results, *duels)),
+        unasked=_unasked_commits(challenge, (*results, *duels), wanted, beacons),
     )  # fmt: skip
 
 
-def _unasked(
-    challenge: Challenge, records: Iterable[Result | Duel], entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]
+def _unasked_commits(
+    challenge: Challenge,
+    records: Iterable[Result | Duel],
+    entries: Iterable[Entry],
+    beacons: Mapping[AgentName, SeedBeacon],
 ) -> dict[str, tuple[str, ...]]:
-    """Records of this season that GitHub was not asked about, as far as their commits can be told."""
-    known = {(entry.login, entry.agent, entry.digest): found[entry.login, entry.agent].sha for entry in entries}
+    """By record of this season whose commits GitHub was not asked about: those commits, if all are known."""
+    commits = {
+        (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
+    }
+        (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
+    }
     unasked = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
             continue
         sides = record.players if isinstance(record, Duel) else (record,)
-        # A public beacon is the commit; of a duel's two it is only the later one.
-        is_named = isinstance(record, Result) and SHA.fullmatch(record.beacon)
-        own = [known.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
-        shas = {record.beacon} if is_named else {*own, *(sha for sha in (record.beacon,) if SHA.fullmatch(sha))}
+        # A public beacon is the commit; for a duel it is the later one of two.
+        is_named = isinstance(record, Result) and COMMIT_SHA.fullmatch(record.beacon)
+        sides_shas = [commits.get((side.login, side.agent, side.submission_digest)) for side in sides if side.login != LOCAL]
+        shas = (
+            {record.beacon} if is_named else {*sides_shas, *(sha for sha in (record.beacon,) if COMMIT_SHA.fullmatch(sha))}
+        )
         if shas and None not in shas:
             unasked[record.path()] = tuple(sorted(filter(None, shas)))
     return unasked
 
 
-def _asked(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> RunContext:
-    """The run's moment, with the memberships that its phases ask for."""
+def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> RunContext:
+    """The run's context with the memberships that phases need."""
     moment = official.moment
     if moment.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
         logins = [entry.login for entry in entries if is_asked(challenge.people, entry)]
         return replace(moment, members=members_of(challenge, logins, official.is_member))
-    # Whom nobody can ask about is no member: the plan is the last to be asked.
+    # Nobody else asks after the plan: an unknown member is none.
     return moment if moment.members is not None else replace(moment, members={})
 
 
 def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
-    """What somebody waits for comes before what is only measured again; validations come before all pairs."""
+    """New and changed agents first, measuring again last; within that validations before pairs."""
     return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
 
 
-def _document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], Model]) -> Model | None:
+def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], ConfigFile]) -> ConfigFile | None:
     raw = clone.run("ls-tree", "-z", "--full-tree", sha, "--", name)
     if not raw:
         return None

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Preview evaluation of a pull request in the untrusted tier, and its artifact."""

@@ -1,4 +1,4 @@
-"""The preview's artifact: bytes from a stranger, read without unpacking anything to a disk."""
+"""The preview's artifact: untrusted bytes, read without unpacking anything to disk."""
 
 import io
 import itertools
@@ -12,14 +12,15 @@ from evaluator.model import canonical_json
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 
 ZIP_BYTES = 1 << 20
-PREVIEW, PREVIEW_BYTES = "preview.json", 512 << 10
-LOG, LOG_BYTES = "preview.log", 64 << 10
-# The two that GitHub and every packer write; each other one brings a decoder of its own, with errors of its own.
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile and zlib raise on an unsound archive: NotImplementedError is a feature they lack, RuntimeError a password.
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+PREVIEW_FILE, PREVIEW_BYTES = "preview.json", 512 << 10
+LOG_FILE, LOG_BYTES = "preview.log", 64 << 10
+# GitHub and common tools write these two; each other method has a decoder with errors of its own.
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile and zlib raise on a bad archive: NotImplementedError for a missing feature, RuntimeError for a password.
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
 
 class ArtifactError(Exception):
@@ -30,62 +31,64 @@ def read_artifact(content: bytes) -> Preview:
     """The preview in an artifact.
 
     Raises:
-        ArtifactError: it is anything else than the zip file that our preview writes.
+        ArtifactError: it is not a zip file as our preview writes it.
     """
     if len(content) > ZIP_BYTES:
         raise ArtifactError(f"the artifact has {len(content)} bytes, more than {ZIP_BYTES}")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _preview(_member(archive))
-    except BROKEN as error:
+            return _parse_preview(_read_preview_member(archive))
+    except ZIP_ERRORS as error:
         raise ArtifactError(f"the artifact is not a zip file that can be read: {str(error)[:100]}") from error
 
 
-def _member(archive: zipfile.ZipFile) -> bytes:
+def _read_preview_member(archive: zipfile.ZipFile) -> bytes:
     members = archive.infolist()
     names = [member.orig_filename for member in members]
-    if sorted(names) not in ([PREVIEW], [PREVIEW, LOG]):
-        raise ArtifactError(f"the artifact holds other files than {PREVIEW} and {LOG}: {str(sorted(names)[:4])[:200]}")
+    if sorted(names) not in ([PREVIEW_FILE], [PREVIEW_FILE, LOG_FILE]):
+        raise ArtifactError(
+            f"the artifact holds other files than {PREVIEW_FILE} and {LOG_FILE}: {str(sorted(names)[:4])[:200]}"
+        )
     for member in members:
         if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG) or member.flag_bits & 1:
             raise ArtifactError(f"{member.orig_filename} in the artifact is not a plain file")
-        if member.compress_type not in METHODS:
+        if member.compress_type not in ZIP_METHODS:
             raise ArtifactError(f"{member.orig_filename} in the artifact is neither stored nor deflated")
-        if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW else LOG_BYTES):
+        if member.file_size > (PREVIEW_BYTES if member.orig_filename == PREVIEW_FILE else LOG_BYTES):
             raise ArtifactError(f"{member.orig_filename} in the artifact is too large")
-    with archive.open(members[names.index(PREVIEW)]) as file:
-        found = file.read(PREVIEW_BYTES + 1)  # what a member says of its size is a claim too
-    if len(found) > PREVIEW_BYTES:
-        raise ArtifactError(f"{PREVIEW} in the artifact is too large")
-    return found
+    with archive.open(members[names.index(PREVIEW_FILE)]) as file:
+        content = file.read(PREVIEW_BYTES + 1)  # The size in the archive's directory is untrusted too.
+    if len(content) > PREVIEW_BYTES:
+        raise ArtifactError(f"{PREVIEW_FILE} in the artifact is too large")
+    return content
 
 
-def _preview(content: bytes) -> Preview:
+def _parse_preview(content: bytes) -> Preview:
     try:
         document = canonical_json.parse_strict(content)
         preview = Preview.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in first["loc"])[:100]
-        raise ArtifactError(f"{PREVIEW} is not a preview: {place}: {first['msg'][:200]}") from error
+        raise ArtifactError(f"{PREVIEW_FILE} is not a preview: {place}: {first['msg'][:200]}") from error
     except ValueError as error:
-        raise ArtifactError(f"{PREVIEW} is not strict JSON: {str(error)[:200]}") from error
-    if not _same(preview.document(), document):
-        raise ArtifactError(f"{PREVIEW} is not in the form that previews are written in")
+        raise ArtifactError(f"{PREVIEW_FILE} is not strict JSON: {str(error)[:200]}") from error
+    if not _is_same_json(preview.document(), document):
+        raise ArtifactError(f"{PREVIEW_FILE} is not in the form that previews are written in")
     results = [result for agent in preview.agents for result in agent.results]
     duels = [duel for agent in preview.agents for duel in agent.duels]
     if any(result.sealed for result in results):
-        raise ArtifactError(f"a result in {PREVIEW} is sealed, and no preview has a season's secret")
+        raise ArtifactError(f"a result in {PREVIEW_FILE} is sealed, and no preview has a season's secret")
     for measured in itertools.chain[Result | Duel](results, duels):
         if measured.self_hash() != measured.self_sha256:
-            raise ArtifactError(f"a result in {PREVIEW} does not fit its own hash")
+            raise ArtifactError(f"a result in {PREVIEW_FILE} does not fit its own hash")
     return preview
 
 
-def _same(ours: object, given: object) -> bool:
-    """Equal, and of the same types throughout: nothing was quietly turned into what we hoped for; 1 may stand for 1.0."""
-    if isinstance(ours, dict) and isinstance(given, dict):
-        return ours.keys() == given.keys() and all(_same(ours[key], given[key]) for key in ours)
-    if isinstance(ours, list) and isinstance(given, list):
-        return len(ours) == len(given) and all(map(_same, ours, given))
-    return ours == given and isinstance(ours, bool) == isinstance(given, bool)
+def _is_same_json(ours: object, theirs: object) -> bool:
+    """Equal, with the same types throughout, so that nothing was silently converted; 1 may stand for 1.0."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(_is_same_json(ours[key], theirs[key]) for key in ours)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(_is_same_json, ours, theirs))
+    return ours == theirs and isinstance(ours, bool) == isinstance(theirs, bool)

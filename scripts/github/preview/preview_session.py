@@ -1,4 +1,4 @@
-"""What a preview has so far, and the two files that say so: written anew after every evaluation, so a kill loses little."""
+"""What a preview has so far, and its two files, rewritten after every evaluation so that little is lost if it is killed."""
 
 import json
 from collections.abc import Iterator
@@ -16,109 +16,99 @@ from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import LogTail, written
 from leaderboard.core.store import write_atomically
-from scripts.github.preview.artifact import LOG, PREVIEW, PREVIEW_BYTES
+from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent
 from scripts.repository.checkout import Checkout, SubmissionEntry
 from scripts.runs.workflow_duels import between, duel_line
 
-NOTES, NOTE = 100, 1000
-FAULTS = 50
+MAX_NOTES, NOTE_CHARACTERS = 100, 1000
+MAX_FAULTS = 50
 
 
 @dataclass(kw_only=True)
 class ChangedAgent:
-    """One changed folder and what came of it so far."""
+    """A changed folder and its results so far."""
 
     login: str
-    """Its owner."""
     agent: str
-    """Its name."""
     found: SubmissionEntry | None = None
-    """What is in it; None where that cannot be used."""
+    """None if the folder cannot be used."""
     tasks: tuple[Task, ...] = ()
-    """Those that it enters."""
     faults: tuple[str, ...] = ()
-    """Why it is not played."""
     results: list[Result] = field(default_factory=list)
-    """What was measured so far."""
     duels: list[Duel] = field(default_factory=list)
     """Its validations and its duels with others so far."""
 
     def document(self) -> PreviewedAgent:
-        """What preview.json says of it."""
+        """Its part of preview.json."""
         if self.found is None:
             return PreviewedAgent(
-                login=self.login, agent=self.agent, faults=tuple(line[:NOTE] for line in self.faults[:FAULTS])
+                login=self.login, agent=self.agent, faults=tuple(line[:NOTE_CHARACTERS] for line in self.faults[:MAX_FAULTS])
             )
         folder = self.found.folder
         results = tuple(_without_log(result) for result in self.results)
         return PreviewedAgent(
             login=self.login, agent=self.agent, submission_digest=folder.digest, name=folder.submission.name,
-            results=results, duels=tuple(_bare(duel) for duel in self.duels),
+            results=results, duels=tuple(_without_log_and_times(duel) for duel in self.duels),
         )  # fmt: skip
 
     def side(self, duel: Duel) -> int:
-        """Which side of a duel of its own it has."""
+        """Its index among the players of a duel."""
         return [player.name for player in duel.players].index((self.login.casefold(), self.agent))
 
     def drop(self) -> str | None:
-        """Leave out what was played last, and say so; None where there is nothing."""
+        """Remove what was played last; returns a line about it, or None if there is nothing."""
         if self.duels:
             duel = self.duels.pop()
             return f"{duel_line(duel)}; there is no room for its matches in a preview"
         if self.results:
             dropped = self.results.pop()
-            return f"{who(dropped.login, dropped.agent, dropped.task)}: played, but its episodes do not fit a preview"
+            name = evaluation_name(dropped.login, dropped.agent, dropped.task)
+            return f"{name}: played, but its episodes do not fit a preview"
         return None
 
 
 @dataclass(kw_only=True)
 class PreviewSession:
-    """One preview under way; everything is written down after every evaluation."""
+    """One preview under way."""
 
     board: Checkout
-    """Main's, as it was checked out."""
     pull: PullEvent
-    """The pull request."""
     evaluator_sha: str
-    """Main's commit."""
     out: Path
-    """Where the two files go."""
+    """Folder of preview.json and preview.log."""
     run_url: str
-    """The workflow run."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
-    """The moment: what comes to main now counts in the phases that are open."""
     folders: list[ChangedAgent] = field(default_factory=list)
-    """The changed folders."""
     skipped: list[str] = field(default_factory=list)
-    """What is not played, and why."""
+    """A line for everything that is not played, with the reason."""
 
     def skip(self, line: str) -> None:
         """Note what is not played, and why."""
-        if len(self.skipped) < NOTES:
-            self.skipped.append(line[:NOTE])
+        if len(self.skipped) < MAX_NOTES:
+            self.skipped.append(line[:NOTE_CHARACTERS])
 
     def preview(self) -> Preview:
-        """What there is so far."""
+        """The content of preview.json so far."""
         return Preview(
             schema=1, head_sha=self.pull.head_sha, evaluator_sha=self.evaluator_sha, skipped=tuple(self.skipped),
             agents=tuple(folder.document() for folder in self.folders),
         )  # fmt: skip
 
     def log(self) -> bytes:
-        """The ends of the agents' logs; of a duel only what the changed agent printed."""
-        return written(tail for folder in self.folders for tail in _tails(folder))
+        """The ends of the agents' logs; of a duel only the changed agent's."""
+        return written(tail for folder in self.folders for tail in _log_tails(folder))
 
     def write(self) -> Preview:
-        """Put both files where the workflow uploads them from."""
+        """Write both files for the upload."""
         preview = self._fitting()
-        write_atomically(self.out / LOG, self.log())
-        write_atomically(self.out / PREVIEW, serialised(preview))
+        write_atomically(self.out / LOG_FILE, self.log())
+        write_atomically(self.out / PREVIEW_FILE, serialised_preview(preview))
         return preview
 
     def _fitting(self) -> Preview:
-        """What there is so far, without the results that there is no room for."""
-        while len(serialised(preview := self.preview())) > PREVIEW_BYTES:
+        """The preview without results that do not fit its size limit."""
+        while len(serialised_preview(preview := self.preview())) > PREVIEW_BYTES:
             fullest = max(self.folders, key=lambda folder: (len(folder.duels), len(folder.results)))
             line = fullest.drop()
             assert line is not None
@@ -126,32 +116,34 @@ class PreviewSession:
         return preview
 
 
-def _tails(folder: ChangedAgent) -> Iterator[LogTail]:
+def _log_tails(folder: ChangedAgent) -> Iterator[LogTail]:
     for result in folder.results:
-        yield LogTail(who=who(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail)
+        yield LogTail(
+            who=evaluation_name(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail
+        )
     for duel in folder.duels:
-        own = duel.players[folder.side(duel)]
-        if duel.is_validation or own.verdict is not Verdict.OK:
-            yield LogTail(who=f"{between(duel)} on {duel.task}", verdict=own.verdict, text=own.log_tail)
+        player = duel.players[folder.side(duel)]
+        if duel.is_validation or player.verdict is not Verdict.OK:
+            yield LogTail(who=f"{between(duel)} on {duel.task}", verdict=player.verdict, text=player.log_tail)
 
 
-def serialised(preview: Preview) -> bytes:
+def serialised_preview(preview: Preview) -> bytes:
     """The bytes of preview.json."""
     return json.dumps(preview.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def who(login: str, agent: str, task: str) -> str:
-    """One evaluation in words: the same in the log, where the comment looks for it."""
+def evaluation_name(login: str, agent: str, task: str) -> str:
+    """The name of one evaluation: the same in the log, where the comment looks for it."""
     return f"{login}/{agent} on {task}"
 
 
 def _without_log(result: Result) -> Result:
-    """The result as preview.json holds it: the log has a file of its own."""
+    """The result for preview.json: logs have a file of their own."""
     return sealed({**result.document(), "log_tail": ""}) if result.log_tail else result
 
 
-def _bare(duel: Duel) -> Duel:
-    """The duel as preview.json holds it: the log has a file of its own, and times are not needed to rate it."""
+def _without_log_and_times(duel: Duel) -> Duel:
+    """The duel for preview.json: logs have a file of their own, and times are not needed to rate it."""
     document = duel.document()
     players = [{**player, "log_tail": ""} for player in document["players"]]
     plies = sum(match.plies for match in duel.matches)

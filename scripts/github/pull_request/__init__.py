@@ -1,1 +1,1 @@
-"""TODO."""
+"""What the bot writes to pull requests: previews, commands, official scores and statuses."""

@@ -1,4 +1,4 @@
-"""What every privileged verb has at hand, and how it hands an outcome to a pull request."""
+"""What every privileged bot command works with, and how it delivers an outcome to a pull request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,52 +16,54 @@ from leaderboard.preview.hypothetical_standings import RecordedResults
 from scripts.console import USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository, checked
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect
-from scripts.git.tree_diff import ROOT, UnreadableError, fetch_head
+from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api import posts
-from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 from scripts.github.api.responses import CommitStatus
-from scripts.github.pull_request.outcome import LABELS, VERDICTS, Outcome
+from scripts.github.pull_request.outcome import LABEL_STYLES, VERDICT_LABELS, Outcome
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import Checkout
+from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
-# So many of the latest commits to a folder are asked about at most.
-ASKED = 5
+# GitHub is asked about so many of the latest commits to a folder.
+COMMITS_ASKED = 5
 
 
-def merged_ids(
+def merged_author_ids(
     clone: GitRepository, pulls_of_commit: Callable[[str], list[PullRequest]], main: str, pull: PullRequest
 ) -> frozenset[int]:
-    """GitHub's numbers of the accounts whose merged pull requests made the author's folder what it is on main.
+    """Ids of the accounts whose merged pull requests made the author's folder on main.
 
-    They stay what they were when a login is given up and registered by somebody else; then the older pull requests are no
-    longer that login's. Asking ends with the first one of the author's own account, so that it mostly is one request, and
-    none for whoever has no folder. Empty where no pull request brought the folder, such as a maintainer's own push.
+    An id stays with its account when the login is given up and registered by somebody else, who thereby is not taken for the
+    folder's owner. Requests stop at the first pull request of the author's own account. Empty if no pull request brought the
+    folder, for example after a maintainer's push.
     """
     ids: set[int] = set()
-    for sha in _commits(clone, main, pull.author):
-        merged = [one for one in pulls_of_commit(sha) if one.merged]
-        ids |= {one.author_id for one in merged if one.merge_commit_sha == sha} or {one.author_id for one in merged}
+    for sha in _folder_commits(clone, main, pull.author):
+        pulls = [merged for merged in pulls_of_commit(sha) if merged.merged]
+        exact = [merged for merged in pulls if merged.merge_commit_sha == sha]
+        ids |= {merged.author_id for merged in exact or pulls}
         if pull.author_id in ids:
             break
     return frozenset(ids)
 
 
-def _commits(clone: GitRepository, main: str, login: str) -> list[str]:
-    """The latest commits of main that changed the folder of a login, however it is spelled there; the newest first."""
-    if not clone.run("ls-tree", "--full-tree", checked(main), "--", ROOT):
+def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
+    """The latest commits of main that changed a login's folder, in any spelling; newest first."""
+    if not clone.run("ls-tree", "--full-tree", checked(main), "--", SUBMISSIONS):
         return []
-    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{checked(main)}:{ROOT}").split(b"\0")
+    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{checked(main)}:{SUBMISSIONS}").split(b"\0")
     spelled = [name for text in names if (name := text.decode("utf-8", "replace")).casefold() == login.casefold()]
     if not spelled:
         return []
-    form = ("--first-parent", "--format=%H", f"--max-count={ASKED}")
-    return clone.run("log", *form, checked(main), "--", *(f"{ROOT}/{name}" for name in spelled)).decode().split()
+    form = ("--first-parent", "--format=%H", f"--max-count={COMMITS_ASKED}")
+    return clone.run("log", *form, checked(main), "--", *(f"{SUBMISSIONS}/{name}" for name in spelled)).decode().split()
 
 
-BASE = "main"
+BASE = MAIN_BRANCH
 CONTEXT = "pullrank"
 
 
@@ -70,39 +72,36 @@ class BotContext:
     """One privileged step of a workflow."""
 
     surroundings: WorkflowEnvironment
-    """Where and why it runs."""
     github: GitHub
-    """The API."""
     board: Checkout
     """Main's checkout: rules and recorded results."""
     clone: GitRepository
-    """The same checkout's objects; heads are fetched into it as data."""
+    """The same checkout's git objects; heads of pull requests are fetched into it as data."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
-    """The moment."""
     members: Mapping[str, frozenset[str]] | None = None
-    """Who the plan job found to be in each organisation or team; None where no plan went before."""
+    """Members by organisation or team, as the plan job saw them; None without a plan."""
 
     def is_member(self, login: str, team: str) -> bool:
-        """Whether a login is in an organisation or team, as the plan job was told or as our own token sees it."""
+        """Whether a login is in an organisation or team, as the plan job saw it, else as our own token sees it."""
         if self.members is None:
             return self.github.is_member(login, team)
         return login.casefold() in self.members.get(team, ())
 
     @cached_property
     def results(self) -> list[Result]:
-        """Everything recorded."""
-        found, damaged = self.board.recorded
+        """All recorded results."""
+        results, damaged = self.board.recorded
         for file in damaged:
             say(f"{file.path}: is not a result ({file.reason}); it is left out")
-        return found
+        return results
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """Every recorded duel."""
-        found, damaged = self.board.store.read_duels()
+        """All recorded duels."""
+        duels, damaged = self.board.store.read_duels()
         for file in damaged:
             say(f"{file.path}: is not a duel ({file.reason}); it is left out")
-        return found
+        return duels
 
     @cached_property
     def main(self) -> str:
@@ -114,10 +113,10 @@ class BotContext:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """The agents that stand on main, the baselines among the examples too; exclusions and faulty folders left out."""
-        found, _ = read_entries(self.clone, self.main, self.board.challenge)
+        """The agents on main, with the baselines among the examples; without excluded ones and faulty folders."""
+        entries, _ = read_entries(self.clone, self.main, self.board.challenge)
         moderation = self._moderation()
-        return [entry for entry in found if moderation.of(entry.login, entry.agent) is None]
+        return [entry for entry in entries if moderation.of(entry.login, entry.agent) is None]
 
     @cached_property
     def history(self) -> frozenset[str]:
@@ -126,7 +125,7 @@ class BotContext:
 
     @cached_property
     def recorded(self) -> RecordedResults:
-        """What the official board is made of."""
+        """What the official board is computed from."""
         return RecordedResults(
             challenge=self.board.challenge, entries=tuple(self.entries), results=tuple(self.results),
             duels=tuple(self.duels), at=self.now,
@@ -146,77 +145,90 @@ class BotContext:
 
     @property
     def site(self) -> str | None:
-        """The published board, where GitHub Pages puts it."""
+        """The address of the board's site, where GitHub Pages puts it."""
         owner, name = self.surroundings.repository.split("/")
         if self.surroundings.server_url != "https://github.com":
             return None
         host = f"{owner.lower()}.github.io"
         return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
-    def context(self, pull: PullRequest, run_id: int) -> CommentContext:
-        """What a comment needs to know of its surroundings."""
+    def comment_context(self, pull: PullRequest, run_id: int) -> CommentContext:
+        """What the text of a comment refers to."""
         return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
 
 
-def guarded(desk: BotContext, pull: PullRequest) -> GuardedPaths:
-    """What the pull request's head may count as; the head is fetched as objects and never checked out."""
+def guard_pull(context: BotContext, pull: PullRequest) -> GuardedPaths:
+    """What the head changes, by its path guard; the head is fetched as objects and never checked out."""
     try:
-        fetch_head(desk.clone, pull.head_sha)
+        fetch_head(context.clone, pull.head_sha)
     except UnreadableError as error:
         return GuardedPaths(agents=(), removed=(), faults=(error.reason,))
-    author = PullAuthor(login=pull.author, id=pull.author_id, known_ids=_known_ids(desk, pull))
-    return inspect(desk.clone, desk.main, pull.head_sha, author, desk.board.challenge.submissions)
+    author = PullAuthor(login=pull.author, id=pull.author_id, known_ids=_known_account_ids(context, pull))
+    return inspect_pull(context.clone, context.main, pull.head_sha, author, context.board.challenge.submissions)
 
 
-def _known_ids(desk: BotContext, pull: PullRequest) -> frozenset[int]:
-    """The numbers of the accounts that this login was: as recorded, or before that as merged."""
-    known = [(result.login, result.login_id) for result in desk.results]
-    known += [(player.login, player.login_id) for duel in desk.duels for player in duel.players]
-    same = (number for login, number in known if login.casefold() == pull.author.casefold())
-    recorded = frozenset(number for number in same if number is not None)
-    return recorded or merged_ids(desk.clone, desk.github.pulls_of_commit, desk.main, pull)
+def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]:
+    """Ids of the accounts that had this login: as recorded, or before any record as merged."""
+    accounts = [(result.login, result.login_id) for result in context.results]
+    accounts += [(player.login, player.login_id) for duel in context.duels for player in duel.players]
+    numbers = (number for login, number in accounts if login.casefold() == pull.author.casefold())
+    recorded = frozenset(number for number in numbers if number is not None)
+    return recorded or merged_author_ids(context.clone, context.github.pulls_of_commit, context.main, pull)
 
 
-def status_of(desk: BotContext, sha: str) -> CommitStatus | None:
-    """What the bot last said of a commit; what others say under our name is nothing."""
-    said = desk.github.statuses(sha)
-    return next((one for one in said if one.context == CONTEXT and one.creator == desk.surroundings.bot), None)
+def bot_status(context: BotContext, sha: str) -> CommitStatus | None:
+    """The bot's latest status of a commit; a status that another account set under our name does not count."""
+    statuses = context.github.statuses(sha)
+    own = (status for status in statuses if status.context == CONTEXT and status.creator == context.surroundings.bot)
+    return next(own, None)
 
 
-def deliver(desk: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> bool:
-    """Comment, label and status, if the pull request still stands at that commit; returns whether it did.
+def rerun(context: BotContext, pull: PullRequest, run: WorkflowRun) -> bool:
+    """Start a run again; False if GitHub refuses, because it is under way or too old."""
+    try:
+        context.github.rerun(run.id)
+    except GitHubError as error:
+        if error.status not in (403, 404, 409):
+            raise
+        say(f"#{pull.number}: {error}")
+        return False
+    return True
 
-    The summary of the step says the same, whatever becomes of the pull request meanwhile.
+
+def deliver_outcome(context: BotContext, pull: PullRequest, run_id: int, outcome: Outcome) -> bool:
+    """Write comment, labels and status, if the pull request is still at that commit; returns whether it is.
+
+    The step's summary gets the same text in any case.
     """
-    body = render_comment(outcome.state, desk.context(pull, run_id))
-    write_summary(desk.surroundings.summary_path, body)
-    if not _commented(desk, pull, body):
+    body = render_comment(outcome.state, context.comment_context(pull, run_id))
+    write_summary(context.surroundings.summary_path, body)
+    if not _update_comment(context, pull, body):
         say(f"#{pull.number} has moved on or a later run has spoken; nothing was written.")
         return False
-    _relabel(desk, pull, outcome)
-    said = status_of(desk, pull.head_sha)
-    if said is None or (said.state, said.description) != (outcome.status, outcome.words):
-        address = f"{desk.repository_url}/pull/{pull.number}"
-        desk.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
+    _update_labels(context, pull, outcome)
+    status = bot_status(context, pull.head_sha)
+    if status is None or (status.state, status.description) != (outcome.status, outcome.words):
+        address = f"{context.repository_url}/pull/{pull.number}"
+        context.github.set_status(pull.head_sha, outcome.status, outcome.words, address)
     say(f"#{pull.number}: {outcome.words}")
     return True
 
 
-def _commented(desk: BotContext, pull: PullRequest, body: str) -> bool:
-    def still() -> bool:
-        now = desk.github.pull(pull.number)
+def _update_comment(context: BotContext, pull: PullRequest, body: str) -> bool:
+    def is_current() -> bool:
+        now = context.github.pull(pull.number)
         return now.head_sha == pull.head_sha and now.state == "open" and now.base_ref == pull.base_ref
 
     if pull.author.endswith("[bot]"):  # A robot reads no comments.
-        return still()
-    return posts.put_sticky(desk.github, pull.number, body, desk.surroundings.bot, still)
+        return is_current()
+    return posts.put_sticky(context.github, pull.number, body, context.surroundings.bot, is_current)
 
 
-def _relabel(desk: BotContext, pull: PullRequest, outcome: Outcome) -> None:
-    own = desk.github.labels(pull.number)
-    for name in VERDICTS:
-        if name in own and name != outcome.label:
-            desk.github.remove_label(pull.number, name)
-    if outcome.label is not None and outcome.label not in own:
-        desk.github.ensure_labels({outcome.label: LABELS[outcome.label]})
-        desk.github.add_label(pull.number, outcome.label)
+def _update_labels(context: BotContext, pull: PullRequest, outcome: Outcome) -> None:
+    labels = context.github.labels(pull.number)
+    for name in VERDICT_LABELS:
+        if name in labels and name != outcome.label:
+            context.github.remove_label(pull.number, name)
+    if outcome.label is not None and outcome.label not in labels:
+        context.github.ensure_labels({outcome.label: LABEL_STYLES[outcome.label]})
+        context.github.add_label(pull.number, outcome.label)

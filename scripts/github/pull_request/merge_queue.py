@@ -1,73 +1,76 @@
-"""`pullrank bot queue`: a merge queue's commit is told what the bot said of the pull requests that it would merge.
+"""`pullrank bot queue`: sets the status of a merge queue's commit from the bot's statuses of its pull requests.
 
-Nothing of them is looked at again: each is asked for the bot's own status on its newest commit. A queue's commit may merge
-those ahead of it, too, and GitHub can be set to wait for the last one's checks alone, so all of them are asked about.
+No pull request is inspected again. A queue's commit may also merge the ones ahead of it, and GitHub can be set to wait for
+the last one's checks alone: so the statuses of all of them are read.
 """
 
 import re
 
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import checked
-from scripts.github.pull_request.bot_context import BASE, BotContext, status_of
+from scripts.github.pull_request.bot_context import BotContext, bot_status
 from scripts.github.pull_request.outcome import StatusState
 from scripts.github.workflow.event import MergeGroup, merge_group
+from scripts.repository.layout import MAIN_BRANCH
 
-PREFIX = f"refs/heads/gh-readonly-queue/{BASE}/"
-_ENTRY = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
-# Where the queue is put in the clone: what it holds now, and main as it is now, by one fetch.
-_KEPT, _MAIN = "refs/pullrank/queue/", "refs/pullrank/main"
+QUEUE_PREFIX = f"refs/heads/gh-readonly-queue/{MAIN_BRANCH}/"
+_QUEUE_BRANCH = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
+# Where one fetch puts the queue's branches and main.
+_QUEUE_REFS, _MAIN_REF = "refs/pullrank/queue/", "refs/pullrank/main"
 
 
-def run(desk: BotContext) -> int:
-    """Set the status on the queue's commit; no status where it is no longer in the queue.
+def run(context: BotContext) -> int:
+    """Set the status of the queue's commit; none if the commit has left the queue.
 
     Raises:
-        CommandError: the event is none of main's queue, or git or GitHub refused.
+        CommandError: the event is not of main's queue, or git or GitHub failed.
     """
-    group = merge_group(desk.surroundings)
-    if group.base_ref != f"refs/heads/{BASE}" or _number(group.head_ref.removeprefix(PREFIX)) is None:
-        raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is no commit of {BASE}'s merge queue")
-    numbers = _merged(desk, group)
+    group = merge_group(context.surroundings)
+    if group.base_ref != f"refs/heads/{MAIN_BRANCH}" or _pull_number(group.head_ref.removeprefix(QUEUE_PREFIX)) is None:
+        raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is not in {MAIN_BRANCH}'s merge queue")
+    numbers = _queued_pulls(context, group)
     if not numbers:
         say("The queue has moved on; nothing was written.")
         return OK
-    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _fault(desk, number))]
+    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _pull_fault(context, number))]
     passed = ", ".join(f"#{number}" for number in numbers) + (" has passed" if len(numbers) == 1 else " have passed")
     state, words = (StatusState.FAILURE, faults[0]) if faults else (StatusState.SUCCESS, passed)
-    desk.github.set_status(group.head_sha, state, words, desk.surroundings.run_url)
+    context.github.set_status(group.head_sha, state, words, context.surroundings.run_url)
     for line in faults or [passed]:
         say(f"{line}.")
     return OK
 
 
-def _merged(desk: BotContext, group: MergeGroup) -> list[int]:
-    """The pull requests that the commit would merge, the first one first; none where it is not in the queue."""
-    fetched = (f"+refs/heads/{BASE}:{_MAIN}", f"+{PREFIX}*:{_KEPT}*")
-    desk.clone.run("fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched)
-    listed = desk.clone.run("for-each-ref", "--format=%(objectname) %(refname)", _KEPT).decode(errors="replace")
+def _queued_pulls(context: BotContext, group: MergeGroup) -> list[int]:
+    """Numbers of the pull requests that the commit would merge, in order; empty if it is not in the queue."""
+    fetched = (f"+refs/heads/{MAIN_BRANCH}:{_MAIN_REF}", f"+{QUEUE_PREFIX}*:{_QUEUE_REFS}*")
+    context.clone.run(
+        "fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched
+    )
+    listed = context.clone.run("for-each-ref", "--format=%(objectname) %(refname)", _QUEUE_REFS).decode(errors="replace")
     entries: dict[str, int] = {}
     for line in listed.splitlines():
         sha, _, ref = line.partition(" ")
-        if number := _number(ref.removeprefix(_KEPT)):
+        if number := _pull_number(ref.removeprefix(_QUEUE_REFS)):
             entries[sha] = number
     if group.head_sha not in entries:
         return []
-    own = desk.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN}", "--")
-    return [entries[sha] for sha in own.decode().split() if sha in entries]
+    commits = context.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN_REF}", "--")
+    return [entries[sha] for sha in commits.decode().split() if sha in entries]
 
 
-def _number(entry: str) -> int | None:
-    """The pull request that a branch of the queue is about."""
-    parts = _ENTRY.fullmatch(entry)
+def _pull_number(entry: str) -> int | None:
+    """The pull request of a queue branch."""
+    parts = _QUEUE_BRANCH.fullmatch(entry)
     return int(parts[1]) if parts else None
 
 
-def _fault(desk: BotContext, number: int) -> str:
-    """Why a pull request has not passed; empty where it has."""
-    pull = desk.github.pull(number)
-    if pull.state != "open" or pull.base_ref != BASE:
-        return f"it is not an open pull request into {BASE}"
-    status = status_of(desk, pull.head_sha)
+def _pull_fault(context: BotContext, number: int) -> str:
+    """Why a pull request has not passed; empty if it has."""
+    pull = context.github.pull(number)
+    if pull.state != "open" or pull.base_ref != MAIN_BRANCH:
+        return f"it is not an open pull request into {MAIN_BRANCH}"
+    status = bot_status(context, pull.head_sha)
     if status is None:
         return "nothing was said of its newest commit"
     return "" if status.state == StatusState.SUCCESS else status.state

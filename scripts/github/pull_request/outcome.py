@@ -1,8 +1,7 @@
-"""What a pull request is told: the comment's state, one label, and the commit's status; decided without asking anybody."""
+"""What a pull request is told: the comment's state, one label and the commit's status. No requests are made here."""
 
 import enum
 from dataclasses import dataclass
-from typing import assert_never
 
 from evaluator.model.records.verdict import Verdict, is_retryable
 from leaderboard.comments.states import (
@@ -21,8 +20,8 @@ from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
-VERDICTS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
-LABELS = {
+VERDICT_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
+LABEL_STYLES = {
     OK_LABEL: ("1a7f37", "The preview scored everything; a maintainer may merge"),
     CHANGES_LABEL: ("d1242f", "The author has to change something; the bot's comment says what"),
     REVIEW_LABEL: ("bf8700", "A maintainer has to look; the bot's comment says why"),
@@ -32,7 +31,7 @@ LABELS = {
 
 @enum.unique
 class StatusState(enum.StrEnum):
-    """GitHub's words for a commit status. The first two are final; the reconciler looks at the others again."""
+    """GitHub's states of a commit status. The first two are final; `reconcile` looks at the others again."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -40,100 +39,97 @@ class StatusState(enum.StrEnum):
     ERROR = "error"
 
 
-FINAL = (StatusState.SUCCESS, StatusState.FAILURE)
+FINAL_STATES = (StatusState.SUCCESS, StatusState.FAILURE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a pull request is told about one commit."""
+    """The comment, label and status for one commit."""
 
     state: CommentState
-    """The comment."""
     status: StatusState
-    """The commit's status."""
     words: str
-    """The status in a few words."""
+    """The description of the commit status."""
     label: str | None = None
-    """The one label of ours that it gets."""
+    """The only label of ours that the pull request keeps."""
     ours: bool = False
     """Whether it failed on our side, so that another try is due."""
 
 
-def running(run: WorkflowRun) -> Outcome:
+def running_outcome(run: WorkflowRun) -> Outcome:
     """The preview has begun."""
     state = Running(head_sha=run.head_sha, run_url=run.html_url)
     return Outcome(state=state, status=StatusState.PENDING, words="the preview is being played")
 
 
-def refused(pull: PullRequest, found: GuardedPaths, run_url: str | None = None) -> Outcome:
-    """The commit changes what it must not: no score of its run is believed."""
-    state = Refused(head_sha=pull.head_sha, outside=found.outside, faults=found.faults, run_url=run_url)
-    if found.outside:
+def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None) -> Outcome:
+    """The commit changes what it must not change: its run's scores are not trusted."""
+    state = Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=run_url)
+    if guarded.outside:
         words = "no score: it changes files outside the author's folder, so a maintainer has to look"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=REVIEW_LABEL)
     words = "no score: the folder breaks a rule; the comment says which"
     return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
 
 
-def without_agent(pull: PullRequest, found: GuardedPaths) -> Outcome:
-    """The commit brings no agent: it withdraws some, or it touches nothing of ours."""
-    if found.removed:
-        agents = tuple(path.removeprefix("submissions/") for path in found.removed)
-        state = WithdrawnEntry(agents=agents, merged=False, head_sha=pull.head_sha)
-        return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
-    nothing = NoRun(head_sha=pull.head_sha, reason=RefusalReason.NOTHING)
-    return Outcome(state=nothing, status=StatusState.SUCCESS, words="touches no agent, so there is nothing to score")
+def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
+    """The commit brings no agent: it withdraws some, or changes nothing of the board."""
+    if not guarded.removed:
+        return no_run_outcome(pull, RefusalReason.NOTHING)
+    state = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
+    return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
 
 
-def no_run(pull: PullRequest, reason: RefusalReason, run_url: str | None = None) -> Outcome:
+_NO_RUN_STATUS: dict[RefusalReason, tuple[StatusState, str, str | None]] = {
+    RefusalReason.CONFLICT: (
+        StatusState.ERROR, "not played: it conflicts with main; merge main into the branch", CHANGES_LABEL,
+    ),
+    RefusalReason.WAITING: (
+        StatusState.PENDING, "not played yet: a maintainer has to approve the run", REVIEW_LABEL,
+    ),
+    RefusalReason.NOTHING: (StatusState.SUCCESS, "touches no agent, so there is nothing to score", None),
+    RefusalReason.NO_RUN: (StatusState.ERROR, "not played: GitHub started no run; push again", None),
+}  # fmt: skip
+
+
+def no_run_outcome(pull: PullRequest, reason: RefusalReason, run_url: str | None = None) -> Outcome:
     """Nothing was played."""
+    status, words, label = _NO_RUN_STATUS[reason]
     state = NoRun(head_sha=pull.head_sha, reason=reason, run_url=run_url)
-    match reason:
-        case RefusalReason.CONFLICT:
-            words = "not played: it conflicts with main; merge main into the branch"
-            return Outcome(state=state, status=StatusState.ERROR, words=words, label=CHANGES_LABEL)
-        case RefusalReason.WAITING:
-            words = "not played yet: a maintainer has to approve the run"
-            return Outcome(state=state, status=StatusState.PENDING, words=words, label=REVIEW_LABEL)
-        case RefusalReason.NOTHING:
-            return Outcome(state=state, status=StatusState.SUCCESS, words="touches no agent, so there is nothing to score")
-        case RefusalReason.NO_RUN:
-            return Outcome(state=state, status=StatusState.ERROR, words="not played: GitHub started no run; push again")
-        case _:
-            assert_never(reason)
+    return Outcome(state=state, status=status, words=words, label=label)
 
 
-def broken(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
-    """Our fault."""
+def broken_outcome(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
+    """The preview failed on our side."""
     again = tried < TRIES
     state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url, issue_url=issue_url)
     words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
     return Outcome(state=state, status=StatusState.ERROR, words=words, ours=True)
 
 
-def previewed(state: Previewed) -> Outcome:
-    """The preview came to its end."""
+def previewed_outcome(state: Previewed) -> Outcome:
+    """The preview ended."""
     verdicts = [row.result.verdict for agent in state.agents for row in agent.rows]
     games = [game for agent in state.agents for game in agent.games]
     if Verdict.INTERNAL_ERROR in verdicts or any(game.failed for game in games):
         return Outcome(
             state=state, status=StatusState.ERROR, words="a part failed on our side; it is tried again", ours=True
         )
-    whole = len(verdicts) + len(games)
+    total = len(verdicts) + len(games)
     failed = sum(verdict is not Verdict.OK for verdict in verdicts) + sum(game.refusal is not None for game in games)
-    if failed or any(_faulty(agent) for agent in state.agents) or not whole:
-        words = f"{failed} of {whole} evaluations failed; the comment says why" if failed else "no score: mend the faults"
+    if failed or any(_has_faults(agent) for agent in state.agents) or not total:
+        words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
-    words = f"preview: {whole} of {whole} evaluations scored; unofficial until merged"
+    words = f"preview: {total} of {total} evaluations scored; unofficial until merged"
     return Outcome(state=state, status=StatusState.SUCCESS, words=words, label=OK_LABEL)
 
 
-def _faulty(agent: AgentPreview) -> bool:
+def _has_faults(agent: AgentPreview) -> bool:
     return bool(agent.faults or agent.copy_of)
 
 
 def is_retry_worthwhile(outcome: Outcome) -> bool:
-    """Whether another run without a change may end otherwise."""
+    """Whether another run of the same commit may have another outcome."""
     if isinstance(outcome.state, Previewed):
         rows = [row for agent in outcome.state.agents for row in agent.rows]
         return outcome.ours or any(is_retryable(row.result.verdict) for row in rows)

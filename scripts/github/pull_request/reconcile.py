@@ -1,4 +1,4 @@
-"""`pullrank bot reconcile`: whatever was missed is found and said; what failed on our side is tried again, then reported."""
+"""`pullrank bot reconcile`: settles what event-driven steps missed, retries our failures, and reports those that stay."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,16 +11,16 @@ from leaderboard.planning.missing import TRIES, given_up, given_up_duels, mark_o
 from scripts.console import OK, CommandError, say
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api import posts
-from scripts.github.api.client import GitHubError
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
-from scripts.github.api.posts import keep_issue, open_issues
+from scripts.github.api.posts import open_failure_issues, update_issue
 from scripts.github.official.empty_rounds import close_once_mended
-from scripts.github.pull_request.bot_context import BASE, BotContext, deliver, guarded, status_of
-from scripts.github.pull_request.outcome import FINAL, Outcome, no_run, refused, without_agent
-from scripts.github.pull_request.report import PreviewCase, judge, latest_run, scored
+from scripts.github.pull_request.bot_context import BotContext, bot_status, deliver_outcome, guard_pull, rerun
+from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, no_agent_outcome, no_run_outcome, refused_outcome
+from scripts.github.pull_request.report import PreviewCase, latest_run, outcome_without_scores, scored_outcome
+from scripts.repository.layout import MAIN_BRANCH
 from scripts.runs.workflow_duels import between
 
-TITLE = "Something of the board itself keeps failing"
+FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
 OFFICIAL = "official.yml"
 INTRODUCTION = (
     "Each line failed on our side as often as it is tried by itself. Nothing of it is held against an entrant. "
@@ -28,147 +28,132 @@ INTRODUCTION = (
 )
 
 
-def run(desk: BotContext) -> int:
-    """Settle every open pull request, then report or withdraw what keeps failing.
+def run(context: BotContext) -> int:
+    """Settle every open pull request; then update the issue that lists what keeps failing.
 
-    What can be told by a look at the commit, such as that it is refused, is told before any preview is scored.
+    Outcomes that need no scores, such as refusals, are delivered before any preview is scored.
     """
     trouble: list[str] = []
-    opened = open_issues(desk.github, desk.surroundings.bot)
-    known = [issue for issue in opened if issue.title == TITLE]
+    issues = open_failure_issues(context.github, context.surroundings.bot)
+    issue_url = next((issue.html_url for issue in issues if issue.title == FAILURE_ISSUE_TITLE), None)
     waiting: list[tuple[PreviewCase, GuardedPaths]] = []
-    address = known[0].html_url if known else None
-    for pull in desk.github.open_pulls(base=BASE):
-        with _alone(pull, trouble):
-            trouble += _look(desk, pull, address, waiting)
-    for case, found in waiting:
-        with _alone(case.pull, trouble):
-            trouble += _conclude(desk, case, scored(desk, case, found), address)
-    ended = _ended(desk)
-    trouble += _given_up(desk) + _failing(ended)
+    for pull in context.github.open_pulls(base=MAIN_BRANCH):
+        with _isolated(pull, trouble):
+            trouble += _settle_pull(context, pull, issue_url, waiting)
+    for case, paths in waiting:
+        with _isolated(case.pull, trouble):
+            trouble += _deliver_or_retry(context, case, scored_outcome(context, case, paths), issue_url)
+    ended = _ended_runs(context)
+    trouble += _lost_results(context) + _workflow_failures(ended)
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
-    keep_issue(desk.github, opened, TITLE, body if trouble else "")
-    close_once_mended(desk.github, opened, ended)
+    update_issue(context.github, issues, FAILURE_ISSUE_TITLE, body if trouble else "")
+    close_once_mended(context.github, issues, ended)
     say(f"{len(trouble)} things keep failing on our side.")
     return OK
 
 
 @contextmanager
-def _alone(pull: PullRequest, trouble: list[str]) -> Iterator[None]:
-    """Whatever fails for one pull request is noted, and keeps none of the others waiting."""
+def _isolated(pull: PullRequest, trouble: list[str]) -> Iterator[None]:
+    """Log and note a failure of one pull request, so that the others are still settled."""
     try:
         yield
     except CommandError as error:
         say(f"#{pull.number}: {error}")
-    # A head, an artifact and a comment are a stranger's: what they bring about is never foreseen as a whole.
+    # Heads, artifacts and comments are untrusted: no list of exceptions would be complete.
     except Exception as error:  # noqa: BLE001
-        # Its text may quote what a stranger wrote.
+        # The message is not logged: it may quote untrusted text.
         say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
     else:
         return
     trouble.append(f"#{pull.number} could not be settled; the log of the run says why")
 
 
-def _look(
-    desk: BotContext, pull: PullRequest, issue_url: str | None, waiting: list[tuple[PreviewCase, GuardedPaths]]
+def _settle_pull(
+    context: BotContext, pull: PullRequest, issue_url: str | None, waiting: list[tuple[PreviewCase, GuardedPaths]]
 ) -> list[str]:
-    """Bring one pull request to a terminal, explained comment, or put it among those whose preview is to be scored.
+    """Deliver the outcome of a pull request without a final status, or append it to `waiting` if it has to be scored.
 
     Returns a line if it keeps failing on our side.
     """
-    said = status_of(desk, pull.head_sha)
-    if said is not None and said.state in FINAL:
+    status = bot_status(context, pull.head_sha)
+    if status is not None and status.state in FINAL_STATES:
         return []
-    speaking = latest_run(desk, pull)
-    if speaking is None:
-        if outcome := _without_run(desk, pull):
-            deliver(desk, pull, _spoken(desk, pull), outcome)
+    preview_run = latest_run(context, pull)
+    if preview_run is None:
+        if outcome := _unstarted_outcome(context, pull):
+            deliver_outcome(context, pull, _commented_run(context, pull), outcome)
         return []
-    if speaking.conclusion is None:
+    if preview_run.conclusion is None:
         return []
-    case = PreviewCase(run=speaking, pull=pull, trusted=False)
-    judged = judge(desk, case)
-    if isinstance(judged, Outcome):
-        return _conclude(desk, case, judged, issue_url)
-    waiting.append((case, judged))
+    case = PreviewCase(run=preview_run, pull=pull, trusted=False)
+    decision = outcome_without_scores(context, case)
+    if isinstance(decision, Outcome):
+        return _deliver_or_retry(context, case, decision, issue_url)
+    waiting.append((case, decision))
     return []
 
 
-def _conclude(desk: BotContext, case: PreviewCase, outcome: Outcome, issue_url: str | None) -> list[str]:
-    """Tell what was decided, and try again what failed on our side; a line if that keeps failing."""
-    if not outcome.ours:
-        return _deliver(desk, case.pull, case.run, outcome)
+def _deliver_or_retry(context: BotContext, case: PreviewCase, outcome: Outcome, issue_url: str | None) -> list[str]:
+    """Deliver an outcome, and rerun the preview if it failed on our side; returns a line if it failed too often."""
+    tried = 0
     if isinstance(outcome.state, Broken):
+        tried = outcome.state.tried
         outcome = replace(outcome, state=replace(outcome.state, issue_url=issue_url))
-    return _again(desk, case.pull, case.run, outcome)
-
-
-def _deliver(desk: BotContext, pull: PullRequest, speaking: WorkflowRun, outcome: Outcome) -> list[str]:
-    deliver(desk, pull, max(speaking.id, _spoken(desk, pull)), outcome)
+    elif outcome.ours:
+        tried = context.github.attempts(case.run.id)
+    deliver_outcome(context, case.pull, max(case.run.id, _commented_run(context, case.pull)), outcome)
+    if not outcome.ours:
+        return []
+    if tried >= TRIES:
+        return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
+    rerun(context, case.pull, case.run)
     return []
 
 
-def _spoken(desk: BotContext, pull: PullRequest) -> int:
-    """The run that the comment speaks for: what is said without a run takes its place, and any later run takes ours."""
-    return posts.newest_comment(posts.our_comments(desk.github.comments(pull.number), desk.surroundings.bot))
+def _commented_run(context: BotContext, pull: PullRequest) -> int:
+    """The latest run that the sticky comment reports; a comment for an older run would not be written."""
+    return posts.newest_run(posts.our_comments(context.github.comments(pull.number), context.surroundings.bot))
 
 
-def _without_run(desk: BotContext, pull: PullRequest) -> Outcome | None:
-    """Why GitHub started no run; None while it has not made up its mind."""
-    now = desk.github.pull(pull.number)
+def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None:
+    """Why GitHub started no run; None while GitHub does not know whether the pull request can be merged."""
+    now = context.github.pull(pull.number)
     if now.head_sha != pull.head_sha or now.state != "open" or now.mergeable is None:
         return None
     if now.mergeable is False:
-        return no_run(pull, RefusalReason.CONFLICT)
-    found = guarded(desk, pull)
-    if found.faults:  # No run would change that, and it is not looked at again.
-        return refused(pull, found)
-    if not found.agents:
-        return without_agent(pull, found)
-    return no_run(pull, RefusalReason.NO_RUN)
+        return no_run_outcome(pull, RefusalReason.CONFLICT)
+    paths = guard_pull(context, pull)
+    if paths.faults:  # A run would not change that, and the status becomes final.
+        return refused_outcome(pull, paths)
+    return no_run_outcome(pull, RefusalReason.NO_RUN) if paths.agents else no_agent_outcome(pull, paths)
 
 
-def _again(desk: BotContext, pull: PullRequest, speaking: WorkflowRun, outcome: Outcome) -> list[str]:
-    """Try once more what failed on our side, or say that somebody has to look."""
-    tried = outcome.state.tried if isinstance(outcome.state, Broken) else desk.github.attempts(speaking.id)
-    _deliver(desk, pull, speaking, outcome)
-    if tried >= TRIES:
-        return [f"the preview of #{pull.number} failed {tried} times: {speaking.html_url}"]
-    try:
-        desk.github.rerun(speaking.id)
-    except GitHubError as error:
-        if error.status not in (403, 404, 409):  # It runs already, or is too old to be run again.
-            raise
-        say(f"#{pull.number}: {error}")
-    return []
-
-
-def _given_up(desk: BotContext) -> list[str]:
-    """Official evaluations of the present versions that failed on our side as often as we try."""
-    at = version_folders(desk.entries)
-    marks = given_up(desk.results, at)
-    current = {(*entry.name, entry.digest) for entry in desk.entries}
-    measured = {mark_of(result, at) for result in desk.results if result.verdict is not Verdict.INTERNAL_ERROR}
+def _lost_results(context: BotContext) -> list[str]:
+    """Lines for official evaluations of current versions that failed on our side at every try."""
+    at = version_folders(context.entries)
+    marks = given_up(context.results, at)
+    current = {(*entry.name, entry.digest) for entry in context.entries}
+    measured = {mark_of(result, at) for result in context.results if result.verdict is not Verdict.INTERNAL_ERROR}
     lost = {
         f"{result.login}/{result.agent} on {result.task} has no official result"
-        for result in desk.results
+        for result in context.results
         if result.verdict is Verdict.INTERNAL_ERROR
         and mark_of(result, at) in marks
         and (*at.of(result), result.submission_digest) in current
         and mark_of(result, at) not in measured
     }
-    return sorted(lost | _lost_duels(desk))
+    return sorted(lost | _lost_duels(context))
 
 
-def _lost_duels(desk: BotContext) -> set[str]:
-    """The same of duels between versions that stand now."""
-    at = version_folders(desk.entries)
-    marks = given_up_duels(desk.duels, at)
-    current = {(*entry.name, entry.digest) for entry in desk.entries}
-    measured = {duel.path() for duel in desk.duels if duel.verdict is Verdict.OK}
+def _lost_duels(context: BotContext) -> set[str]:
+    """The same for duels between current versions."""
+    at = version_folders(context.entries)
+    marks = given_up_duels(context.duels, at)
+    current = {(*entry.name, entry.digest) for entry in context.entries}
+    measured = {duel.path() for duel in context.duels if duel.verdict is Verdict.OK}
     return {
         f"{between(duel)} on {duel.task} has no official result"
-        for duel in desk.duels
+        for duel in context.duels
         if duel.verdict is Verdict.INTERNAL_ERROR
         and (at.of(duel.players[0]), at.of(duel.players[1]), duel.key) in marks
         and all((*at.of(player), player.submission_digest) in current for player in duel.players)
@@ -176,14 +161,14 @@ def _lost_duels(desk: BotContext) -> set[str]:
     }
 
 
-def _ended(desk: BotContext) -> list[WorkflowRun]:
-    """The last official runs that came to an end, the latest first."""
-    runs = desk.github.runs_of_workflow(OFFICIAL, BASE, 2 * TRIES)
+def _ended_runs(context: BotContext) -> list[WorkflowRun]:
+    """The last official runs that ended, newest first."""
+    runs = context.github.runs_of_workflow(OFFICIAL, MAIN_BRANCH, 2 * TRIES)
     return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
 
 
-def _failing(ended: list[WorkflowRun]) -> list[str]:
-    """Whether the official workflow itself failed its last runs."""
+def _workflow_failures(ended: list[WorkflowRun]) -> list[str]:
+    """A line if all of the last official runs failed."""
     last = ended[:TRIES]
     if len(last) == TRIES and all(run.conclusion != "success" for run in last):
         return [f"the last {TRIES} official runs failed: {last[0].html_url}"]

@@ -1,4 +1,4 @@
-"""`pullrank bot report`: a preview run has moved, and its pull request is told. The head is never checked out or run."""
+"""`pullrank bot report`: tells a pull request about its preview run. The head is never checked out or run."""
 
 import io
 import zipfile
@@ -20,24 +20,33 @@ from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun, find_pull
-from scripts.github.preview.artifact import BROKEN, LOG, LOG_BYTES, ZIP_BYTES, ArtifactError, read_artifact
-from scripts.github.pull_request.bot_context import BASE, BotContext, deliver, guarded
-from scripts.github.pull_request.outcome import Outcome, broken, no_run, previewed, refused, running, without_agent
+from scripts.github.preview.artifact import LOG_BYTES, LOG_FILE, ZIP_BYTES, ZIP_ERRORS, ArtifactError, read_artifact
+from scripts.github.pull_request.bot_context import BotContext, deliver_outcome, guard_pull
+from scripts.github.pull_request.outcome import (
+    Outcome,
+    broken_outcome,
+    no_agent_outcome,
+    no_run_outcome,
+    previewed_outcome,
+    refused_outcome,
+    running_outcome,
+)
 from scripts.github.pull_request.season_rules import rules_before_merge
-from scripts.github.workflow.event import SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
+from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, dispatch_input, workflow_run_id
 from scripts.repository.checkout import PREVIEW_BEACON
+from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
 DISPATCH = "workflow_dispatch"
 
 
-def asked_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> PullRequest | str:
+def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> PullRequest | str:
     """The pull request that the inputs name, or why it cannot be played any more.
 
     Raises:
-        CommandError: the inputs are no pull request and commit.
+        CommandError: the inputs are not a pull request's number and a commit.
     """
     number, sha = dispatch_input(surroundings, "pull"), dispatch_input(surroundings, "sha")
-    if not (number.isascii() and number.isdecimal()) or not SHA.fullmatch(sha):
+    if not (number.isascii() and number.isdecimal()) or not COMMIT_SHA.fullmatch(sha):
         raise CommandError(USAGE, "the inputs are 'pull', a number, and 'sha', all 40 digits of a commit")
     pull = github.pull(int(number))
     if pull.state != "open" or pull.head_sha != sha or pull.base_ref != base:
@@ -46,12 +55,12 @@ def asked_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> 
 
 
 def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> WorkflowEnvironment:
-    """The same run with the event that a push to the pull request would have had.
+    """The same run with the event that a push to the pull request would have.
 
     Raises:
-        CommandError: the pull request is not open at that commit any more.
+        CommandError: the pull request is closed or at another commit.
     """
-    pull = asked_pull(surroundings, github, base)
+    pull = dispatched_pull(surroundings, github, base)
     if isinstance(pull, str):
         raise CommandError(USAGE, f"{pull}; ask for its newest commit")
     event = {
@@ -63,174 +72,177 @@ def as_pull_event(surroundings: WorkflowEnvironment, github: GitHub, base: str) 
     return replace(surroundings, event={"pull_request": event})
 
 
-Version = tuple[str, str, str]
+StandingVersion = tuple[str, str, str]
 """Login and folder as they are spelled, and digest."""
 
 
-def duel_fault(desk: BotContext, preview: Preview, author_id: int) -> str | None:
-    """Why a preview's duels cannot be believed, in a line of ours; None where they can.
+def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
+    """Why a preview's duels are not accepted; None if they are.
 
-    A pull request's agents may meet themselves, and what stands on main. Every move is played again on the game alone, so
-    a result that no game has never reaches a comment. Who chose the moves no replay can tell: a preview stays a claim.
+    A pull request's agents may play themselves and agents on main. Every move is replayed on the game, so an impossible
+    result never reaches a comment. No replay can tell who chose the moves: a preview stays a claim.
     """
     duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
     if not duels:
         return None
-    standing = _standing(desk, preview)
+    standing = _standing_versions(context, preview)
     for agent, duel in duels:
-        own = (agent.login, agent.agent, agent.submission_digest or "")
-        task = desk.board.challenge.task(duel.task)
+        changed = (agent.login, agent.agent, agent.submission_digest or "")
+        task = context.board.challenge.task(duel.task)
         if task is None or task.game is None:
             return "the preview run played a game that the board does not have"
         for player in duel.players:
             version = (player.login, player.agent, player.submission_digest)
-            if version != own and version not in standing:
+            if version != changed and version not in standing:
                 return "the preview run played against an agent that does not stand on main"
-            if player.login_id not in (None, author_id) or (version != own and player.login_id is not None):
+            if player.login_id not in (None, author_id) or (version != changed and player.login_id is not None):
                 return "the preview run names an account that is not the author's"
-        if fault := _fault(desk.board.challenge, task, duel):
+        if fault := _duel_fault(context.board.challenge, task, duel):
             return fault
     return None
 
 
-def _standing(desk: BotContext, preview: Preview) -> set[Version]:
-    """Who stands on main now, or stood there when the preview began."""
-    entries = list(desk.entries)
-    if preview.evaluator_sha in desk.history and preview.evaluator_sha != desk.main:
-        entries += read_entries(desk.clone, preview.evaluator_sha, desk.board.challenge)[0]
+def _standing_versions(context: BotContext, preview: Preview) -> set[StandingVersion]:
+    """The versions on main now, and on main when the preview began."""
+    entries = list(context.entries)
+    if preview.evaluator_sha in context.history and preview.evaluator_sha != context.main:
+        entries += read_entries(context.clone, preview.evaluator_sha, context.board.challenge)[0]
     return {(entry.login, entry.agent, entry.digest) for entry in entries}
 
 
-def _fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
+def _duel_fault(challenge: Challenge, task: Task, duel: Duel) -> str | None:
     if (duel.season, duel.beacon, duel.beacon_verified) != (challenge.season, PREVIEW_BEACON, False):
         return "the preview run played other seeds than a preview’s"
     if duel.task_digest != task.digest():
-        return None  # main's rules changed meanwhile: it is shown by nobody, and the next run plays anew
+        return None  # Main's rules changed meanwhile: the duel is not shown, and the next run plays again.
     if duel.verdict is not Verdict.OK:
         return None
-    finding = verify_duel("preview", duel.serialised(), _game(task.model_dump_json(), task.code))
+    finding = verify_duel("preview", duel.serialised(), _open_game(task.model_dump_json(), task.code))
     if finding.standing is VerificationStatus.VERIFIED:
         return None
     return "the moves of a duel in the preview do not give what it says"
 
 
 @cache
-def _game(task: str, code: str | None) -> PettingZooGame | None:
+def _open_game(task: str, code: str | None) -> PettingZooGame | None:
     try:
         return open_game(Task.model_validate_json(task).with_code(code))
     except EnvironmentFault:
         return None
 
 
-ARTIFACT = "preview"
+PREVIEW_ARTIFACT = "preview"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewCase:
-    """A run and the pull request that it speaks for."""
+    """A preview run and its pull request."""
 
     run: WorkflowRun
-    """The preview's run."""
     pull: PullRequest
-    """The pull request, at the commit that was played."""
     trusted: bool
     """Whether the run is of main's own workflow, which no pull request can change."""
 
 
-def run(desk: BotContext) -> int:
-    """Tell the pull request of the run that triggered this one; nobody, if it speaks for none."""
-    case = _dispatched(desk) if desk.surroundings.event_name == DISPATCH else _triggered(desk)
+def run(context: BotContext) -> int:
+    """Report the run that triggered this one to its pull request, if it belongs to one."""
+    case = _dispatched_case(context) if context.surroundings.event_name == DISPATCH else _triggering_case(context)
     if isinstance(case, str):
         say(f"Nobody is told: {case}.")
         return OK
-    deliver(desk, case.pull, case.run.id, decide(desk, case))
+    deliver_outcome(context, case.pull, case.run.id, preview_outcome(context, case))
     return OK
 
 
-def _triggered(desk: BotContext) -> PreviewCase | str:
-    """The case of a `workflow_run` event: by fields that GitHub's servers wrote."""
-    found = desk.github.run(workflow_run_id(desk.surroundings))
-    candidates = desk.github.open_pulls(head=f"{found.head_owner}:{found.head_branch}") if found.head_owner else []
-    pull = find_pull(found, candidates, desk.surroundings.repository_id, BASE)
-    return pull if isinstance(pull, str) else PreviewCase(run=found, pull=pull, trusted=False)
+def _triggering_case(context: BotContext) -> PreviewCase | str:
+    """The case of a `workflow_run` event, found by fields that GitHub's servers wrote; or why there is none."""
+    preview_run = context.github.run(workflow_run_id(context.surroundings))
+    head = f"{preview_run.head_owner}:{preview_run.head_branch}"
+    candidates = context.github.open_pulls(head=head) if preview_run.head_owner else []
+    pull = find_pull(preview_run, candidates, context.surroundings.repository_id)
+    return pull if isinstance(pull, str) else PreviewCase(run=preview_run, pull=pull, trusted=False)
 
 
-def _dispatched(desk: BotContext) -> PreviewCase | str:
-    """The case of a verified run: whoever may dispatch main's workflow named the pull request and the commit."""
-    pull = asked_pull(desk.surroundings, desk.github, BASE)
-    return (
-        pull
-        if isinstance(pull, str)
-        else PreviewCase(run=desk.github.run(desk.surroundings.run_id), pull=pull, trusted=True)
-    )
+def _dispatched_case(context: BotContext) -> PreviewCase | str:
+    """The case of a `workflow_dispatch` event: a maintainer named the pull request and the commit."""
+    pull = dispatched_pull(context.surroundings, context.github, MAIN_BRANCH)
+    if isinstance(pull, str):
+        return pull
+    return PreviewCase(run=context.github.run(context.surroundings.run_id), pull=pull, trusted=True)
 
 
-def latest_run(desk: BotContext, pull: PullRequest) -> WorkflowRun | None:
-    """The latest preview run on the pull request's newest commit."""
-    ours = desk.surroundings.repository_id
-    fitting = [
-        run for run in desk.github.runs_of(pull.head_sha) if isinstance(find_pull(run, [pull], ours, BASE), PullRequest)
-    ]
-    return max(fitting, key=lambda run: run.id, default=None)
+def latest_run(context: BotContext, pull: PullRequest) -> WorkflowRun | None:
+    """The latest preview run of the pull request's newest commit."""
+    repository_id = context.surroundings.repository_id
+    runs = context.github.runs_of(pull.head_sha)
+    own = [run for run in runs if isinstance(find_pull(run, [pull], repository_id), PullRequest)]
+    return max(own, key=lambda run: run.id, default=None)
 
 
-def decide(desk: BotContext, case: PreviewCase) -> Outcome:
-    """What the pull request is told of a run on its newest commit."""
-    judged = judge(desk, case)
-    return judged if isinstance(judged, Outcome) else scored(desk, case, judged)
+def preview_outcome(context: BotContext, case: PreviewCase) -> Outcome:
+    """The outcome of a preview run."""
+    decision = outcome_without_scores(context, case)
+    return decision if isinstance(decision, Outcome) else scored_outcome(context, case, decision)
 
 
-def judge(desk: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
-    """What can be told without the preview's results, which is cheap; else what the commit may count as."""
+def outcome_without_scores(context: BotContext, case: PreviewCase) -> Outcome | GuardedPaths:
+    """The outcome, if it can be decided without the preview's results; else the paths that the results may be about."""
     if case.run.conclusion is None and not case.trusted:
-        return running(case.run)
+        return running_outcome(case.run)
     if case.run.conclusion == "action_required":
-        return no_run(case.pull, RefusalReason.WAITING, case.run.html_url)
-    found = guarded(desk, case.pull)
-    if not found.is_clean:
-        return refused(case.pull, found, case.run.html_url)
-    if not found.agents:
-        return without_agent(case.pull, found)
+        return no_run_outcome(case.pull, RefusalReason.WAITING, case.run.html_url)
+    paths = guard_pull(context, case.pull)
+    if not paths.is_clean:
+        return refused_outcome(case.pull, paths, case.run.html_url)
+    if not paths.agents:
+        return no_agent_outcome(case.pull, paths)
     if case.run.conclusion != "success" and not case.trusted:
-        return _broken(desk, case, f"the preview run ended as '{case.run.conclusion}'")
-    return found
+        reason = f"the preview run ended as '{case.run.conclusion}'"
+        return broken_outcome(case.run, reason, context.github.attempts(case.run.id))
+    return paths
 
 
-def scored(desk: BotContext, case: PreviewCase, found: GuardedPaths) -> Outcome:
-    """What the preview's results say of a commit that may be believed."""
-    content = desk.github.artifact(case.run.id, ARTIFACT, ZIP_BYTES)
-    if content is None:
-        return _broken(desk, case, "the preview run left no artifact")
+def scored_outcome(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
+    """The outcome of a clean commit, from the preview's results."""
     try:
-        preview = read_artifact(content)
+        preview, log = _read_preview(context, case, paths)
     except ArtifactError as error:
-        return _broken(desk, case, str(error))
-    if preview.head_sha != case.pull.head_sha:
-        return _broken(desk, case, "the preview run played another commit")
-    if {f"submissions/{agent.login}/{agent.agent}" for agent in preview.agents} - set(found.agents):
-        return _broken(desk, case, "the preview run played an agent that this pull request does not change")
-    known = {task.id for task in desk.board.challenge.solo_tasks}
-    if any(result.task not in known for agent in preview.agents for result in agent.results):
-        return _broken(desk, case, "the preview run played a task that the board does not have")
-    if fault := duel_fault(desk, preview, case.pull.author_id):
-        return _broken(desk, case, fault)
-    removed = tuple(path.removeprefix("submissions/") for path in found.removed)
-    state = preview_state(preview, desk.recorded, run_url=case.run.html_url, removed=removed, log=_log(content))
+        return broken_outcome(case.run, str(error), context.github.attempts(case.run.id))
+    state = preview_state(preview, context.recorded, run_url=case.run.html_url, removed=paths.withdrawn, log=log)
     logins = [agent.login for agent in preview.agents]
-    return previewed(replace(state, rules=rules_before_merge(desk.recorded, logins, desk.now, desk.is_member)))
+    rules = rules_before_merge(context.recorded, logins, context.now, context.is_member)
+    return previewed_outcome(replace(state, rules=rules))
 
 
-def _broken(desk: BotContext, case: PreviewCase, reason: str) -> Outcome:
-    return broken(case.run, reason, desk.github.attempts(case.run.id))
+def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> tuple[Preview, str]:
+    """The preview of a run and its log.
+
+    Raises:
+        ArtifactError: there is none, or it is not about this commit, its agents and the board's tasks.
+    """
+    content = context.github.artifact(case.run.id, PREVIEW_ARTIFACT, ZIP_BYTES)
+    if content is None:
+        raise ArtifactError("the preview run left no artifact")
+    preview = read_artifact(content)
+    if preview.head_sha != case.pull.head_sha:
+        raise ArtifactError("the preview run played another commit")
+    if {f"{SUBMISSIONS}/{agent.login}/{agent.agent}" for agent in preview.agents} - set(paths.agents):
+        raise ArtifactError("the preview run played an agent that this pull request does not change")
+    task_ids = {task.id for task in context.board.challenge.solo_tasks}
+    if any(result.task not in task_ids for agent in preview.agents for result in agent.results):
+        raise ArtifactError("the preview run played a task that the board does not have")
+    if fault := preview_duel_fault(context, preview, case.pull.author_id):
+        raise ArtifactError(fault)
+    return preview, _preview_log(content)
 
 
-def _log(content: bytes) -> str:
-    """The text of preview.log in an artifact that was found sound; a log that cannot be read is no reason to say nothing."""
+def _preview_log(content: bytes) -> str:
+    """The text of preview.log in a valid artifact; empty if the log cannot be read."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if LOG not in archive.namelist():
+            if LOG_FILE not in archive.namelist():
                 return ""
-            with archive.open(LOG) as file:
+            with archive.open(LOG_FILE) as file:
                 return file.read(LOG_BYTES).decode("utf-8", "replace")
-    except BROKEN:
+    except ZIP_ERRORS:
         return ""

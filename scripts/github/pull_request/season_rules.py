@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_asked
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
 from leaderboard.planning.quota import OwnerAccounts
+from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, reason_in_words
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from leaderboard.text.format import format_utc
-from scripts.git.beacon import Name, SeedBeacon
+from scripts.git.beacon import SeedBeacon
 from scripts.github.workflow.run_context import MembershipLookup, members_of, merge_times
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
@@ -31,10 +32,10 @@ def rules_before_merge(
         if ban := challenge.people.ban_of(login):
             lines.append(f"{login} may not take part: {ban.why}; nothing of it is evaluated")
         for phase in challenge.phases:
-            why = phase_refusal(phase, login, now, members)
-            if why and why.startswith("not allowed"):
+            refusal = phase_refusal(phase, login, now, members)
+            if refusal and refusal.kind is PhaseRefusalKind.NOT_ALLOWED:
                 unseen = UNSEEN.format(phase=phase.id, teams=", ".join(phase.teams), login=login)
-                lines.append(unseen if phase.teams else why)
+                lines.append(unseen if phase.teams else reason_in_words(refusal))
     return (*lines, *_quotas(recorded, own, now, waits=True), *hidden_until(challenge, now))
 
 
@@ -45,7 +46,7 @@ def _quotas(recorded: RecordedResults, logins: Sequence[str], now: datetime, *, 
     for login in logins:
         for account in accounts.of(login, tasks):
             full = account.exhausted(now) if waits else None
-            yield f"{account.why(full)}; a new version merged now waits until then" if full else account.remaining(now)
+            yield f"{reason_in_words(full)}; a new version merged now waits until then" if full else account.remaining(now)
 
 
 def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
@@ -57,34 +58,36 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 
 def rules_after_merge(
-    recorded: RecordedResults, found: dict[Name, SeedBeacon], agents: Sequence[Name], now: datetime, asked: MembershipLookup
-) -> tuple[tuple[str, ...], frozenset[str], tuple[str, ...]]:
-    """Of merged agents: why something is held, which pending lines that is said of, and what is left of quotas."""
+    recorded: RecordedResults,
+    found: dict[AgentName, SeedBeacon],
+    agents: Sequence[AgentName],
+    now: datetime,
+    asked: MembershipLookup,
+) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
+    """Of merged agents: why each agent and task is held back, and what is left of quotas."""
     challenge = recorded.challenge
-    own = {(login.casefold(), agent) for login, agent in agents}
-    mine = [entry for entry in recorded.entries if entry.name in own and is_asked(challenge.people, entry)]
+    names = {AgentName.folded(*name) for name in agents}
+    mine = [entry for entry in recorded.entries if entry.name in names and is_asked(challenge.people, entry)]
     if not mine:
-        return (), frozenset(), tuple(hidden_until(challenge, now))
+        return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], asked)
     gate = AdmissionContext(now=now, arrived=merge_times(recorded.entries, found), members=members)
     refused = refusals(challenge, recorded.entries, gate)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
-    held, told = [], set()
+    held: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                why = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, now)
-                if why:
-                    told.add(f"{entry.shown} on {task.title or task.id}")
-                    held.append(f"{entry.shown} on {task.title or task.id}: {why}")
+                reason = refused.get((entry.name, task.id)) or _waits(accounts, entry, task.id, now)
+                if reason:
+                    held[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})
-    rules = (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
-    return tuple(held), frozenset(told), rules
+    return held, (*_quotas(recorded, logins, now, waits=False), *hidden_until(challenge, now))
 
 
-def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, now: datetime) -> str | None:
+def _waits(accounts: OwnerAccounts, entry: Entry, task_id: str, now: datetime) -> QuotaExhausted | None:
     version = (entry.login.casefold(), entry.digest)
     for account in accounts.of(entry.login, [task_id]):
-        if version not in account.first and (window := account.exhausted(now)):
-            return account.why(window)
+        if version not in account.first and (full := account.exhausted(now)):
+            return full
     return None

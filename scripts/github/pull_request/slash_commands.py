@@ -1,5 +1,6 @@
-"""`pullrank bot command`: slash commands in comments. What was typed is data; who may do what is asked of GitHub."""
+"""`pullrank bot command`: slash commands in comments. The text is untrusted; GitHub is asked who may do what."""
 
+import enum
 import re
 from dataclasses import dataclass
 
@@ -7,21 +8,29 @@ from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import HelpText, Ranked
 from leaderboard.preview.hypothetical_standings import standing
 from scripts.console import OK, say
-from scripts.github.api.client import GitHubError
-from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
-from scripts.github.pull_request.bot_context import BASE, BotContext
+from scripts.github.api.find_pull_request import PullRequest
+from scripts.github.pull_request.bot_context import BotContext, rerun
 from scripts.github.pull_request.outcome import is_retry_worthwhile
-from scripts.github.pull_request.report import PreviewCase, decide, latest_run
-from scripts.github.workflow.event import SHA, CommentEvent, comment_event
+from scripts.github.pull_request.report import PreviewCase, latest_run, preview_outcome
+from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
+from scripts.repository.layout import MAIN_BRANCH
 
-# Started by `/evaluate`: main's own code plays the commit and reports it.
+# Started by `/evaluate`: main's code plays the commit and reports it.
 EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
-# A run that was started so often is not started again by a comment.
-ATTEMPTS = 10
-DONE, STARTED, REFUSED, BUSY = "+1", "rocket", "-1", "eyes"
+# After so many attempts a comment does not start a run again.
+MAX_ATTEMPTS = 10
 
 _COMMAND = re.compile(r"/(?P<verb>retry|evaluate|rank|help)(?:[ \t]+(?P<argument>\S{1,100}))?[ \t]*")
+
+
+class Reaction(enum.StrEnum):
+    """GitHub's reactions that answer a command."""
+
+    DONE = "+1"
+    STARTED = "rocket"
+    REFUSED = "-1"
+    BUSY = "eyes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,106 +38,96 @@ class SlashCommand:
     """What a comment asks for."""
 
     verb: str
-    """retry, evaluate, rank or help."""
     argument: str = ""
-    """What stands behind it."""
 
 
-def parse(body: str) -> SlashCommand | None:
-    """The command on the first line; None for whatever else was written."""
+def parse_command(body: str) -> SlashCommand | None:
+    """The command on the first line; None if there is none."""
     lines = body.splitlines()
-    found = _COMMAND.fullmatch(lines[0]) if lines else None
-    if found is None or (found["argument"] and found["verb"] != "evaluate"):
+    match = _COMMAND.fullmatch(lines[0]) if lines else None
+    if match is None or (match["argument"] and match["verb"] != "evaluate"):
         return None
-    return SlashCommand(verb=found["verb"], argument=found["argument"] or "")
+    return SlashCommand(verb=match["verb"], argument=match["argument"] or "")
 
 
-def run(desk: BotContext) -> int:
-    """Do what the comment asks for, if it asks for something and its author may."""
-    comment = comment_event(desk.surroundings)
-    command = parse(comment.body)
+def run(context: BotContext) -> int:
+    """Execute the command of a comment, if there is one and its author may give it."""
+    comment = comment_event(context.surroundings)
+    command = parse_command(comment.body)
     if comment.action != "created" or not comment.on_pull or comment.author_type != "User" or command is None:
         say("The comment is no command.")
         return OK
-    pull = desk.github.pull(comment.number)
+    pull = context.github.pull(comment.number)
     if pull.state != "open" and command.verb in ("retry", "evaluate"):
-        desk.github.react(comment.comment_id, REFUSED)
+        context.github.react(comment.comment_id, Reaction.REFUSED)
         say(f"#{pull.number} is closed, so there is nothing to play.")
         return OK
-    desk.github.react(comment.comment_id, _answer(desk, comment, pull, command))
+    context.github.react(comment.comment_id, _execute(context, comment, pull, command))
     return OK
 
 
-def _answer(desk: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> str:
-    """Do it; returns the reaction that acknowledges it."""
+def _execute(context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand) -> Reaction:
+    """Execute a command; returns the reaction that acknowledges it."""
     match command.verb:
         case "retry":
-            return _retry(desk, comment, pull)
+            return _retry(context, comment, pull)
         case "evaluate":
-            return _evaluate(desk, comment, pull, command.argument)
+            return _evaluate(context, comment, pull, command.argument)
         case "rank":
-            return _rank(desk, pull)
+            return _rank(context, pull)
         case _:
-            return _help(desk, pull)
+            return _help(context, pull)
 
 
-def _may_write(desk: BotContext, comment: CommentEvent) -> bool:
-    return desk.github.permission(comment.author) in WRITERS
+def _may_write(context: BotContext, comment: CommentEvent) -> bool:
+    return context.github.permission(comment.author) in WRITERS
 
 
-def _retry(desk: BotContext, comment: CommentEvent, pull: PullRequest) -> str:
-    """Start the preview of the newest commit again, where that may end otherwise."""
-    if comment.author_id != pull.author_id and not _may_write(desk, comment):
+def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> Reaction:
+    """Rerun the preview of the newest commit if its outcome may change."""
+    if comment.author_id != pull.author_id and not _may_write(context, comment):
         say("Only the author and maintainers may retry.")
-        return REFUSED
-    latest = latest_run(desk, pull)
+        return Reaction.REFUSED
+    latest = latest_run(context, pull)
     if latest is None:
         say("There is no preview run on the newest commit.")
-        return REFUSED
+        return Reaction.REFUSED
     if latest.conclusion is None:
         say("The preview is being played already.")
-        return BUSY
-    if latest.conclusion == "action_required" or desk.github.attempts(latest.id) >= ATTEMPTS:
+        return Reaction.BUSY
+    if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_ATTEMPTS:
         say("The run waits for a maintainer, or was started too often.")
-        return REFUSED
-    if not is_retry_worthwhile(decide(desk, PreviewCase(run=latest, pull=pull, trusted=False))):
+        return Reaction.REFUSED
+    if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         say("The same code on the same seeds would end the same way.")
-        return REFUSED
-    return _start_again(desk, latest)
+        return Reaction.REFUSED
+    return Reaction.STARTED if rerun(context, pull, latest) else Reaction.BUSY
 
 
-def _start_again(desk: BotContext, latest: WorkflowRun) -> str:
-    """The run tells the pull request itself once it begins."""
-    try:
-        desk.github.rerun(latest.id)
-    except GitHubError as error:
-        if error.status not in (403, 404, 409):  # It runs already, or is too old to be run again.
-            raise
-        say(str(error))
-        return BUSY
-    return STARTED
-
-
-def _evaluate(desk: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> str:
-    """Have main's own code play the newest commit: asked by a maintainer, who names the commit that he looked at."""
-    if not _may_write(desk, comment):
+def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> Reaction:
+    """Have main's code play the newest commit; a maintainer has to name the commit that he reviewed."""
+    if not _may_write(context, comment):
         say("Only maintainers may have a commit evaluated.")
-        return REFUSED
-    if not SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != BASE:
+        return Reaction.REFUSED
+    if not COMMIT_SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != MAIN_BRANCH:
         say("The command takes all 40 digits of the pull request's newest commit.")
-        return REFUSED
-    desk.github.dispatch(EVALUATE_WORKFLOW, BASE, {"pull": str(pull.number), "sha": sha})
-    return STARTED
+        return Reaction.REFUSED
+    context.github.dispatch(EVALUATE_WORKFLOW, MAIN_BRANCH, {"pull": str(pull.number), "sha": sha})
+    return Reaction.STARTED
 
 
-def _rank(desk: BotContext, pull: PullRequest) -> str:
-    own = [entry for entry in desk.entries if entry.login.casefold() == pull.author.casefold()]
-    shown = [standing(desk.recorded, entry.login, entry.agent) for entry in own]
+def _rank(context: BotContext, pull: PullRequest) -> Reaction:
+    entries = [entry for entry in context.entries if entry.login.casefold() == pull.author.casefold()]
+    shown = [standing(context.recorded, entry.login, entry.agent) for entry in entries]
     state = Ranked(agents=tuple(agent for agent in shown if agent and agent.rows))
-    desk.github.create_comment(pull.number, render_comment(state, desk.context(pull, desk.surroundings.run_id)))
-    return DONE
+    context.github.create_comment(
+        pull.number, render_comment(state, context.comment_context(pull, context.surroundings.run_id))
+    )
+    return Reaction.DONE
 
 
-def _help(desk: BotContext, pull: PullRequest) -> str:
-    desk.github.create_comment(pull.number, render_comment(HelpText(), desk.context(pull, desk.surroundings.run_id)))
-    return DONE
+def _help(context: BotContext, pull: PullRequest) -> Reaction:
+    context.github.create_comment(
+        pull.number, render_comment(HelpText(), context.comment_context(pull, context.surroundings.run_id))
+    )
+    return Reaction.DONE

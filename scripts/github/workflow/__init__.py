@@ -1,1 +1,1 @@
-"""TODO."""
+"""A workflow step's environment, event, outputs and secrets."""

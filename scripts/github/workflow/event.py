@@ -1,4 +1,4 @@
-"""What GitHub tells a workflow run: the only reader of GITHUB_* variables and of the event file."""
+"""The environment and the event of a workflow run: the only reader of GITHUB_* variables and of the event file."""
 
 import re
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from evaluator.model.identifiers import LOGIN
 from scripts.console import USAGE, CommandError
 
 BOT = "github-actions[bot]"
-EVENT_BYTES = 25 << 20  # GitHub's own cap on a payload.
+EVENT_BYTES = 25 << 20  # GitHub's limit.
 
 REPOSITORY = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
-SHA = re.compile(r"[0-9a-f]{40}")
+COMMIT_SHA = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,21 +22,17 @@ class PullEvent:
     """The pull request of a `pull_request` event."""
 
     number: int
-    """Its number."""
     author: str
-    """Login of who opened it."""
     author_id: int
-    """GitHub's number for him: logins can be registered again."""
+    """GitHub's account id: a login can be given up and registered by somebody else."""
     head_sha: str
-    """The commit to be judged."""
     head_ref: str
-    """The branch's name, as the author chose it: never a part of a command."""
+    """The branch's name, chosen by the author: never part of a command."""
     head_repository_id: int | None
-    """The fork; None once it is deleted."""
+    """None once the fork is deleted."""
     base_sha: str
-    """The commit of the board's branch that GitHub compared with."""
+    """The commit of the base branch that GitHub compared with."""
     base_ref: str
-    """The board's branch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,21 +40,15 @@ class CommentEvent:
     """The comment of an `issue_comment` event."""
 
     action: str
-    """created, edited or deleted."""
     comment_id: int
-    """Its number."""
     body: str
-    """What was written: data, whatever it says."""
+    """Untrusted text."""
     author: str
-    """Login of who wrote it."""
     author_id: int
-    """His number."""
     author_type: str
     """User, Bot or Organization."""
     number: int
-    """Of the issue or pull request."""
     on_pull: bool
-    """Whether it is a pull request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,49 +56,40 @@ class MergeGroup:
     """The commit of a `merge_group` event, which a merge queue would make the tip of a branch."""
 
     head_sha: str
-    """The commit."""
+    """The commit that the queue would make the tip of the base branch."""
     head_ref: str
-    """The queue's own branch that stands there."""
+    """The queue's own branch at that commit."""
     base_ref: str
-    """The branch that it is to go to."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowEnvironment:
-    """Where and why a workflow step runs."""
+    """The environment of a workflow step."""
 
     event_name: str
-    """What triggered the run."""
     event: Mapping[str, Any]
     """The payload; read it through the functions below."""
     repository: str
-    """`owner/name` of the board."""
+    """`owner/name`."""
     repository_id: int
-    """Its number."""
     sha: str
-    """The commit that triggered: of the default branch in every privileged workflow."""
+    """The commit that triggered the run: on the default branch in every privileged workflow."""
     run_id: int
-    """This run; later runs have greater numbers."""
+    """Later runs have greater ids."""
     run_attempt: int
-    """1, and one more for each time the run was started again."""
     api_url: str
-    """Where GitHub's API answers; GitHub Enterprise and the tests have their own."""
     graphql_url: str
-    """Where GraphQL answers; empty where the variable is not set: then beside the API."""
+    """Empty if the variable is not set: the address is then derived from `api_url`."""
     server_url: str
-    """Where its pages are."""
     token: str = field(repr=False)
-    """What the API is asked with; empty in the untrusted tier."""
+    """Empty in the untrusted tier."""
     summary_path: Path | None
-    """Where the step's summary goes."""
     output_path: Path | None
-    """Where the step's outputs go."""
     workspace: Path
-    """The checkout of the board."""
     bot: str = BOT
-    """Whose comments are ours."""
+    """Login of the account whose comments are ours."""
     pace: float = 1.0
-    """Seconds between two writes, as GitHub's secondary limits want it; GitHub Enterprise without limits takes 0."""
+    """Seconds between two writes, because of GitHub's secondary rate limits."""
 
     @property
     def run_url(self) -> str:
@@ -120,14 +101,14 @@ def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment
     """Read the variables and the event file of a workflow run.
 
     Raises:
-        CommandError: one is missing or is not what GitHub writes.
+        CommandError: one is missing or malformed.
     """
     return WorkflowEnvironment(
         event_name=_variable(environ, "GITHUB_EVENT_NAME", re.compile(r"[a-z_]{1,50}")),
         event=_event(Path(_variable(environ, "GITHUB_EVENT_PATH"))),
         repository=_variable(environ, "GITHUB_REPOSITORY", REPOSITORY),
         repository_id=int(_variable(environ, "GITHUB_REPOSITORY_ID", re.compile(r"\d{1,20}"))),
-        sha=_variable(environ, "GITHUB_SHA", SHA),
+        sha=_variable(environ, "GITHUB_SHA", COMMIT_SHA),
         run_id=int(_variable(environ, "GITHUB_RUN_ID", re.compile(r"\d{1,20}"))),
         run_attempt=int(environ.get("GITHUB_RUN_ATTEMPT") or "1"),
         api_url=_address(environ, "GITHUB_API_URL", "https://api.github.com"),
@@ -149,7 +130,7 @@ def pull_event(surroundings: WorkflowEnvironment) -> PullEvent:
         CommandError: the event has none.
     """
     event = surroundings.event
-    repository = _at(event, "pull_request", "head", "repo")
+    repository = _value(event, "pull_request", "head", "repo")
     return PullEvent(
         number=_number(event, "pull_request", "number"),
         author=_text(event, "pull_request", "user", "login"),
@@ -186,7 +167,7 @@ def comment_event(surroundings: WorkflowEnvironment) -> CommentEvent:
         author_id=_number(event, "comment", "user", "id"),
         author_type=_text(event, "comment", "user", "type"),
         number=_number(event, "issue", "number"),
-        on_pull=_at(event, "issue", "pull_request") is not None,
+        on_pull=_value(event, "issue", "pull_request") is not None,
     )
 
 
@@ -205,8 +186,8 @@ def merge_group(surroundings: WorkflowEnvironment) -> MergeGroup:
 
 
 def dispatch_input(surroundings: WorkflowEnvironment, name: str) -> str:
-    """An input of a `workflow_dispatch` event; empty where it was not given."""
-    value = _at(surroundings.event, "inputs", name)
+    """An input of a `workflow_dispatch` event; empty if it was not given."""
+    value = _value(surroundings.event, "inputs", name)
     return value if isinstance(value, str) else ""
 
 
@@ -215,14 +196,14 @@ def _variable(environ: Mapping[str, str], name: str, form: re.Pattern[str] | Non
     if not value:
         raise CommandError(USAGE, f"{name} is not set; 'pullrank bot' runs in a GitHub workflow")
     if form is not None and not form.fullmatch(value):
-        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which GitHub would not write; look at the workflow's env")
+        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is malformed; check the workflow's env")
     return value
 
 
 def _address(environ: Mapping[str, str], name: str, usual: str) -> str:
     value = environ.get(name) or usual
     if value and not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._/-]*)?", value):
-        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is no address; look at the workflow's env")
+        raise CommandError(USAGE, f"{name} is {value[:80]!r}, which is no address; check the workflow's env")
     return value.rstrip("/")
 
 
@@ -244,7 +225,7 @@ def _event(path: Path) -> Mapping[str, Any]:
     return event
 
 
-def _at(event: Mapping[str, Any], *steps: str) -> Any:
+def _value(event: Mapping[str, Any], *steps: str) -> Any:
     value: Any = event
     for step in steps:
         value = value.get(step) if isinstance(value, Mapping) else None
@@ -252,14 +233,14 @@ def _at(event: Mapping[str, Any], *steps: str) -> Any:
 
 
 def _text(event: Mapping[str, Any], *steps: str) -> str:
-    value = _at(event, *steps)
+    value = _value(event, *steps)
     if not isinstance(value, str):
         raise CommandError(USAGE, f"the event has no text at {'.'.join(steps)}; is this verb right for this trigger?")
     return value
 
 
 def _number(event: Mapping[str, Any], *steps: str) -> int:
-    value = _at(event, *steps)
+    value = _value(event, *steps)
     if not isinstance(value, int) or isinstance(value, bool):
         raise CommandError(USAGE, f"the event has no number at {'.'.join(steps)}; is this verb right for this trigger?")
     return value
@@ -267,6 +248,6 @@ def _number(event: Mapping[str, Any], *steps: str) -> int:
 
 def _sha(event: Mapping[str, Any], *steps: str) -> str:
     value = _text(event, *steps)
-    if not SHA.fullmatch(value):
+    if not COMMIT_SHA.fullmatch(value):
         raise CommandError(USAGE, f"the event has no commit id at {'.'.join(steps)}; is this verb right for this trigger?")
     return value

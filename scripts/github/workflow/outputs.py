@@ -1,4 +1,4 @@
-"""What a workflow step hands on: outputs for later jobs, and the summary that people read."""
+"""Outputs of a workflow step for later jobs, the step's summary, and text that is safe to log."""
 
 import json
 import re
@@ -8,29 +8,29 @@ from typing import Any
 from evaluator.host.sandboxes.channel import clean_text
 from scripts.console import OUR_FAULT, CommandError
 
-LENGTH = 500
+LINE_CHARACTERS = 500
 
 
 def escape_commands(text: str) -> str:
-    """One line that no runner takes for a command: no control characters, and the two ways to begin one broken up."""
+    """One line of at most 500 characters that no runner takes for a command; without control characters."""
     line = clean_text(" ".join(text.split())).replace("##[", "## [").replace("::", ": :")
-    return line if len(line) <= LENGTH else line[: LENGTH - 1] + "…"
+    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
 
-NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
+OUTPUT_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
 # GitHub drops the whole summary above this, and allows 1 MiB of outputs for a job (it counts two bytes a character).
 SUMMARY_BYTES = 1 << 20
 OUTPUT_CHARACTERS = 1 << 19
-CUT = "\n\n… the rest does not fit here.\n"
+SUMMARY_CUT = "\n\n… the rest does not fit here.\n"
 
 
 def write_output(path: Path | None, name: str, value: Any) -> None:
-    """Append one output, as JSON on one line: nothing untrusted can begin a line of its own.
+    """Append one output, as JSON on one line, so that untrusted text cannot begin a line of its own.
 
     Raises:
-        CommandError: the name is not one, or the value is too large for GitHub.
+        CommandError: the name is malformed, or the value is too large for GitHub.
     """
-    if not NAME.fullmatch(name):
+    if not OUTPUT_NAME.fullmatch(name):
         raise CommandError(OUR_FAULT, f"{name[:80]!r} is not a name for an output")
     line = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     if len(line) > OUTPUT_CHARACTERS:
@@ -41,14 +41,14 @@ def write_output(path: Path | None, name: str, value: Any) -> None:
 
 
 def write_summary(path: Path | None, markdown: str) -> None:
-    """Append to the step's summary what still fits; nowhere to write is no error."""
+    """Append to the step's summary, cut to GitHub's limit; does nothing without a path."""
     if path is None:
         return
     before = path.stat().st_size if path.exists() else 0
-    room = SUMMARY_BYTES - before - len(CUT.encode()) - 1
-    whole = markdown.encode("utf-8", "replace")
+    room = SUMMARY_BYTES - before - len(SUMMARY_CUT.encode()) - 1
+    encoded = markdown.encode("utf-8", "replace")
     if room <= 0:
         return
-    text = markdown if len(whole) <= room else whole[:room].decode("utf-8", "ignore") + CUT
+    text = markdown if len(encoded) <= room else encoded[:room].decode("utf-8", "ignore") + SUMMARY_CUT
     with path.open("a", encoding="utf-8", errors="replace") as file:
         file.write(text if text.endswith("\n") else text + "\n")

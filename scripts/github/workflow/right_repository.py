@@ -1,6 +1,7 @@
-"""Whether a workflow runs in the repository that challenge.yml names: a fresh copy, a fork or a renamed board is another.
+"""Whether a workflow runs in the repository that challenge.yml names, and not in a copy, a fork or a renamed repository.
 
-It runs before anything is installed, so it needs the standard library only: `python3 -m scripts.bot.here`.
+It runs before anything is installed, so it uses the standard library only:
+`python3 -m scripts.github.workflow.right_repository`.
 """
 
 import os
@@ -10,27 +11,27 @@ from collections.abc import Mapping
 from pathlib import Path
 
 # The line as `pullrank init` writes it, or quoted otherwise, with or without a comment after it.
-_LINE = re.compile(
+_REPOSITORY_LINE = re.compile(
     r"""^repository[ \t]*:[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'#]\S*))[ \t]*(?:[ \t]\#.*)?\r?$""",
     re.MULTILINE | re.VERBOSE,
 )
-_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+/([A-Za-z0-9_-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?")
+_REPOSITORY_URL = re.compile(r"https://[A-Za-z0-9.-]+/([A-Za-z0-9_-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?")
 
 
 def named_repository(challenge: str) -> str:
-    """`owner/name` on the line `repository:` of a challenge.yml; empty where there is no such line."""
-    line = _LINE.search(challenge)
-    address = _ADDRESS.fullmatch(next(filter(None, line.groups()), "")) if line else None
+    """`owner/name` from the line `repository:` of a challenge.yml; empty without one."""
+    line = _REPOSITORY_LINE.search(challenge)
+    address = _REPOSITORY_URL.fullmatch(next(filter(None, line.groups()), "")) if line else None
     return address[1] if address else ""
 
 
 def is_here(named: str, actual: str) -> bool:
-    """Whether both are one repository; GitHub does not distinguish capitals."""
+    """Whether both are the same repository; GitHub ignores case."""
     return bool(named) and named.casefold() == actual.casefold()
 
 
 def advice(named: str, actual: str, server: str = "https://github.com") -> str:
-    """What the summary of a run says where nothing was done: why, and what to do; Markdown."""
+    """The summary of a run that did nothing: why, and what to do; Markdown."""
     owner = actual.partition("/")[0]
     why = f"`challenge.yml` names the repository `{named}`" if named else "`challenge.yml` names no `repository:`"
     return (
@@ -44,7 +45,7 @@ def advice(named: str, actual: str, server: str = "https://github.com") -> str:
 
 
 def main(environ: Mapping[str, str], root: Path) -> int:
-    """Write the output `here`, `true` or `false`, and a summary and a warning where it is false; 0 in both cases.
+    """Write the output `here`, `true` or `false`; if false also a summary and a warning. Returns 0 in both cases.
 
     Exit code 2: GITHUB_REPOSITORY is not set.
     """

@@ -1,4 +1,4 @@
-"""The moment of an official run and what was asked at it: every job of the run plans by the same."""
+"""The time and memberships that all jobs of an official run share, so that each computes the same plan."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.challenge import Challenge
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.beacon import Name, SeedBeacon
+from scripts.git.beacon import SeedBeacon
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
@@ -17,36 +17,35 @@ MembershipLookup = Callable[[str, str], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """When, and who was a member of what then."""
+    """The time of the plan, and who was a member of which team."""
 
     now: datetime
-    """The moment."""
     members: Mapping[str, frozenset[str]] | None = None
-    """Of each organisation or team that the phases name: its members among the owners; None while nobody asked."""
+    """Members among the owners, by organisation or team; None if nobody asked yet."""
 
     def serialised(self) -> str:
-        """As one job hands it to the next."""
+        """JSON for the other jobs."""
         members = {team: sorted(logins) for team, logins in (self.members or {}).items()}
         return json.dumps({"now": self.now.isoformat(), "members": members}, separators=(",", ":"))
 
 
-def this_run() -> RunContext:
-    """Now, to the second, with nothing asked yet."""
+def current_run_context() -> RunContext:
+    """The current time, to the second, without memberships."""
     return RunContext(now=datetime.now(UTC).replace(microsecond=0))
 
 
 def parse_run_context(text: str) -> RunContext:
-    """What another job handed on; now, where none did.
+    """The context of the plan job; the current time if there is none.
 
     Raises:
-        CommandError: it is no moment.
+        CommandError: it is malformed.
     """
     if not text:
-        return this_run()
+        return current_run_context()
     try:
-        found = parse_strict(text.encode())
-        now = datetime.fromisoformat(found["now"])
-        members = {str(team): frozenset(map(str, logins)) for team, logins in found["members"].items()}
+        document = parse_strict(text.encode())
+        now = datetime.fromisoformat(document["now"])
+        members = {str(team): frozenset(map(str, logins)) for team, logins in document["members"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CommandError(OUR_FAULT, f"--moment is not what the plan job hands on ({error})") from error
     if now.tzinfo is None:
@@ -54,20 +53,21 @@ def parse_run_context(text: str) -> RunContext:
     return RunContext(now=now, members=members)
 
 
-def members_of(challenge: Challenge, logins: Iterable[str], asked: MembershipLookup) -> dict[str, frozenset[str]]:
-    """Who of some logins is in the organisations and teams that phases name; those on an allow list need not be."""
+def members_of(challenge: Challenge, logins: Iterable[str], is_member: MembershipLookup) -> dict[str, frozenset[str]]:
+    """Members of the teams and organisations that phases name, among some logins; logins on allow lists are not asked."""
     owners = {login.casefold() for login in logins}
-    found: dict[str, frozenset[str]] = {}
+    members: dict[str, frozenset[str]] = {}
     for phase in challenge.phases:
         listed = {login.casefold() for login in phase.allow}
         for team in phase.teams:
-            known = found.get(team, frozenset())
-            found[team] = known | {login for login in sorted(owners - listed - known) if asked(login, team)}
-    return found
+            known_members = members.get(team, frozenset())
+            unlisted = sorted(owners - listed - known_members)
+            members[team] = known_members | {login for login in unlisted if is_member(login, team)}
+    return members
 
 
-def merge_times(entries: Iterable[Entry], found: Mapping[Name, SeedBeacon]) -> dict[Name, datetime]:
-    """When each version came to main, by login without capitals and folder."""
-    beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found.items()}
-    known = ((entry.name, beacons.get(entry.name)) for entry in entries)
-    return {name: datetime.fromisoformat(beacon.committed_at).astimezone(UTC) for name, beacon in known if beacon}
+def merge_times(entries: Iterable[Entry], found_beacons: Mapping[AgentName, SeedBeacon]) -> dict[AgentName, datetime]:
+    """When each entry's version came to main."""
+    beacons = {(login.casefold(), agent): beacon for (login, agent), beacon in found_beacons.items()}
+    merged = ((entry.name, beacons.get(entry.name)) for entry in entries)
+    return {name: datetime.fromisoformat(beacon.committed_at).astimezone(UTC) for name, beacon in merged if beacon}

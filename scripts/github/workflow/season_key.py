@@ -1,4 +1,4 @@
-"""The secret of a sealed season in the jobs of a workflow: read where it belongs, refused where it does not."""
+"""The secret of a sealed season in workflow jobs: read where it is needed, refused where it must not be."""
 
 from collections.abc import Iterable
 
@@ -8,15 +8,15 @@ from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from scripts.console import OUR_FAULT, USAGE, CommandError
 
-# When a job ends is public, and an agent can be slow on purpose: jobs end at full multiples of this only.
+# The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.
 PACE_SECONDS = 600.0
 
 
 def season_secret(text: str, challenge: Challenge) -> SeasonSecret | None:
-    """The secret of a sealed season; None where seeds are open.
+    """The secret of a sealed season; None for open seeds.
 
     Raises:
-        CommandError: it is missing or another one.
+        CommandError: it is missing, or not the one of the hash.
     """
     if challenge.sealed is None:
         return None
@@ -26,11 +26,11 @@ def season_secret(text: str, challenge: Challenge) -> SeasonSecret | None:
         raise CommandError(OUR_FAULT, str(error)) from error
 
 
-def refuse_change(challenge: Challenge, results: Iterable[Result]) -> None:
-    """Keep a season to the episodes that it began with: scores on others would stand side by side.
+def refuse_changed_seeds(challenge: Challenge, results: Iterable[Result]) -> None:
+    """Make sure that a season keeps its episodes: scores on different episodes cannot be compared.
 
     Raises:
-        CommandError: something was recorded with another secret, or before the season was sealed, or opened again.
+        CommandError: results were recorded with another secret, or before the season was sealed or opened.
     """
     ours = challenge.sealed and challenge.sealed.secret_sha256
     if any(result.season == challenge.season and secret_hash(result.beacon) != ours for result in results):
@@ -40,10 +40,10 @@ def refuse_change(challenge: Challenge, results: Iterable[Result]) -> None:
 
 
 def refuse_secret(text: str) -> None:
-    """Keep the secret out of what plays strangers' code before it is merged.
+    """Make sure that the secret is not in a job that runs unmerged code of strangers.
 
     Raises:
-        CommandError: it is here.
+        CommandError: it is set.
     """
     if text.strip():
         raise CommandError(
@@ -52,5 +52,5 @@ def refuse_secret(text: str) -> None:
 
 
 def waiting(elapsed: float) -> float:
-    """Seconds until a job that has run so long may end."""
+    """Seconds until a job that has run for `elapsed` seconds may end."""
     return -elapsed % PACE_SECONDS

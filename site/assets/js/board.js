@@ -6,7 +6,7 @@
 import { el } from "./dom.js";
 import { number } from "./format.js";
 import { controls } from "./filter.js";
-import { columnsOf, headsOf } from "./cells.js";
+import { columnsOf, headsOf, moreHeads } from "./cells.js";
 import { panel } from "./picks.js";
 import { csv, entriesOf, shownOf } from "./table.js";
 import { fromAddress, PICKS, toAddress } from "./view.js";
@@ -21,11 +21,12 @@ function takeOver(place) {
   const given = place.dataset;
   const isGame = given.kind === "game";
   const table = place.querySelector("table.pr-board");
-  const heads = headsOf(table, isGame);
+  const heads = headsOf(table);
   const decimals = Number(given.decimals);
   const marks = given.marks.split(" ").filter(Boolean).map(Number);
-  const columns = columnsOf(heads, { decimals, forge: given.forge, scale: { low: Number(given.low), high: Number(given.high), marks } });
-  const tools = controls(heads, { isGame, unranked: Number(given.unranked) }, change, save);
+  const board = { decimals, forge: given.forge, scale: { low: Number(given.low), high: Number(given.high), marks } };
+  let columns = columnsOf(heads, board);
+  const tools = controls(heads, { isGame, unranked: Number(given.unranked) }, change, save, offerColumns);
   const picks = isGame ? null : panel({ task: given.task, decimals }, (who) => pick(who, false));
   const pager = el("nav", { class: "pr-pager", "aria-label": "Pages of the table" });
   let view = fromAddress(location.search);
@@ -79,7 +80,13 @@ function takeOver(place) {
     tools.say("Loading all entries …");
     loading ??= fetch(`${given.documents}table.json`).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(answer.statusText))));
     try {
-      entries ??= entriesOf(await loading, isGame);
+      const document = await loading;
+      if (!entries) {
+        entries = entriesOf(document);
+        const more = moreHeads(document, heads);
+        columns = columnsOf([...heads, ...more], board);
+        tools.offer(more, view);
+      }
       byName ??= new Map(entries.map((entry) => [entry.who, entry]));
       return true;
     } catch {
@@ -87,6 +94,11 @@ function takeOver(place) {
       tools.say("The entries could not be loaded; the table is as the page came. Try again, or take the files below.");
       return false;
     }
+  }
+
+  /** The names of the further columns come with the entries. */
+  async function offerColumns() {
+    if (!entries && (await load())) tools.say("");
   }
 
   function shownColumns() {
@@ -193,9 +205,9 @@ function takeOver(place) {
   /** The first press sorts the better, the newer or the larger first, and words from A; the second turns that round. */
   function sortBy(column) {
     const down = `-${column.id}`;
-    const upFirst = ["place", "ranks", "agent", "interval", "login", "algorithm", "kind", "verdict", "message"].includes(column.id) || column.way === "lower";
-    const [one, other] = upFirst ? [column.id, down] : [down, column.id];
-    const next = (view.sort || "place") === one ? other : one;
+    const upFirst = column.upFirst || column.way === "lower";
+    const [first, second] = upFirst ? [column.id, down] : [down, column.id];
+    const next = (view.sort || "place") === first ? second : first;
     change({ sort: next === "place" ? "" : next }, "");
   }
 

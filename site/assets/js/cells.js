@@ -12,47 +12,57 @@ import { day, NONE, number, ranks, size, span } from "./format.js";
  * @property {boolean} right whether it stands at the right
  * @property {string} way `higher` or `lower` where one is better
  * @property {boolean} usual whether it is shown without being asked for
+ * @property {boolean} [upFirst] whether the first press sorts it upwards
  * @property {(entry: object) => any} value what it is sorted by
  * @property {(entry: object) => HTMLElement} cell
  * @property {Object<string, (entry: object) => any>} fields what files say of it
  */
 
-/** Those that stand in no page by themselves; the last two come with entries that failed. */
-const MORE = [
-  ["peak_memory_bytes", "Memory", "the agent's largest memory"],
-  ["kind", "Kind", "policy, script or image"],
-  ["verdict", "Verdict", "how the evaluation ended"],
-  ["message", "Why", "the reason where there is no score"],
-];
 const WORDS = { verified: "verified by the host" };
 const AGENTS = new URL("agents/", root()).href;
 
 /**
- * The columns as the page itself heads them, before any data are there.
+ * @typedef {{id: string, label: string, title: string, kind: string, right: boolean, way: string, decimals: number|null,
+ *   usual: boolean}} Head
+ */
+
+/**
+ * The heads of the page's own table, before any data are there.
  *
  * @param {HTMLTableElement} table
- * @param {boolean} isGame
- * @returns {{id: string, label: string, title: string, right: boolean, way: string, decimals: number|null, usual: boolean}[]}
+ * @returns {Head[]}
  */
-export function headsOf(table, isGame) {
-  const usual = [...table.tHead.querySelectorAll("th[data-column]")].map((th) => ({
+export function headsOf(table) {
+  return [...table.tHead.querySelectorAll("th[data-column]")].map((th) => ({
     id: th.dataset.column,
     label: th.dataset.label,
     title: th.title,
+    kind: "",
     right: th.classList.contains("pr-right"),
     way: th.dataset.way ?? "",
     decimals: th.dataset.decimals === undefined ? null : Number(th.dataset.decimals),
     usual: true,
   }));
-  const more = MORE.filter(([id]) => !isGame || !["peak_memory_bytes", "kind"].includes(id));
-  const right = (id) => id === "peak_memory_bytes";
-  return [...usual, ...more.map(([id, label, title]) => ({ id, label, title, right: right(id), way: "", decimals: null, usual: false }))];
+}
+
+/**
+ * The heads of columns that are shown on request only: table.json has labels for them, and the page has no head.
+ *
+ * @param {{columns: string[], heads: {label: string, title: string, kind: string}[]}} table
+ * @param {Head[]} usual
+ * @returns {Head[]}
+ */
+export function moreHeads(table, usual) {
+  const shown = new Set(usual.map((head) => head.id));
+  const heads = table.columns.map((id, index) => ({ id, ...table.heads[index] }));
+  return heads.filter(({ id, label }) => label && !shown.has(id))
+    .map((head) => ({ ...head, right: head.kind === "number", way: "", decimals: null, usual: false }));
 }
 
 /**
  * Columns that can be sorted, shown and written.
  *
- * @param {ReturnType<typeof headsOf>} heads
+ * @param {Head[]} heads
  * @param {{scale: object, decimals: number, forge: string}} board
  * @returns {Column[]}
  */
@@ -62,16 +72,19 @@ export function columnsOf(heads, board) {
 
 const KINDS = {
   place: () => ({
+    upFirst: true,
     value: (entry) => (entry.ranked ? entry.order : null),
     cell: place,
     fields: { place: (entry) => (entry.score === null ? null : entry.place) },
   }),
   ranks: () => ({
+    upFirst: true,
     value: (entry) => (hasPlace(entry) ? entry.rank_low + entry.rank_high / 1e6 : null),
     cell: (entry) => el("td", { class: "pr-ranks" }, hasPlace(entry) ? ranks(entry.rank_low, entry.rank_high) : NONE),
     fields: { rank_low: (entry) => entry.rank_low, rank_high: (entry) => entry.rank_high },
   }),
   agent: () => ({
+    upFirst: true,
     value: (entry) => entry.name || entry.agent,
     cell: agent,
     fields: { login: (e) => e.login, agent: (e) => e.agent, name: (e) => e.name, flags: (e) => e.flags },
@@ -83,6 +96,7 @@ const KINDS = {
     fields: { score: (entry) => entry.score },
   }),
   interval: (head, { scale, decimals }) => ({
+    upFirst: true,
     value: (entry) => (typeof entry.low === "number" && typeof entry.high === "number" ? entry.high - entry.low : null),
     cell: (entry) => picture(entry, scale, decimals),
     fields: { low: (entry) => entry.low, high: (entry) => entry.high },
@@ -90,17 +104,20 @@ const KINDS = {
   login: (head, { forge }) => {
     const address = forge ? safe(`${forge}/`) : null;
     return {
+      upFirst: true,
       value: (entry) => entry.login,
       cell: (entry) => owner(entry, address),
       fields: { login: (entry) => entry.login },
     };
   },
   algorithm: () => ({
+    upFirst: true,
     value: (entry) => entry.algorithm,
     cell: (entry) => typed(entry.algorithm, "pr-typed"),
     fields: { algorithm: (entry) => entry.algorithm },
   }),
   message: () => ({
+    upFirst: true,
     value: (entry) => entry.message,
     cell: (entry) => typed(entry.message, entry.message ? "pr-typed pr-message" : "pr-typed"),
     fields: { message: (entry) => entry.message },
@@ -121,6 +138,7 @@ const KINDS = {
     fields: { evaluated_at: (entry) => entry.evaluated_at },
   }),
   verdict: () => ({
+    upFirst: true,
     value: (entry) => entry.verdict,
     cell: verdict,
     fields: { verdict: (entry) => entry.verdict },
@@ -136,11 +154,12 @@ function metric(head) {
   };
 }
 
-function plain({ id, right: isRight }) {
-  const said = (value) => (value === null || value === undefined || value === "" ? NONE : String(value));
+function plain({ id, kind, right: isRight }) {
+  const text = (value) => (value === null || value === undefined || value === "" ? NONE : String(value));
   return {
+    upFirst: kind === "text",
     value: (entry) => entry[id],
-    cell: (entry) => (isRight ? right(said(entry[id])) : el("td", {}, el("bdi", {}, said(entry[id])))),
+    cell: (entry) => (isRight ? right(text(entry[id])) : el("td", {}, el("bdi", {}, text(entry[id])))),
     fields: { [id]: (entry) => entry[id] },
   };
 }

@@ -21,9 +21,11 @@ const KINDS = ["policy", "script", "image"];
  * @param {{isGame: boolean, unranked: number}} board
  * @param {(patch: object, typed: string) => void} change what is to be seen now; `typed` names the field that is typed in
  * @param {(form: "csv"|"json") => void} save
- * @returns {{element: HTMLElement, show: (view: import("./view.js").View) => void, say: (text: string) => void}}
+ * @param {() => void} open called when the list of columns is opened or closed
+ * @returns {{element: HTMLElement, show: (view: import("./view.js").View) => void, say: (text: string) => void,
+ *   offer: (heads: object[], view: import("./view.js").View) => void}} `offer` adds columns to the list
  */
-export function controls(heads, board, change, save) {
+export function controls(heads, board, change, save, open) {
   const inputs = new Map();
   const field = (name, label, attributes) => {
     const input = el("input", { ...attributes, name, autocomplete: "off", oninput: () => change({ [name]: input.value }, name) });
@@ -38,7 +40,13 @@ export function controls(heads, board, change, save) {
   const kind = el("select", { name: "kind", onchange: () => change({ kind: kind.value }, "") },
     el("option", { value: "" }, "any"), KINDS.map((one) => el("option", { value: one }, one)));
   inputs.set("kind", kind);
-  const boxes = heads.map((head) => ({ id: head.id, usual: head.usual, box: el("input", { type: "checkbox", onchange: columns }), label: head.label }));
+  const boxOf = (head) => ({ id: head.id, usual: head.usual, box: el("input", { type: "checkbox", onchange: columns }), label: head.label });
+  const labelOf = (one) => el("label", { class: "pr-switch" }, one.box, one.label);
+  const boxes = heads.map(boxOf);
+  const list = el("div", { class: "pr-fields" }, boxes.map(labelOf));
+  const check = (view) => {
+    for (const one of boxes) one.box.checked = view.columns.length ? view.columns.includes(one.id) : one.usual;
+  };
   function columns() {
     const chosen = boxes.filter((one) => one.box.checked).map((one) => one.id);
     const usual = boxes.filter((one) => one.usual).map((one) => one.id);
@@ -54,8 +62,7 @@ export function controls(heads, board, change, save) {
     el("details", { class: "pr-tool" }, filters, el("div", { class: "pr-fields" },
       fields.map(([name, label, attributes]) => field(name, label, attributes)),
       !board.isGame && el("label", {}, el("span", {}, "Kind"), kind), flip("verified", "verified by the host"), clear)),
-    el("details", { class: "pr-tool" }, el("summary", {}, "Columns"), el("div", { class: "pr-fields" },
-      boxes.map((one) => el("label", { class: "pr-switch" }, one.box, one.label)))),
+    el("details", { class: "pr-tool", ontoggle: open }, el("summary", {}, "Columns"), list),
     board.unranked > 0 && flip("failed", `Failed and withdrawn (${board.unranked})`),
     el("span", { class: "pr-files" },
       el("button", { type: "button", class: "pr-button", title: "what the table shows, as a file", onclick: () => save("csv") }, "Save as CSV"),
@@ -68,10 +75,16 @@ export function controls(heads, board, change, save) {
         // What is being typed keeps its cursor.
         else if (input.value !== view[name]) input.value = view[name];
       }
-      for (const one of boxes) one.box.checked = view.columns.length ? view.columns.includes(one.id) : one.usual;
+      check(view);
       const count = narrowed(view);
       filters.textContent = count ? `Filters (${count})` : "Filters";
       clear.disabled = !count && !view.find;
+    },
+    offer: (more, view) => {
+      const added = more.map(boxOf);
+      boxes.push(...added);
+      list.append(...added.map(labelOf));
+      check(view);
     },
     say: (text) => {
       if (status.textContent !== text) status.textContent = text;

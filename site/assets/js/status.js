@@ -3,24 +3,15 @@
 import { el, root } from "./dom.js";
 
 const SHOWN = 20;
-/** What each state means, and what comes next. */
+/** What each state means, and what to do next; the advice for a verdict comes with the document. */
 const WORDS = {
   ranked: ([place]) => (typeof place === "number" ? [`place ${place}`, "Nothing to do: it counts until a newer version of it does."] : ["listed without a place", "It is there for comparison."]),
   waiting: () => ["waiting", "Nothing to do: the next official run plays it."],
-  failed: ([verdict]) => [`failed: ${verdict}`, TO_DO[verdict] ?? "Its page says why."],
+  failed: ([verdict], verdicts) => [`failed: ${verdict}`, verdicts?.[verdict]?.next ?? "Its page says why."],
   "self-reported": () => ["self-reported", "The script said its score itself. Nobody measured it, so it never ranks."],
   refused: ([why]) => ["refused", why],
   excluded: ([why]) => ["excluded", why],
   withdrawn: ([why]) => ["withdrawn", why],
-};
-const TO_DO = {
-  invalid: "Run pullrank check; its page names the file and the line.",
-  crashed: "Read the message and the end of the log on its page, mend it, and open another pull request.",
-  timeout: "Do less per step; load and compute once.",
-  out_of_memory: "Load smaller weights, or keep less history.",
-  protocol_error: "Compare the action’s type, shape and range with the task’s space.",
-  output_limit: "Print less.",
-  internal_error: "Nothing to do: the evaluator failed, and tries again. It is never held against the agent.",
 };
 const GOOD = new Set(["ranked"]);
 const OURS = new Set(["waiting", "self-reported"]);
@@ -30,7 +21,7 @@ if (form) begin();
 
 function begin() {
   const input = form.querySelector("input");
-  const said = document.getElementById("pr-status-said");
+  const message = document.getElementById("pr-status-said");
   const place = document.getElementById("pr-status");
   const read = once(async () => {
     const answer = await fetch(new URL("api/status.json", root()));
@@ -41,18 +32,18 @@ function begin() {
     const asked = new URLSearchParams(location.search).get("find")?.trim() ?? "";
     input.value = asked;
     if (!asked) {
-      said.textContent = "";
+      message.textContent = "";
       place.replaceChildren();
       return;
     }
     const known = await read().catch(() => null);
     if (!known) {
-      said.textContent = "The list could not be loaded. Try again in a minute.";
+      message.textContent = "The list could not be loaded. Try again in a minute.";
       return;
     }
     const found = matching(known.agents, asked);
-    said.textContent = words(found.length);
-    const cards = found.slice(0, SHOWN).map((agent) => card(agent, known.tasks, form.dataset));
+    message.textContent = words(found.length);
+    const cards = found.slice(0, SHOWN).map((agent) => card(agent, known, form.dataset));
     place.replaceChildren(...(cards.length ? cards : [nobody(asked, form.dataset)]));
   }
 
@@ -89,8 +80,8 @@ function words(count) {
   return count > SHOWN ? `${many} The first ${SHOWN} are shown; type more of the name.` : many;
 }
 
-function card(agent, tasks, { repository }) {
-  const rows = agent.tasks.flatMap((state, index) => (state ? [row(state, tasks[index])] : []));
+function card(agent, { tasks, verdicts }, { repository }) {
+  const rows = agent.tasks.flatMap((state, index) => (state ? [row(state, tasks[index], verdicts)] : []));
   const pull = agent.pull && repository ? el("a", { href: `${repository.replace(/\/$/, "")}/pull/${Number(agent.pull)}` }, `pull request #${agent.pull}`) : null;
   return el("section", { class: "pr-status-card" },
     el("h2", {}, el("a", { href: new URL(agent.page, root()).href }, el("bdi", {}, agent.name))),
@@ -103,12 +94,13 @@ function card(agent, tasks, { repository }) {
       : el("p", { class: "pr-note" }, "It enters no task that this board shows now."));
 }
 
-function row([state, ...more], task) {
-  const [said, next] = (WORDS[state] ?? (() => [state, ""]))(more);
-  const kind = GOOD.has(state) ? "ok" : OURS.has(state) || more[0] === "internal_error" ? "ours" : "bad";
+function row([state, ...more], task, verdicts) {
+  const [label, next] = (WORDS[state] ?? (() => [state, ""]))(more, verdicts);
+  const isOurs = OURS.has(state) || (state === "failed" && verdicts?.[more[0]]?.ours);
+  const kind = GOOD.has(state) ? "ok" : isOurs ? "ours" : "bad";
   return el("tr", {},
     el("th", { scope: "row", class: "pr-rowhead" }, el("a", { href: new URL(task.page, root()).href }, el("bdi", {}, task.title))),
-    el("td", {}, el("span", { class: `pr-verdict pr-verdict-${kind}` }, said)),
+    el("td", {}, el("span", { class: `pr-verdict pr-verdict-${kind}` }, label)),
     el("td", { class: "pr-typed pr-message" }, el("bdi", {}, next)));
 }
 

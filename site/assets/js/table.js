@@ -6,26 +6,24 @@
  */
 
 /**
- * The entries of a board's table.json, the ranked ones first.
+ * The entries of a task's table.json, the ranked ones first.
  *
- * @param {{columns: string[], rows: any[][], failures?: any[][], metrics?: object[]}} table
- * @param {boolean} isGame whether further columns are its own rather than metrics
+ * @param {{columns: string[], heads: {kind: string}[], rows: any[][], failures?: any[][]}} table
  * @returns {Entry[]}
  */
-export function entriesOf(table, isGame) {
-  const after = table.columns.indexOf("high") + 1;
-  const extra = isGame ? 0 : Math.max(0, (table.metrics ?? []).length - 1);
-  // By position: a host may call a metric what a column is called.
-  const named = table.columns.map((name, index) => [name, index]).filter(([, i]) => i < after || i >= after + extra);
-  const made = (row, order, ranked) => {
-    const entry = { order, ranked, metrics: row.slice(after, after + extra) };
-    for (const [name, index] of named) entry[name] = row[index];
-    entry.who = `${entry.login}/${entry.agent}`;
-    entry.flags ??= [];
-    return entry;
+export function entriesOf(table) {
+  const indexes = table.columns.map((_, index) => index);
+  const metrics = indexes.filter((index) => table.heads[index].kind === "metric");
+  const others = indexes.filter((index) => table.heads[index].kind !== "metric");
+  const entry = (row, order, ranked) => {
+    const made = { order, ranked, metrics: metrics.map((index) => row[index]) };
+    for (const index of others) made[table.columns[index]] = row[index];
+    made.who = `${made.login}/${made.agent}`;
+    made.flags ??= [];
+    return made;
   };
-  const rows = table.rows.map((row, index) => made(row, index, true));
-  return rows.concat((table.failures ?? []).map((row, index) => made(row, rows.length + index, false)));
+  const rows = table.rows.map((row, index) => entry(row, index, true));
+  return rows.concat((table.failures ?? []).map((row, index) => entry(row, rows.length + index, false)));
 }
 
 /**

@@ -1,1 +1,1 @@
-"""Recorded measurements: what agents saw, chose and earned, the same to the last bit until PROTOCOL is raised."""
+"""Recorded measurements, which must stay the same to the last bit until PROTOCOL is raised."""

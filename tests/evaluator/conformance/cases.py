@@ -12,9 +12,10 @@ from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, parse_trace, verify_result
+from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_trace
 from tests.evaluator.conformance import agents
 from tests.rooms import MANIFEST, duel_order, folder, order
 

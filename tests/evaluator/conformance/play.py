@@ -29,8 +29,8 @@ def main(name: str) -> None:
     cases = {title: case for title, case in CASES.items() if case.over_streams or name != STREAMS}
     # A container's start is mostly waiting.
     with ThreadPoolExecutor(1 if name == "process" else 3) as pool:
-        found = pool.map(lambda case: measured(case, chosen), cases.values())
-        print(json.dumps(dict(zip(cases, found, strict=True))))
+        measurements = pool.map(lambda case: measured(case, chosen), cases.values())
+        print(json.dumps(dict(zip(cases, measurements, strict=True))))
 
 
 if __name__ == "__main__":

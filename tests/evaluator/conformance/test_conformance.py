@@ -41,11 +41,11 @@ def played() -> Played:
     return measure
 
 
-def judge(found: dict[str, Any], titles: list[str]) -> None:
+def judge(measurements: dict[str, Any], titles: list[str]) -> None:
     """Fail with what is to be done about each case that is not as it was recorded."""
     if platform.machine() != RECORDED["machine"]:
         pytest.skip(f"recorded on {RECORDED['machine']}; replay is promised on one architecture")
-    faults = [record.fault(RECORDED, record.head(), title, found.get(title)) for title in titles]
+    faults = [record.fault(RECORDED, record.head(), title, measurements.get(title)) for title in titles]
     assert not any(faults), "\n".join(filter(None, faults))
 
 

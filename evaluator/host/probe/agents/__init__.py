@@ -1,1 +1,1 @@
-"""Agents that try what a sandbox must refuse. They are data: sent into the sandbox, never imported here."""
+"""Agents that try what a sandbox must refuse. They are sent into the sandbox as data, never imported here."""

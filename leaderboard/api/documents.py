@@ -1,0 +1,382 @@
+"""The type of every JSON document: mypy checks what is built against it, and `openapi.py` generates the schemas from it.
+
+Objects are closed: they have no key that their type does not name. A `NotRequired` key is left out where it has no value.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field, with_config
+from typing_extensions import TypedDict
+
+from evaluator.model.config.metric import Direction
+from evaluator.model.config.submission import SubmissionKind
+from evaluator.model.records.verdict import Verdict
+
+Moment = Annotated[str, Field(description="UTC, ISO 8601")]
+Address = Annotated[str, Field(description="below the site's root")]
+Medal = Literal["gold", "silver", "bronze"]
+
+
+@with_config(extra="forbid")
+class Closed(TypedDict):
+    """An object without further keys."""
+
+
+class VerifiedJson(Closed):
+    """The host who vouches for an entry."""
+
+    since: str
+    who: str
+    why: str
+    link: str | None
+
+
+class FlagsJson(Closed):
+    """What the hosts say of an entry; each key is there only where it is true."""
+
+    baseline: NotRequired[Literal[True]]
+    host: NotRequired[Literal[True]]
+    anonymous: NotRequired[Literal[True]]
+    verified: NotRequired[VerifiedJson]
+
+
+class EntryJson(FlagsJson):
+    """An agent on a leaderboard."""
+
+    login: str
+    agent: str
+    name: str
+
+
+class PlaceJson(Closed):
+    """Where a row stands."""
+
+    place: Annotated[int | None, Field(description="null for baselines and hosts' own, which take no place")]
+    rank_low: Annotated[int, Field(description="1 + entries significantly better, at 95 %")]
+    rank_high: Annotated[int, Field(description="entries less those significantly worse")]
+    with_leader: Annotated[bool, Field(description="not told apart from the leader")]
+
+
+class EstimateJson(Closed):
+    """A score and its 95 % interval; null where there is none."""
+
+    score: float | None
+    low: float | None
+    high: float | None
+
+
+class CostJson(Closed):
+    """What an agent used."""
+
+    cpu_seconds: float | None
+    wall_seconds: float
+    peak_memory_bytes: int | None
+    steps: int
+
+
+class MetricJson(Closed):
+    """A metric of a task."""
+
+    name: str
+    kind: str
+    direction: Direction
+    decimals: int
+    description: str
+    threshold: float | None
+
+
+class SourceJson(Closed):
+    """What an entry's manifest says of its making."""
+
+    algorithm: str
+    authors: list[str]
+    kind: SubmissionKind
+
+
+class LinksJson(Closed):
+    """An entry's page and its document."""
+
+    page: Address
+    api: Address
+
+
+class ScoresJson(Closed):
+    """What one result amounts to."""
+
+    estimate: EstimateJson
+    metrics: dict[str, float | None]
+    attempts: int
+    episodes: int
+    key: str | None
+
+
+class MeasuredJson(ScoresJson):
+    """What was measured for a row."""
+
+    evaluated_at: Moment
+    cost: CostJson
+    medal: Medal | None
+
+
+class RankedRowJson(PlaceJson, EntryJson, ScoresJson):
+    """A row as `pullrank rank --json` prints it."""
+
+
+class RowJson(PlaceJson, EntryJson, MeasuredJson, SourceJson, LinksJson):
+    """A ranked entry of a task."""
+
+    since: Annotated[str, Field(description="when this version was first recorded; UTC, ISO 8601")]
+
+
+class OverallScoresJson(Closed):
+    """The score of an entry across all tasks."""
+
+    estimate: EstimateJson
+    iqm: float
+    normalised: dict[str, float | None]
+
+
+class RankedOverallJson(PlaceJson, EntryJson, OverallScoresJson):
+    """A row of the overall leaderboard as `pullrank rank --json` prints it."""
+
+
+class OverallRowJson(RankedOverallJson, LinksJson):
+    """A row of the overall leaderboard."""
+
+
+class RatingJson(Closed):
+    """Strength on the Elo scale and its 95 % interval."""
+
+    elo: float
+    low: float
+    high: float
+
+
+class CountJson(Closed):
+    """Matches from one player's side; `score` is the sum of what the game gave."""
+
+    wins: int
+    draws: int
+    losses: int
+    errors: int
+    score: float
+    points: int
+
+
+class RatedJson(CountJson):
+    """What was measured for a player."""
+
+    rating: RatingJson
+    points_place: int
+    opponents: int
+    attempts: int
+    since: Moment
+
+
+class RatedRowJson(PlaceJson, EntryJson, RatedJson):
+    """A player as `pullrank rank --json` prints it."""
+
+
+class PlayedJson(RatedJson):
+    """All that is shown of a player's matches."""
+
+    evaluated_at: Moment
+    episodes: int
+    medal: Medal | None
+
+
+class GameRowJson(PlaceJson, EntryJson, PlayedJson, SourceJson, LinksJson):
+    """A rated player of a game."""
+
+
+class UnscoredJson(EntryJson):
+    """An entry without a score as `pullrank rank --json` prints it."""
+
+    verdict: Verdict
+    message: str
+
+
+class ClaimJson(Closed):
+    """The score that a training script says of itself, where it only claims one."""
+
+    claimed: NotRequired[float | None]
+
+
+class FailureJson(UnscoredJson, ClaimJson, LinksJson):
+    """An entry without a score."""
+
+    attempts: int
+    evaluated_at: Moment
+
+
+class GameFailureJson(EntryJson):
+    """A player that may not enter."""
+
+    reason: str
+    attempts: int
+    key: str
+
+
+class ExclusionJson(Closed):
+    """Why moderation keeps an entry off the leaderboard."""
+
+    since: str
+    who: str
+    why: str
+    link: str
+
+
+class ExcludedJson(ExclusionJson):
+    """An entry that moderation keeps off the leaderboard."""
+
+    login: str
+    agent: str
+
+
+class WithdrawnJson(Closed):
+    """An entry that was measured and is no longer on main."""
+
+    login: str
+    agent: str
+    score: float | None
+    verdict: Verdict
+    evaluated_at: Moment
+    key: str | None
+
+
+class UnrankedJson(Closed):
+    """Entries of a task without a place."""
+
+    waiting: list[EntryJson]
+    excluded: list[ExcludedJson]
+    withdrawn: list[WithdrawnJson]
+
+
+class TaskStandingsJson(UnrankedJson):
+    """A task as `pullrank rank --json` prints it."""
+
+    task: str
+    metrics: list[MetricJson]
+    ties: list[str]
+    rows: list[RankedRowJson]
+    failures: list[UnscoredJson]
+
+
+class HeadToHeadJson(CountJson):
+    """What the row's player did against the column's."""
+
+    row: str
+    column: str
+    key: str
+
+
+class CycleJson(Closed):
+    """Players each of whom beats the next, and the last the first."""
+
+    names: list[str]
+    share: float
+    triads: int
+
+
+class RatingsOfDayJson(Closed):
+    """All ratings after one day's duels."""
+
+    day: str
+    elo: dict[str, float]
+
+
+class GameUnrankedJson(Closed):
+    """Players of a game without a place, and how far the ratings can be trusted."""
+
+    failures: list[GameFailureJson]
+    waiting: list[EntryJson]
+    excluded: list[ExcludedJson]
+    anchor: str | None
+    prior: list[str]
+    cycle: CycleJson
+
+
+class GameStandingsJson(GameUnrankedJson):
+    """A game as `pullrank rank --json` prints it."""
+
+    task: str
+    rows: list[RatedRowJson]
+    crosstable: list[HeadToHeadJson]
+    history: list[RatingsOfDayJson]
+
+
+class StandingsJson(Closed):
+    """What `pullrank rank --json` prints."""
+
+    title: str
+    season: str
+    official: bool
+    overall: list[RankedOverallJson]
+    tasks: list[TaskStandingsJson]
+    games: list[GameStandingsJson]
+
+
+class TaskUnrankedJson(UnrankedJson):
+    """Entries of a task without a place, failures too."""
+
+    failures: list[FailureJson]
+
+
+class LeaderboardHeadJson(Closed):
+    """Of which task, in which order; `count` is of all rows."""
+
+    task: str
+    order: Literal["place", "newest", "oldest"]
+    count: int
+
+
+class LeaderboardJson(LeaderboardHeadJson, TaskUnrankedJson):
+    """A task's leaderboard by place."""
+
+    rows: list[RowJson]
+
+
+class GameLeaderboardJson(LeaderboardHeadJson, GameUnrankedJson):
+    """A game's leaderboard by place."""
+
+    rows: list[GameRowJson]
+    withdrawn: list[WithdrawnJson]
+
+
+class LeaderboardByDateJson(LeaderboardHeadJson):
+    """A leaderboard in another order than by place: at most 500 rows, and rows alone."""
+
+    rows: list[RowJson | GameRowJson]
+
+
+class DuelsJson(Closed):
+    """A game's pairings and the history of its ratings."""
+
+    task: str
+    crosstable: list[HeadToHeadJson]
+    history: list[RatingsOfDayJson]
+
+
+ColumnKind = Literal["text", "number", "list", "metric"]
+
+
+class ColumnHeadJson(Closed):
+    """How the page's script shows a column; without a label it is a part of another one, or the page has its head."""
+
+    label: str
+    title: str
+    kind: ColumnKind
+
+
+class TableJson(Closed):
+    """Values in the order of the columns, for the failures too; `heads` are in that order as well."""
+
+    task: str
+    columns: list[str]
+    heads: list[ColumnHeadJson]
+    rows: list[list[Any]]
+    failures: list[list[Any]]
+    decimals: int
+    direction: Direction
+    metrics: list[MetricJson]
+    leader: int | None

@@ -1,0 +1,30 @@
+"""Names of the folders and branches of a board's repository."""
+
+from pathlib import Path
+
+from leaderboard.core.eligibility import LOCAL as LOCAL
+from leaderboard.core.entry import AgentName
+from leaderboard.core.store import ResultStore
+
+SUBMISSIONS = "submissions"
+"""Holds `<login>/<agent>/`."""
+EXAMPLE_AGENTS = "example_agents"
+"""Holds `<agent>/`; these agents have the login `LOCAL`."""
+RESULTS, TRACES = "results", "traces"
+MAIN_BRANCH, RESULTS_BRANCH = "main", "results"
+
+
+def folder_of(name: AgentName) -> str:
+    """The path of an agent's folder; the login is spelled as the folder is, and is `LOCAL` for the examples."""
+    login, agent = name
+    return f"{EXAMPLE_AGENTS}/{agent}" if login == LOCAL else f"{SUBMISSIONS}/{login}/{agent}"
+
+
+def short_name(folder: str) -> str:
+    """`login/agent` of a folder `submissions/login/agent`."""
+    return folder.removeprefix(f"{SUBMISSIONS}/")
+
+
+def record_store(folder: Path) -> ResultStore:
+    """The store of a folder that holds results/ and traces/."""
+    return ResultStore(results=folder / RESULTS, traces=folder / TRACES)

@@ -1,4 +1,4 @@
-"""What a board of many agents costs: packs evaluations of measured lengths, prints rounds, balance and minutes.
+"""The cost of a leaderboard with many agents: packs evaluations of measured lengths, prints rounds, balance and minutes.
 
 `python -m bench.scale_sim [RESULTS]` reads the recorded wall seconds below RESULTS (results/ by default).
 """
@@ -49,11 +49,11 @@ class Cold:
 
 def measured(results: Path) -> dict[str, list[float]]:
     """Task to the wall seconds of its recorded evaluations."""
-    found: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, list[float]] = defaultdict(list)
     for path in sorted(results.glob("*/*/*/*.json")):
         document = json.loads(path.read_bytes())
-        found[document["task"]].append(document["cost"]["wall_seconds"])
-    return dict(found)
+        seconds[document["task"]].append(document["cost"]["wall_seconds"])
+    return dict(seconds)
 
 
 def simulate(seconds: dict[str, list[float]], agents: int, chance: random.Random) -> Cold:

@@ -1,4 +1,4 @@
-"""What if this were merged? The place that a preview's scores would take, and the place that merged agents have."""
+"""Standings for a comment: where a preview's agents would rank if merged, and where merged agents rank."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,24 +17,24 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, Estimate, Failure, Row, Standings, TaskStandings
 from leaderboard.planning.reasons import Reason, reason_in_words
-from leaderboard.preview import hypothetical_ratings, hypothetical_standings
-from leaderboard.preview.hypothetical_ratings import MERGED
+from leaderboard.preview import hypothetical_ratings
+from leaderboard.preview.hypothetical_ratings import MERGED_BEACON
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, hidden
 
 
 def redact(agent: AgentPreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> AgentPreview:
-    """An agent without what others' boards would tell: places and leaders where a board is hidden, names until a date.
+    """Remove places and leaders of hidden leaderboards, and names that are not shown yet.
 
-    The scores of its own preview stay: anybody can play them at home.
+    The scores of the agent's own preview stay: anybody can play them at home.
     """
     rows = tuple(_redacted_row(row, challenge, hidden, at) for row in agent.rows)
-    games = tuple(_game(game, challenge, hidden, at) for game in agent.games)
+    games = tuple(_redacted_game(game, challenge, hidden, at) for game in agent.games)
     return replace(agent, rows=rows, games=games)
 
 
 def without_hidden_scores(agent: AgentPreview, hidden: Collection[str]) -> AgentPreview:
-    """An agent without its official scores on boards that are hidden; what failed is told, so that it can be mended."""
+    """Remove official scores on hidden leaderboards; failures stay, so that they can be fixed."""
     rows = tuple(row for row in agent.rows if row.task.id not in hidden or row.estimate is None)
     games = tuple(game for game in agent.games if game.task.id not in hidden or game.refusal or game.failed)
     return replace(agent, rows=rows, games=games)
@@ -46,65 +46,60 @@ def _redacted_row(row: TaskPreview, challenge: Challenge, hidden: Collection[str
     return TaskPreview(task=row.task, result=row.result, estimate=row.estimate, others=row.others, retryable=row.retryable)
 
 
-def _game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> GamePreview:
-    meetings = tuple(replace(one, opponent=anonymous_name(challenge, one.opponent, at)) for one in game.meetings)
+def _redacted_game(game: GamePreview, challenge: Challenge, hidden: Collection[str], at: datetime) -> GamePreview:
+    meetings = tuple(replace(meeting, opponent=anonymous_name(challenge, meeting.opponent, at)) for meeting in game.meetings)
     if game.task.id not in hidden:
         anchor = game.anchor and anonymous_name(challenge, game.anchor, at)
         leader = game.leader_name and anonymous_name(challenge, game.leader_name, at)
         return replace(game, meetings=meetings, anchor=anchor, leader_name=leader)
     return GamePreview(
-        task=game.task, meetings=tuple(one for one in meetings if one.is_baseline), refusal=game.refusal,
+        task=game.task, meetings=tuple(meeting for meeting in meetings if meeting.is_baseline), refusal=game.refusal,
         position=game.position, failed=game.failed, log=game.log, official=game.official, signed=game.signed,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedResults:
-    """What stands on main and on the branch `results`."""
+    """What is on main and on the branch `results`."""
 
     challenge: Challenge
-    """The rules."""
     entries: tuple[Entry, ...]
-    """The agents that rank: those on main, less those that moderation keeps off the board."""
+    """Those on main, less those that moderation excludes."""
     results: tuple[Result, ...]
-    """Everything recorded of single agents."""
     duels: tuple[Duel, ...] = ()
-    """Everything recorded of two players."""
     at: datetime | None = None
-    """The moment, for what is hidden and not named until a date; everything is shown when left out."""
+    """The moment that decides what is hidden or not named; everything is shown if left out."""
 
     @cached_property
     def now(self) -> Standings:
-        """The official board as it is."""
+        """The official standings now."""
         return build_standings(self.challenge, self.flagged(self.entries), self.results, official=True, duels=self.duels)
 
     def flagged(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Entries with the mark of the hosts' own, which take no place from others."""
+        """Entries with the flag of the hosts' own, which take no place from others."""
         people = self.challenge.people
         return [replace(entry, host=people.is_host(entry.login)) for entry in entries] if people.hosts else list(entries)
 
     @cached_property
     def hidden(self) -> frozenset[str]:
-        """The tasks whose boards are not shown."""
+        """The tasks whose leaderboards are not shown."""
         return frozenset(task.id for task in hidden(self.challenge, self.at)) if self.at else frozenset()
 
     def masked(self, agent: AgentPreview) -> AgentPreview:
-        """What a comment may say of an agent: nothing of boards that are hidden, and no name that is not shown."""
-        return agent if self.at is None else hypothetical_standings.redact(agent, self.challenge, self.hidden, self.at)
+        """An agent without what a comment may not show now."""
+        return agent if self.at is None else redact(agent, self.challenge, self.hidden, self.at)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidates:
-    """A preview's agents put on the board."""
+    """The standings without and with a preview's agents."""
 
     recorded: RecordedResults
-    """The board without them."""
     then: Standings
-    """The board with them."""
 
 
 def hypothetical_row(recorded: RecordedResults, result: Result) -> TaskPreview | None:
-    """The place that one result would take; None where its task is not on the board in these settings."""
+    """The place that one result would take; None if the challenge does not have its task in these settings."""
     agent = PreviewedAgent.model_construct(
         login=result.login,
         agent=result.agent,
@@ -121,7 +116,7 @@ def hypothetical_row(recorded: RecordedResults, result: Result) -> TaskPreview |
 def preview_state(
     preview: Preview, recorded: RecordedResults, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
-    """What the comment says of a preview whose pull request passed the guard."""
+    """The comment on a preview whose pull request passed the guard."""
     candidates = _candidates(recorded, preview.agents)
     return Previewed(
         head_sha=preview.head_sha,
@@ -139,9 +134,9 @@ def preview_state(
 
 
 def _candidates(recorded: RecordedResults, agents: Sequence[PreviewedAgent]) -> _Candidates:
-    """All agents of a pull request are merged at once, so they are put on the board at once."""
+    """Rank all agents of a pull request together, as they are merged together."""
     played = {_name(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
-    # A folder that is renamed leaves its old name.
+    # A renamed folder gives up its old name.
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
     entries = [entry for entry in recorded.entries if entry.name not in played]
     entries = [entry for entry in entries if entry.login == LOCAL or (entry.name[0], entry.digest) not in versions]
@@ -159,7 +154,7 @@ def _name(login: str, agent: str) -> AgentName:
 
 
 def _entry(agent: PreviewedAgent) -> Entry:
-    """An entry for the tasks that were played; nothing of its manifest matters but whether it is a script."""
+    """An entry for the tasks that were played; of its manifest only matters whether it is a script."""
     kind = SubmissionKind.SCRIPT if any(result.script for result in agent.results) else SubmissionKind.POLICY
     played = [*(result.task for result in agent.results), *(duel.task for duel in agent.duels)]
     tasks = tuple(dict.fromkeys(played))
@@ -168,8 +163,8 @@ def _entry(agent: PreviewedAgent) -> Entry:
 
 
 def _promoted(result: Result) -> Result:
-    """As if it were official. It is never stored, and only a preview that passed the guard comes this far."""
-    return result.model_copy(update={"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED})
+    """A result as if it were official; never stored, and only of pull requests that passed the guard."""
+    return result.model_copy(update={"tier": Tier.OFFICIAL, "sandbox": SandboxKind.DOCKER, "beacon": MERGED_BEACON})
 
 
 def _agent(candidates: _Candidates, agent: PreviewedAgent, *, overall: bool) -> AgentPreview:
@@ -178,8 +173,8 @@ def _agent(candidates: _Candidates, agent: PreviewedAgent, *, overall: bool) -> 
     for board, now in zip(candidates.then.tasks, candidates.recorded.now.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
-            own = _row(now, _name(agent.login, agent.agent))
-            rows.append(_shown(board, result, own.estimate if own else None, own.place if own else None))
+            last = _row(now, _name(agent.login, agent.agent))
+            rows.append(_shown(board, result, last.estimate if last else None, last.place if last else None))
     shown = _overall(candidates.then, _name(agent.login, agent.agent)) if overall and _scored(rows) > 1 else None
     return AgentPreview(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
@@ -192,11 +187,11 @@ def _scored(rows: Iterable[TaskPreview]) -> int:
 
 
 def _row(board: TaskStandings, name: AgentName) -> Row | None:
-    return next((row for row in board.rows if _name(row.entry.login, row.entry.agent) == name), None)
+    return next((row for row in board.rows if row.entry.name == name), None)
 
 
 def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskPreview:
-    """One result on a board that it is part of."""
+    """One result with its place on a leaderboard that contains it."""
     retryable = is_retryable(result.verdict)
     row = _row(board, _name(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
@@ -217,7 +212,7 @@ def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_
 
 
 def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
-    row = next((row for row in board.overall if _name(row.entry.login, row.entry.agent) == name), None)
+    row = next((row for row in board.overall if row.entry.name == name), None)
     if row is None:
         return None
     return OverallPreview(
@@ -255,10 +250,9 @@ def official_state(
 
 
 def _unshown(recorded: RecordedResults, name: AgentName) -> int:
-    """On how many hidden boards an agent has a score."""
-    found = [(board.task, row.entry) for board in recorded.now.tasks for row in board.rows]
-    found += [(board.task, row.entry) for board in recorded.now.games for row in board.rows]
-    return sum(entry.name == name and task.id in recorded.hidden for task, entry in found)
+    """On how many hidden leaderboards an agent has a score."""
+    hidden_boards = (board for board in recorded.now.boards if board.task.id in recorded.hidden)
+    return sum(row.entry.name == name for board in hidden_boards for row in board.rows)
 
 
 def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName, str], str]]:
@@ -270,27 +264,23 @@ def _waiting(now: Standings, name: AgentName) -> Iterator[tuple[tuple[AgentName,
 
 
 def standing(recorded: RecordedResults, login: str, agent: str) -> AgentPreview | None:
-    """Where an agent stands on the official board; None where it is not on main."""
+    """Where an agent ranks officially; None if it is not on main."""
     name = _name(login, agent)
-    entry = next((entry for entry in recorded.entries if _name(entry.login, entry.agent) == name), None)
+    entry = next((entry for entry in recorded.entries if entry.name == name), None)
     if entry is None:
         return None
     rows = []
     for board in recorded.now.tasks:
-        own = next((one for one in _measured(board) if _name(one.entry.login, one.entry.agent) == name), None)
-        if own:
-            rows.append(_shown(board, own.result, _before(recorded, board.task, own.result), None))
+        outcomes: tuple[Row | Failure, ...] = (*board.rows, *board.failures)
+        measured = next((outcome for outcome in outcomes if outcome.entry.name == name), None)
+        if measured:
+            rows.append(_shown(board, measured.result, _before(recorded, board.task, measured.result), None))
     overall = _overall(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
-    found = AgentPreview(
+    preview = AgentPreview(
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
         games=hypothetical_ratings.official_game(recorded.now, entry),
     )  # fmt: skip
-    return recorded.masked(hypothetical_standings.without_hidden_scores(found, recorded.hidden))
-
-
-def _measured(board: TaskStandings) -> Iterator[Row | Failure]:
-    yield from board.rows
-    yield from board.failures
+    return recorded.masked(without_hidden_scores(preview, recorded.hidden))
 
 
 def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate | None:
@@ -305,5 +295,5 @@ def _before(recorded: RecordedResults, task: Task, result: Result) -> Estimate |
     ]
     if not earlier:
         return None
-    newest = max(earlier, key=lambda one: (one.provenance.evaluated_at, one.key))
+    newest = max(earlier, key=lambda result: (result.provenance.evaluated_at, result.key))
     return intervals(measured_estimate([newest], task))[0]

@@ -38,7 +38,7 @@ def test_a_cell_stands_as_csv_has_it(value: str) -> None:
 
 def test_xml_leaves_nothing_as_it_is_that_it_would_change() -> None:
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    kept = [one for one in characters if serialise._XML_SAFE.fullmatch(one)]
+    plain = [one for one in characters if serialise._XML_SAFE.fullmatch(one)]
 
     assert len(plain) > 100_000
     assert [character for character in plain if visible(character) != character or character in "&<>\"'"] == []

@@ -18,25 +18,26 @@ from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor.settings import TEAMS_VARIABLE
-from scripts.github.due import is_announcement_due, is_site_due
-from scripts.github.due import run as run_due
+from scripts.github.due import announcement_reason, site_reason
+from scripts.github.due import start_due_run as run_due
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
-from scripts.github.official.publish import check as check_results
-from scripts.github.official.publish import record as record_results
+from scripts.github.official.publish import check_shards as check_results
+
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
-from scripts.github.pull_request.announce import run as run_announce
-from scripts.github.pull_request.bot_context import BASE, BotContext
-from scripts.github.pull_request.reconcile import OFFICIAL as OFFICIAL_WORKFLOW
-from scripts.github.pull_request.reconcile import run as run_reconcile
-from scripts.github.pull_request.report import DISPATCH, as_pull_event
-from scripts.github.pull_request.report import run as run_report
+from scripts.github.pull_request.announce import announce_merged as run_announce
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW as OFFICIAL_WORKFLOW
+from scripts.github.pull_request.reconcile import reconcile_pulls as run_reconcile
+from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event
+from scripts.github.pull_request.report import report_preview as run_report
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.run_context import parse_run_context
-from scripts.github.workflow.season_key import refuse_secret, season_secret, waiting
+from scripts.github.workflow.season_key import refuse_secret, season_secret, seconds_to_wait
 from scripts.repository.checkout import base_image, open_checkout
+from scripts.repository.layout import MAIN_BRANCH
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.static_site import deployed_commit, episode_branch, render_episodes
@@ -61,10 +62,10 @@ def preview(
     """Play a pull request's agents, without access to secrets."""
     refuse_secret(os.environ.pop(VARIABLE, ""))
     environment = read_workflow_environment(os.environ)
-    if environment.event_name == DISPATCH:
-        environment = as_pull_event(environment, _github(environment), BASE)
+    if environment.event_name == WORKFLOW_DISPATCH:
+        environment = as_pull_event(environment, _github(environment), MAIN_BRANCH)
         fetch_head(replace(_clone(environment), path=head.resolve()), pull_event(environment).head_sha)
-    return run_preview.run(environment, head, out, sandbox=sandbox)
+    return run_preview.preview_pull_request(environment, head, out, sandbox=sandbox)
 
 
 @run.command()
@@ -76,7 +77,7 @@ def report() -> int:
 @run.command()
 def command() -> int:
     """Execute a slash command from a comment."""
-    return slash_commands.run(_bot_context())
+    return slash_commands.run_slash_command(_bot_context())
 
 
 @run.command()
@@ -124,13 +125,13 @@ def deployed(
 @run.command()
 def queue() -> int:
     """Set the status of a merge queue's commit from the statuses of its pull requests."""
-    return merge_queue.run(_bot_context())
+    return merge_queue.set_queue_status(_bot_context())
 
 
 @run.command()
 def again() -> int:
     """Start the official run's next round."""
-    _github(read_workflow_environment(os.environ)).dispatch(OFFICIAL_WORKFLOW, BASE, {})
+    _github(read_workflow_environment(os.environ)).dispatch(OFFICIAL_WORKFLOW, MAIN_BRANCH, {})
     say("The next round begins once this one is done.")
     return OK
 
@@ -141,7 +142,7 @@ def pulls() -> int:
     environment = read_workflow_environment(os.environ)
     clone = _clone(environment)
     try:
-        confirmed = _github(environment).merged_pulls(BASE, merged_pulls.ASKED)
+        confirmed = _github(environment).merged_pulls(MAIN_BRANCH, merged_pulls.PULLS_ASKED)
         count = merged_pulls.write_confirmed(clone, environment.sha, confirmed)
     except GitHubError as error:  # The site can be built without pull request numbers.
         say(f"No pull request is confirmed: {error}")
@@ -170,7 +171,7 @@ def plan(sandbox: SandboxOrDefault = None) -> int:
     """Plan the official run: output its shards, and the commits of main and results they start from."""
     environment = read_workflow_environment(os.environ)
     github = _github_for_teams(environment)
-    planned = shard_jobs.plan(replace(_official_run(environment, sandbox), is_member=github.is_member))
+    planned = shard_jobs.plan_shards(replace(_official_run(environment, sandbox), is_member=github.is_member))
     outputs = planned.outputs()
     for name, value in {**outputs, "runner": outputs["labels"]}.items():
         write_output(environment.output_path, name, value)
@@ -185,8 +186,8 @@ def _output_what_is_due(planned: shard_jobs.PlannedShards) -> None:
     """Output whether the site is to be built and comments to be written; both always after something is recorded."""
     context = replace(_bot_context(), members=parse_run_context(planned.moment).members)
     records = bool(planned.count or planned.unasked)
-    site = records or is_site_due(context, _site_url())
-    announcements = records or is_announcement_due(context)
+    site = records or site_reason(context, _site_url())
+    announcements = records or announcement_reason(context)
     for name, reason in (("site", site), ("announce", announcements)):
         write_output(context.surroundings.output_path, name, bool(reason))
         if isinstance(reason, str):
@@ -210,9 +211,9 @@ def evaluate(
     season_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox)
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
-    played = shard_jobs.evaluate(work, evaluator, assignment, out)
+    played = shard_jobs.evaluate_shard(work, evaluator, assignment, out)
     if checkout.challenge.sealed:
-        time.sleep(waiting(time.monotonic() - started))
+        time.sleep(seconds_to_wait(time.monotonic() - started))
     say(f"{played} evaluations are in {out}.")
     return OK
 
@@ -237,15 +238,15 @@ def publish(
     github = _github(environment)
     with tempfile.TemporaryDirectory(prefix="pullrank-accepted-") as temporary:
         target = accepted or Path(temporary)
-        with empty_rounds.telling(github, environment, target):
+        with empty_rounds.report_failures(github, environment, target):
             if only in ("check", "both"):
                 _check(environment, work, assignment, given, target)
             if only in ("record", "both"):
                 recorded = _record(environment, work, target)
                 if not recorded:
-                    empty_rounds.refuse_silence(empty_rounds.missing(work, assignment, target))
+                    empty_rounds.refuse_empty_round(empty_rounds.missing_items(work, assignment, target))
         if only in ("record", "both"):
-            empty_rounds.close_issue(github, environment)
+            empty_rounds.close_publish_issue(github, environment)
             # If nothing was new, another round now would end the same way; the hourly run tries again.
             again = bool(recorded) and shard_jobs.is_more_wanted(work)
             write_output(environment.output_path, "again", again)
@@ -260,7 +261,7 @@ def _check(
     target: Path,
 ) -> None:
     checked = check_results(work, assignment, given, target, datetime.now(UTC))
-    empty_rounds.keep_report(target, assignment.shards, checked)
+    empty_rounds.write_round_report(target, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
@@ -273,7 +274,7 @@ def _record(environment: WorkflowEnvironment, work: OfficialRun, target: Path) -
     season = open_checkout(environment.workspace.resolve()).challenge.season
     published = record_results(work, season, target, datetime.now(UTC))
     recorded, already_recorded = len(published.recorded), published.known
-    write_summary(environment.summary_path, empty_rounds.summary(target, recorded, already_recorded))
+    write_summary(environment.summary_path, empty_rounds.publish_summary(target, recorded, already_recorded))
     say(f"{recorded} results were recorded, {already_recorded} were recorded already.")
     if published.filled_in:
         say(f"{published.filled_in} older results have their commits confirmed by GitHub now.")
@@ -314,7 +315,7 @@ def _bot_context() -> BotContext:
 def _official_run(environment: WorkflowEnvironment, sandbox: str | None) -> OfficialRun:
     github = _github(environment)
     sandbox = sandbox or open_checkout(environment.workspace.resolve()).challenge.runners.sandbox
-    runtime, ask = (sandbox, base_image(os.environ)), partial(commit_facts.ask, github.query, environment.repository)
+    runtime, ask = (sandbox, base_image(os.environ)), partial(commit_facts.ask_github, github.query, environment.repository)
     opened = open_official(_clone(environment), runtime, ask, environment.run_url)
     # Removed from the environment, so that no child process inherits it.
     return replace(opened, secret=os.environ.pop(VARIABLE, ""))

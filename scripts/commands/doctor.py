@@ -13,9 +13,9 @@ from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.github.api.client import GitHub
 from scripts.github.doctor.checks import Repair, SettingFinding, SettingState, apply_repairs, inspect_settings
-from scripts.github.doctor.repository_settings import identity
+from scripts.github.doctor.repository_settings import check_identity
 from scripts.github.doctor.settings import CHECKS, PLACEHOLDER, season_checks
-from scripts.github.workflow.event import REPOSITORY
+from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.repository.checkout import open_checkout
 
 _STATE_MARKS = {SettingState.GOOD: "✓", SettingState.MISSING: "✗", SettingState.CHOICE: "•", SettingState.UNKNOWN: "?"}
@@ -36,7 +36,7 @@ def run(
     if not token:
         raise CommandError(USAGE, "doctor needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank doctor")
     github = GitHub(token, api, name)
-    checks = (identity(_path(checkout.challenge.repository)), *CHECKS, *season_checks(checkout.challenge))
+    checks = (check_identity(_path(checkout.challenge.repository)), *CHECKS, *season_checks(checkout.challenge))
     repairs = apply_repairs(github, checks) if fix else []
     findings = inspect_settings(github, checks)
     if as_json:
@@ -51,7 +51,7 @@ def run(
 
 def _repository_name(address: str | None) -> str:
     name = _path(address)
-    if not REPOSITORY.fullmatch(name):
+    if not REPOSITORY_NAME.fullmatch(name):
         raise CommandError(USAGE, "challenge.yml names no 'repository'; add it, or pass --repository owner/name")
     return name
 

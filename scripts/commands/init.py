@@ -13,7 +13,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.identifiers import LOGIN
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.github.doctor.settings import PLACEHOLDER
-from scripts.github.workflow.event import REPOSITORY
+from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.repository.checkout import Checkout, open_checkout
 
 
@@ -47,7 +47,7 @@ def run(
 def _check(checkout: Checkout, owner: str, repository: str, tasks: list[str]) -> None:
     if not all(LOGIN.fullmatch(part) for part in owner.split("/")) or owner.count("/") > 1:
         raise CommandError(USAGE, f"--owner {owner!r} is neither a login nor organisation/team")
-    if not REPOSITORY.fullmatch(repository):
+    if not REPOSITORY_NAME.fullmatch(repository):
         raise CommandError(USAGE, f"--repository {repository!r} is not owner/name")
     checkout.tasks(tasks)
 

@@ -13,7 +13,7 @@ from evaluator.model.identifiers import NEW_AGENT
 from scripts.console import USAGE, CommandError, say
 from scripts.github.api.client import GitHub
 from scripts.github.api.download import fetch_page
-from scripts.github.workflow.event import REPOSITORY
+from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.rehearsal.observations import FetchPage
 from scripts.rehearsal.prerequisites import check_repository, parse_push_target, token_account
 from scripts.rehearsal.rehearsal import Rehearsal, RehearsalRequest
@@ -47,9 +47,9 @@ def run(
 ) -> int:
     """Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."""
     name = urlsplit(open_checkout(Path.cwd()).challenge.repository or "").path.strip("/").removesuffix(".git")
-    if not REPOSITORY.fullmatch(name):
+    if not REPOSITORY_NAME.fullmatch(name):
         raise CommandError(USAGE, "challenge.yml names no 'repository'; run 'pullrank init', then push")
-    if fork is not None and not REPOSITORY.fullmatch(fork if "/" in fork else f"{fork}/name"):
+    if fork is not None and not REPOSITORY_NAME.fullmatch(fork if "/" in fork else f"{fork}/name"):
         raise CommandError(USAGE, "--fork is neither LOGIN nor LOGIN/NAME")
     if not NEW_AGENT.fullmatch(agent):
         raise CommandError(USAGE, "--agent is 1 to 40 lower-case letters, digits, '.', '_' or '-', and no file's name")

@@ -12,9 +12,7 @@ from leaderboard.core.entry import AgentName
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState
 from scripts.git.git_repository import GitRepository
-from scripts.repository.layout import EXAMPLE_AGENTS, folder_of
-
-EXAMPLES = EXAMPLE_AGENTS
+from scripts.repository.layout import folder_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +32,7 @@ class VersionOrigins:
     """The commit that entered the version for the task."""
 
 
-def beacon(repository: GitRepository, main_sha: str, login: str, agent: str, digest: str) -> SeedBeacon:
+def find_beacon(repository: GitRepository, main_sha: str, login: str, agent: str, digest: str) -> SeedBeacon:
     """The commit that brought one version.
 
     Raises:
@@ -87,7 +85,9 @@ def _beacon(state: FolderState) -> SeedBeacon:
     return SeedBeacon(sha=state.sha, committed_at=state.committed_at)
 
 
-def arrived(repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str]) -> dict[AgentName, SeedBeacon]:
+def version_beacons(
+    repository: GitRepository, main_sha: str, digests: Mapping[AgentName, str]
+) -> dict[AgentName, SeedBeacon]:
     """The beacons of those versions that are on main; none in a shallow clone."""
     if repository.is_shallow():
         return {}

@@ -15,10 +15,9 @@ from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
 from scripts.console import say
-from scripts.git.git_repository import GitError, GitRepository, checked
+from scripts.git.git_repository import GitError, GitRepository, full_sha
 from scripts.repository.layout import RESULTS_BRANCH
 
-RESULTS = RESULTS_BRANCH
 DAMAGED_SHOWN = 20
 BOT_IDENTITY = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
 # Git's messages if somebody else pushed first; other failures (a rule, a right, the network) are raised, not retried.
@@ -61,7 +60,7 @@ class DataBranches:
         """Object name by path of a commit."""
         if tip is None:
             return {}
-        raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", checked(tip)).decode("utf-8", "replace")
+        raw = self.repository.run("ls-tree", "-r", "-z", "--full-tree", full_sha(tip)).decode("utf-8", "replace")
         return {path: meta.split()[2] for meta, _, path in (line.partition("\t") for line in raw.split("\0") if line)}
 
     def build(self, tip: str | None, commits: Sequence[BranchCommit], now: datetime) -> str:
@@ -75,7 +74,7 @@ class DataBranches:
         Raises:
             GitError: the remote refuses for another reason.
         """
-        refs = [f"{checked(sha)}:refs/heads/{name}" for name, sha in sorted(built.items())]
+        refs = [f"{full_sha(sha)}:refs/heads/{name}" for name, sha in sorted(built.items())]
         try:
             self.repository.run("push", "--porcelain", "--atomic", "--no-verify", "origin", *refs)
         except GitError as error:
@@ -99,7 +98,7 @@ def _fast_import_stream(tip: str | None, commits: Sequence[BranchCommit], now: d
         yield f"commit {name}\nmark :1\ncommitter {BOT_IDENTITY} {int(now.timestamp())} +0000\n".encode()
         yield f"data {len(message)}\n".encode() + message + b"\n"
         if index == 0 and tip is not None:
-            yield f"from {checked(tip)}\n".encode()
+            yield f"from {full_sha(tip)}\n".encode()
         for path, content in commit.files:
             yield f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n"
     yield b"get-mark :1\ndone\n"

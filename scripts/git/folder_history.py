@@ -12,7 +12,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.submission import MANIFEST_NAME, Submission, SubmissionFile, submission_digest
 from leaderboard.core.entry import AgentName
-from scripts.git.git_repository import FILE_MODES, GitRepository, checked
+from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS
 from scripts.repository.layout import folder_of as folder_of
 
@@ -200,7 +200,7 @@ def _read_commits(repository: GitRepository, main_sha: str) -> Iterator[tuple[st
     A path is never taken for a commit, whatever its name: exactly one follows each line that begins with a colon.
     """
     form = ("--first-parent", "-m", "--no-renames", "--reverse", "--raw", "--no-abbrev", "-z", "--format=%H %cI")
-    raw = repository.run("log", *form, checked(main_sha), "--", SUBMISSIONS, EXAMPLE_AGENTS)
+    raw = repository.run("log", *form, full_sha(main_sha), "--", SUBMISSIONS, EXAMPLE_AGENTS)
     tokens = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
     sha, committed_at, changes = "", "", list[FileChange]()
     for token in tokens:

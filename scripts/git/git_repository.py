@@ -106,7 +106,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 FILE_MODES = ("100644", "100755")
-SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+OBJECT_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # For main and the bot's own branches; untrusted trees have smaller limits, see `tree_diff`.
 OUTPUT_BYTES = 1 << 30
 VERB_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
@@ -182,13 +182,13 @@ class TreeLeaf:
     path: bytes
 
 
-def checked(sha: str) -> str:
+def full_sha(sha: str) -> str:
     """A full commit id: so no argument is ever taken for an option or a ref.
 
     Raises:
         CommandError: it is not one.
     """
-    if not SHA.fullmatch(sha):
+    if not OBJECT_NAME.fullmatch(sha):
         raise CommandError(OUR_FAULT, f"{sha[:60]!r} is not a full commit id")
     return sha
 
@@ -249,12 +249,12 @@ class GitRepository:
     def fetch(self, *shas: str, options: tuple[str, ...] = (), source: str = "origin", seconds: float | None = None) -> None:
         """Fetch commits as data, from origin or another repository: no branch moves, nothing is checked out."""
         quietly = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc")
-        self.run("fetch", *quietly, *options, "--end-of-options", source, *map(checked, shas), seconds=seconds)
+        self.run("fetch", *quietly, *options, "--end-of-options", source, *map(full_sha, shas), seconds=seconds)
 
     def merge_bases(self, base: str, head: str, seconds: float | None = None) -> list[str]:
         """The merge bases; empty if the histories have nothing in common."""
         try:
-            return self.run("merge-base", "--all", checked(base), checked(head), seconds=seconds).decode().split()
+            return self.run("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
         except GitError as error:
             if error.said.strip():
                 raise
@@ -269,12 +269,12 @@ class GitRepository:
             GitLimitError: the list exceeds a limit.
         """
         form = ("-r", "-l", "-z", "--full-tree")
-        raw = self.run("ls-tree", *form, checked(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
+        raw = self.run("ls-tree", *form, full_sha(commit), "--", folder.rstrip("/") + "/", at_most=at_most, seconds=seconds)
         return tuple(_parse_leaf(line) for line in raw.split(b"\0") if line)
 
     def read(self, oids: Sequence[str]) -> list[bytes]:
         """The contents of blobs, in order, by one process."""
-        raw = self.run("cat-file", "--batch", given="".join(f"{checked(oid)}\n" for oid in oids).encode())
+        raw = self.run("cat-file", "--batch", given="".join(f"{full_sha(oid)}\n" for oid in oids).encode())
         contents, begin = [], 0
         for oid in oids:
             end = raw.index(b"\n", begin)
@@ -306,7 +306,7 @@ class GitRepository:
 
     def first_parent(self, commit: str) -> list[str]:
         """The first-parent commits of a branch, newest first."""
-        return self.run("rev-list", "--first-parent", checked(commit)).decode().split()
+        return self.run("rev-list", "--first-parent", full_sha(commit)).decode().split()
 
 
 def _parse_leaf(line: bytes) -> TreeLeaf:

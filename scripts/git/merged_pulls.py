@@ -13,13 +13,13 @@ from pathlib import Path
 from evaluator.model.canonical_json import parse_strict
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import write_atomically
-from scripts.git.git_repository import SHA, GitError, GitRepository
+from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.repository.layout import SUBMISSIONS
 
 PULLS_FILE = Path("build", "pulls.json")
 # Merged pull requests to read, the last updated first, a hundred per request.
-ASKED = 10_000
+PULLS_ASKED = 10_000
 
 # The branch name after the number is untrusted.
 _MERGE_SUBJECT = re.compile(r"Merge pull request #([0-9]{1,9}) from ")
@@ -58,7 +58,7 @@ def _confirmed(root: Path) -> dict[str, int] | None:
         return None
     if not isinstance(document, dict):
         return None
-    return {sha: number for sha, number in document.items() if SHA.fullmatch(sha) and type(number) is int}
+    return {sha: number for sha, number in document.items() if OBJECT_NAME.fullmatch(sha) and type(number) is int}
 
 
 def _commits(printed: str, confirmed: Mapping[str, int] | None) -> Iterator[tuple[int | None, set[tuple[str, str]]]]:

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.git_repository import GitError, GitLimitError, GitRepository, TreeLeaf, checked
+from scripts.git.git_repository import GitError, GitLimitError, GitRepository, TreeLeaf, full_sha
 from scripts.repository.layout import SUBMISSIONS
 
-ROOT = SUBMISSIONS
 # Limits of one list of a head's paths.
 LIST_BYTES = 4 << 20
 LIST_SECONDS = 60.0
@@ -66,7 +65,7 @@ def tree_changes(repository: GitRepository, base: str, head: str, login: str) ->
     reader = _TreeComparison(repository=repository, owner=login.casefold())
     changed: dict[bytes, TreeChange] = {}
     for since in merge_bases(repository, base, head):
-        for change in reader.compare(since, checked(head), b""):
+        for change in reader.compare(since, full_sha(head), b""):
             changed[change.path] = change
     return [changed[path] for path in sorted(changed)]
 
@@ -182,7 +181,7 @@ class _TreeComparison:
         if tree is None:
             return {}
         if (tree, unfolded) not in self.listed:
-            form = ("ls-tree", "-z", "--full-tree", *(("-r",) if unfolded else ()), checked(tree))
+            form = ("ls-tree", "-z", "--full-tree", *(("-r",) if unfolded else ()), full_sha(tree))
             left = min(LIST_BYTES, ALL_BYTES - self.size)
             try:
                 raw = self.repository.run(*form, at_most=left, seconds=LIST_SECONDS)

@@ -15,7 +15,7 @@ from scripts.github.official import shard_jobs
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.reconcile import OFFICIAL
+from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW
 from scripts.repository.layout import MAIN_BRANCH
 from scripts.static_site.deployed_commit import built_now, read_note
 
@@ -25,14 +25,14 @@ RUNS_LOOKED_AT = 2 * TRIES
 SCHEDULE_SLACK = timedelta(minutes=30)
 
 
-def run(context: BotContext, work: OfficialRun, address: str) -> int:
+def start_due_run(context: BotContext, work: OfficialRun, address: str) -> int:
     """Start an official run if it has something to do and none is under way."""
-    runs = context.github.runs_of_workflow(OFFICIAL, MAIN_BRANCH, RUNS_LOOKED_AT)
+    runs = context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, RUNS_LOOKED_AT)
     if any(run_.conclusion is None for run_ in runs):
         say("An official run is under way; the next hour looks again.")
         return OK
     reasons = [
-        line for line in (_evaluation_reason(work), is_site_due(context, address), is_announcement_due(context)) if line
+        line for line in (_evaluation_reason(work), site_reason(context, address), announcement_reason(context)) if line
     ]
     for line in reasons:
         say(f"Due: {line}.")
@@ -41,12 +41,12 @@ def run(context: BotContext, work: OfficialRun, address: str) -> int:
     elif wait := failure_pause(runs, context.now):
         say(f"The last official runs failed; another one begins in {wait}, or with the next push.")
     else:
-        context.github.dispatch(OFFICIAL, MAIN_BRANCH, {})
+        context.github.dispatch(OFFICIAL_WORKFLOW, MAIN_BRANCH, {})
         say("An official run begins.")
     return OK
 
 
-def is_site_due(context: BotContext, address: str) -> str:
+def site_reason(context: BotContext, address: str) -> str:
     """Why the site has to be built; empty if the deployed one is up to date."""
 
     def asked() -> str:
@@ -60,7 +60,7 @@ def is_site_due(context: BotContext, address: str) -> str:
     return _reason_or_doubt(asked)
 
 
-def is_announcement_due(context: BotContext) -> str:
+def announcement_reason(context: BotContext) -> str:
     """Why merged pull requests have to be commented; empty if all are done."""
 
     def asked() -> str:
@@ -77,7 +77,7 @@ def _evaluation_reason(work: OfficialRun) -> str:
     """
 
     def asked() -> str:
-        planned = shard_jobs.plan(replace(work, is_member=lambda *_: True))
+        planned = shard_jobs.plan_shards(replace(work, is_member=lambda *_: True))
         if planned.count:
             return f"{planned.count} evaluations are wanted and not recorded"
         return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""

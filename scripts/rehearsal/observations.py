@@ -14,11 +14,12 @@ from leaderboard.text.serialise import agent_file
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.github.api import posts
 from scripts.github.api.client import GitHub
-from scripts.github.api.find_pull_request import WORKFLOW, PullRequest, WorkflowRun
-from scripts.github.pull_request.bot_context import BASE, CONTEXT
+from scripts.github.api.find_pull_request import PREVIEW_WORKFLOW, PullRequest, WorkflowRun
+from scripts.github.pull_request.bot_context import STATUS_CONTEXT
 from scripts.github.pull_request.outcome import OFFICIAL_LABEL
-from scripts.github.workflow.event import BOT
+from scripts.github.workflow.event import BOT_LOGIN
 from scripts.rehearsal.working_copy import WorkingCopy
+from scripts.repository.layout import MAIN_BRANCH
 
 OFFICIAL_WORKFLOW = ".github/workflows/official.yml"
 MAX_RUNS = 50
@@ -69,7 +70,7 @@ def _wrong(text: str) -> Observation:
 
 def _preview_of(github: GitHub, pull: PullRequest) -> WorkflowRun | None:
     """The newest preview run of a pull token's commit and repository."""
-    runs = [run for run in github.runs_of(pull.head_sha) if run.path.partition("@")[0] == WORKFLOW]
+    runs = [run for run in github.runs_of(pull.head_sha) if run.path.partition("@")[0] == PREVIEW_WORKFLOW]
     previews = [run for run in runs if run.event == "pull_request" and run.head_repository_id == pull.head_repository_id]
     return max(previews, key=lambda run: run.id, default=None)
 
@@ -96,7 +97,7 @@ def preview_ended(github: GitHub, pull: PullRequest) -> Observation:
 
 def _comment(github: GitHub, number: int) -> tuple[int, str, str]:
     """The number of the bot's comments on a pull token; headline and text if it is one."""
-    comments = posts.our_comments(github.comments(number), BOT)
+    comments = posts.our_comments(github.comments(number), BOT_LOGIN)
     if len(comments) != 1:
         return len(comments), "", ""
     lines = comments[0].body.splitlines()
@@ -107,7 +108,7 @@ def preview_commented(github: GitHub, pull: PullRequest) -> Observation:
     """Whether the bot has one comment there, with a score and a place."""
     count, headline, text = _comment(github, pull.number)
     if count != 1:
-        return _waiting(f"{count} comments of {BOT}")
+        return _waiting(f"{count} comments of {BOT_LOGIN}")
     if headline.startswith("✅"):
         has_place = "would take place" in headline or "| Would place |" in text
         return _seen(headline if has_place else f"{headline} (without a place, as for a host's own entry)")
@@ -117,9 +118,9 @@ def preview_commented(github: GitHub, pull: PullRequest) -> Observation:
 def status_set(github: GitHub, pull: PullRequest) -> Observation:
     """The bot's status on the commit; statuses of the same name by others are ignored."""
     statuses = github.statuses(pull.head_sha)
-    status = next((each for each in statuses if each.context == CONTEXT and each.creator == BOT), None)
+    status = next((each for each in statuses if each.context == STATUS_CONTEXT and each.creator == BOT_LOGIN), None)
     if status is None:
-        return _waiting(f"no status {CONTEXT} of {BOT}")
+        return _waiting(f"no status {STATUS_CONTEXT} of {BOT_LOGIN}")
     state = {"success": ObservedState.SEEN, "failure": ObservedState.WRONG}.get(status.state, ObservedState.WAITING)
     return Observation(state, printable(f"{status.state}: {status.description}"))
 
@@ -132,7 +133,7 @@ def _official_runs(github: GitHub, sha: str) -> list[WorkflowRun]:
     run_ids = [run.id for run in github.runs_of(sha) if run.path.partition("@")[0] == OFFICIAL_WORKFLOW]
     if not run_ids:
         return []
-    runs = github.runs_of_workflow(OFFICIAL_WORKFLOW.rpartition("/")[2], BASE, MAX_RUNS)
+    runs = github.runs_of_workflow(OFFICIAL_WORKFLOW.rpartition("/")[2], MAIN_BRANCH, MAX_RUNS)
     return sorted((run for run in runs if run.id >= min(run_ids)), key=lambda run: run.id)
 
 
@@ -235,6 +236,6 @@ def result_announced(github: GitHub, number: int, beginning: str) -> Observation
     """Whether the bot's comment is the final one: `beginning` is in its headline, and the label is set."""
     count, headline, _ = _comment(github, number)
     if count != 1:
-        return _waiting(f"{count} comments of {BOT}")
+        return _waiting(f"{count} comments of {BOT_LOGIN}")
     has_label = OFFICIAL_LABEL in github.labels(number)
     return (_seen if beginning in headline and has_label else _waiting)(headline if has_label else f"{headline} (no label)")

@@ -9,7 +9,13 @@ from scripts.github.api.client import GitHub
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.api.responses import GitHubAccount
 from scripts.github.doctor.checks import SettingState
-from scripts.github.doctor.repository_settings import access, actions, default_branch, identity, inactive
+from scripts.github.doctor.repository_settings import (
+    check_access,
+    check_actions,
+    check_default_branch,
+    check_identity,
+    inactive_workflows,
+)
 from scripts.rehearsal.observations import printable
 from scripts.rehearsal.working_copy import REHEARSAL_BRANCH
 
@@ -39,12 +45,12 @@ def check_repository(github: GitHub, named: str) -> dict[str, Any]:
         CommandError: a setting is wrong; the message says which, where it is and what to do.
     """
     about = github.setting("")
-    for check in (access, identity(named), default_branch, actions):
+    for check in (check_access, check_identity(named), check_default_branch, check_actions):
         finding = check(github)
         if finding.state is not SettingState.GOOD:
             page = finding.page if finding.page.startswith("https://") else f"https://github.com/{named}/{finding.page}"
             raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.said} {page} {finding.click}")
-    if off := inactive(github, NEEDED_WORKFLOWS):
+    if off := inactive_workflows(github, NEEDED_WORKFLOWS):
         page = f"https://github.com/{named}/actions"
         raise CommandError(
             SUBMISSION_AT_FAULT, f"Workflows: not active: {', '.join(off)}. {page} Enable workflow, or push its file"

@@ -12,7 +12,6 @@ from typing import Any
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.tree_diff import ROOT
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.api.find_pull_request import PullRequest
 from scripts.github.api.responses import GitHubAccount
@@ -40,6 +39,7 @@ from scripts.rehearsal.working_copy import (
     push_branch,
     with_rehearsal_entry,
 )
+from scripts.repository.layout import SUBMISSIONS
 
 STOPPED = 130
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
@@ -70,7 +70,7 @@ class EnteredAgent:
     @property
     def folder(self) -> str:
         """The path from the repository's root."""
-        return f"{ROOT}/{self.login}/{self.agent}"
+        return f"{SUBMISSIONS}/{self.login}/{self.agent}"
 
     @property
     def name(self) -> tuple[str, str]:
@@ -170,7 +170,7 @@ class Rehearsal:
         self.working_copy.repository.fetch(pull.head_sha)
         challenge = self._challenge(main)
         login = self.working_copy.owner_folder(pull.head_sha, self.account.login)
-        folder = self.working_copy.agent(pull.head_sha, f"{ROOT}/{login}/{agent}", challenge.submissions)
+        folder = self.working_copy.agent(pull.head_sha, f"{SUBMISSIONS}/{login}/{agent}", challenge.submissions)
         task = choose_task(challenge, next(iter(folder.submission.tasks), None))
         return EnteredAgent(pull=pull, login=login, agent=agent, digest=folder.digest, task=task.id)
 
@@ -178,7 +178,7 @@ class Rehearsal:
         main = self.working_copy.fetched_main()
         head = find_fork(self.connect, self.request.fork, self.home) if self.request.fork else self.home
         login = self.working_copy.owner_folder(main, self.account.login)
-        folder = f"{ROOT}/{login}/{self.request.agent}"
+        folder = f"{SUBMISSIONS}/{login}/{self.request.agent}"
         if self.working_copy.has_folder(main, folder):
             line = f"{folder} is on main, and not from a rehearsal of yours; choose another name with --agent"
             raise CommandError(USAGE, line)

@@ -20,10 +20,10 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.data_branches import RESULTS, parse_record
-from scripts.git.git_repository import SHA, Credentials, GitError, GitRepository, checked
+from scripts.git.data_branches import parse_record
+from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
 from scripts.git.path_guard import owners_on
-from scripts.git.tree_diff import ROOT
+from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
 from scripts.runs.new_agent import NewAgent, template_for, yaml_quoted
 
 MODERATION = "moderation.yml"
@@ -169,7 +169,7 @@ class WorkingCopy:
     def _refs(self, pattern: str, url: str | None) -> dict[str, str]:
         lines = self.repository.run("ls-remote", "--refs", "--", url or self.url, pattern).decode("utf-8", "replace")
         pairs = [line.split("\t", 1) for line in lines.splitlines()]
-        return {name.removeprefix("refs/heads/"): sha for sha, name in pairs if SHA.fullmatch(sha)}
+        return {name.removeprefix("refs/heads/"): sha for sha, name in pairs if OBJECT_NAME.fullmatch(sha)}
 
     def fetched_main(self) -> str:
         """Fetch main with its history; returns its newest commit.
@@ -185,13 +185,13 @@ class WorkingCopy:
 
     def text(self, commit: str, path: str) -> bytes | None:
         """A file of a commit; None if it is not there."""
-        line = self.repository.run("ls-tree", "-z", "--full-tree", checked(commit), "--", path)
+        line = self.repository.run("ls-tree", "-z", "--full-tree", full_sha(commit), "--", path)
         columns = line.partition(b"\t")[0].decode().split()
         return self.repository.read([columns[2]])[0] if len(columns) == 3 and columns[1] == "blob" else None
 
     def owner_folder(self, commit: str, login: str) -> str:
         """The spelling of a login's folder in a commit; the login if it has none."""
-        return owners_on(self.repository.leaves(commit, ROOT)).get(login.casefold(), login)
+        return owners_on(self.repository.leaves(commit, SUBMISSIONS)).get(login.casefold(), login)
 
     def has_folder(self, commit: str, folder: str) -> bool:
         """Whether a commit has a folder."""
@@ -220,7 +220,7 @@ class WorkingCopy:
         parts = [
             b"reset refs/pullrank/rehearsal\n\ncommit refs/pullrank/rehearsal\nmark :1\n",
             f"committer {who.line} {int(now.timestamp())} +0000\ndata {len(text)}\n".encode() + text + b"\n",
-            f"from {checked(base)}\n".encode(),
+            f"from {full_sha(base)}\n".encode(),
         ]
         for path, content in changes.items():
             if content is None:
@@ -236,7 +236,7 @@ class WorkingCopy:
         Raises:
             GitError: the remote refuses.
         """
-        self._push(f"+{checked(commit)}:refs/heads/{branch}", branch, url)
+        self._push(f"+{full_sha(commit)}:refs/heads/{branch}", branch, url)
 
     def delete(self, branch: str, url: str | None = None) -> bool:
         """Delete a rehearsal's branch; returns whether there was one.
@@ -255,7 +255,7 @@ class WorkingCopy:
 
     def records(self, task: str, login: str, agent: str) -> tuple[str, list[Result | Duel]]:
         """The newest commit of the results branch (empty without one), and its records of an agent on a task."""
-        tip = self.tip(RESULTS)
+        tip = self.tip(RESULTS_BRANCH)
         if tip is None:
             return "", []
         self.repository.fetch(tip, options=("--depth=1",))

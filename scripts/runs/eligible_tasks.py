@@ -11,10 +11,11 @@ from leaderboard.core.owners import participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
-from scripts.git.beacon import EXAMPLES, arrived
+from scripts.git.beacon import version_beacons
 from scripts.git.git_repository import GitRepository
 from scripts.github.workflow.run_context import merge_times
 from scripts.repository.checkout import LOCAL, Checkout, SubmissionEntry
+from scripts.repository.layout import EXAMPLE_AGENTS
 
 _SOLO_TASK = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
 _SCRIPT_TASK = "the task {task} is for scripts; write 'kind: script', or name another task"
@@ -46,7 +47,7 @@ def entered(entry: SubmissionEntry, tasks: list[Task]) -> list[Task]:
 
 def is_example(entry: SubmissionEntry) -> bool:
     """Whether the agent is in example_agents/."""
-    return entry.login == LOCAL and EXAMPLES in entry.path.parts
+    return entry.login == LOCAL and EXAMPLE_AGENTS in entry.path.parts
 
 
 def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> AdmissionContext:
@@ -58,7 +59,7 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
     try:
         main = clone.resolve("HEAD")
         digests = {AgentName(entry.login, entry.agent): entry.digest for entry in entries}
-        arrivals = arrived(clone, main, digests) if main else {}
+        arrivals = version_beacons(clone, main, digests) if main else {}
     except CommandError:  # Not a git clone: every version counts as arriving now.
         arrivals = {}
     return AdmissionContext(now=now, arrived=merge_times(entries, arrivals))
@@ -83,7 +84,7 @@ def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
     Raises:
         LoadError: the challenge does not accept it.
     """
-    if not entry.path.resolve().is_relative_to(checkout.root.resolve() / EXAMPLES):
+    if not entry.path.resolve().is_relative_to(checkout.root.resolve() / EXAMPLE_AGENTS):
         faults = tuple(people_faults(checkout.challenge, entry, entry.shown))
         if faults:
             raise LoadError(*faults)
@@ -91,7 +92,7 @@ def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
 
 def closed(challenge: Challenge, entry: SubmissionEntry, at: datetime) -> Iterator[tuple[Task, str]]:
     """Each task that would not accept a version that comes to main at that time, and why."""
-    if entry.path.parent.name == EXAMPLES or entry.baseline or challenge.people.is_host(entry.login):
+    if entry.path.parent.name == EXAMPLE_AGENTS or entry.baseline or challenge.people.is_host(entry.login):
         return
     for task in challenge.tasks:
         phase = challenge.phase_of(task.id)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import RESULTS, BranchCommit, newest_results, open_branches, read_recorded
+from scripts.git.data_branches import BranchCommit, newest_results, open_branches, read_recorded
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout
+from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import NAME, Seasons, parse_seasons, write_seasons
 
 TRIES = 5
@@ -32,6 +33,6 @@ def publish(clone: GitRepository, season: str, change: SeasonChange, message: st
         seasons = parse_seasons(other_files[NAME]) if NAME in other_files else Seasons()
         with open_branches(clone, season) as branches:
             commit = BranchCommit(message=message, files=((NAME, change(seasons).serialised()),))
-            if branches.push({RESULTS: branches.build(branches.tips().get(RESULTS), [commit], now)}):
+            if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), [commit], now)}):
                 return
     raise CommandError(OUR_FAULT, f"others pushed first {TRIES} times; run the same command again")

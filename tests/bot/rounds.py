@@ -63,23 +63,25 @@ class Round:
         return self.place / f"shard-{shard}"
 
     def evaluate(self, shard: int = 0) -> Path:
-        shard_jobs.evaluate(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
+        shard_jobs.evaluate_shard(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
     def check(self, *folders: Path, run: OfficialRun | None = None) -> publish.CheckedRound:
         shutil.rmtree(self.place / "accepted", ignore_errors=True)
         now = datetime.now(UTC)
-        return publish.check(run or self.run, self.assignment(), folders or [self.place], self.place / "accepted", now)
+        return publish.check_shards(
+            run or self.run, self.assignment(), folders or [self.place], self.place / "accepted", now
+        )
 
     def record(self) -> record_results.PublishedRound:
-        return record_results.record(self.run, "1", self.place / "accepted", datetime.now(UTC), ALONE)
+        return record_results.record_accepted(self.run, "1", self.place / "accepted", datetime.now(UTC), ALONE)
 
 
 def plan_round(clone: Clone, place: Path) -> Round:
     """Plan what main asks for now."""
     git(clone.path, "checkout-index", "-f", "challenge.yml")
     run = open_run(clone)
-    return Round(clone, run, shard_jobs.plan(run), place)
+    return Round(clone, run, shard_jobs.plan_shards(run), place)
 
 
 def whole_round(clone: Clone, place: Path) -> record_results.PublishedRound:

@@ -10,7 +10,7 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 
 def tell(scene: Scene, run_id: int = 500) -> None:
-    assert announce.run(scene.context("push", run_id=run_id)) == 0
+    assert announce.announce_merged(scene.context("push", run_id=run_id)) == 0
 
 
 def record_all(scene: Scene, at: str = make.NOON, returns: tuple[float, ...] = (9.0, 11.0)) -> None:

@@ -8,7 +8,7 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from scripts.console import CommandError
-from scripts.git.beacon import SeedBeacon, arrived, beacon, version_origins
+from scripts.git.beacon import SeedBeacon, find_beacon, version_beacons, version_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from tests.bot.repos import AGENT, MANIFEST, Clone, agent_files, git, make_board
@@ -33,7 +33,7 @@ def digest(board: Clone, login: str = "alice") -> str:
 def version_commit(board: Clone, login: str = "alice") -> str:
     """Both ways to ask give the same."""
     name, version = (login, "a"), digest(board, login)
-    beacon_commit = beacon(board.repository, board.head, login, "a", version)
+    beacon_commit = find_beacon(board.repository, board.head, login, "a", version)
     assert beacons(board.repository, board.head, {name: version})[name] == beacon_commit
     return beacon_commit.sha
 
@@ -120,7 +120,7 @@ def test_a_version_that_main_does_not_hold_has_none(board: Clone) -> None:
     board.commit(agent_files("alice"))
 
     with pytest.raises(CommandError, match="no commit of main holds"):
-        beacon(board.repository, board.head, "alice", "a", "0" * 64)
+        find_beacon(board.repository, board.head, "alice", "a", "0" * 64)
     with pytest.raises(CommandError, match="no commit of main holds"):
         beacons(board.repository, board.head, {("carol", "a"): "0" * 64})
 
@@ -134,7 +134,7 @@ def test_a_shallow_clone_is_refused(board: Clone, tmp_path: Path) -> None:
 
     assert shallow.is_shallow()
     with pytest.raises(CommandError, match="fetch-depth: 2147483647"):
-        beacon(shallow, board.head, "alice", "a", digest(board))
+        find_beacon(shallow, board.head, "alice", "a", digest(board))
 
 
 def moved(old: str, new: str, login: str = "alice") -> dict[str, bytes | None]:
@@ -148,7 +148,7 @@ def test_a_folder_that_is_renamed_keeps_its_seeds_and_so_does_the_way_back(board
     version = digest(board)
 
     assert beacons(board.repository, board.head, {("alice", "b"): version})["alice", "b"].sha == first
-    assert beacon(board.repository, board.head, "alice", "b", version).sha == first
+    assert find_beacon(board.repository, board.head, "alice", "b", version).sha == first
     board.commit(moved("b", "a"))
     assert version_commit(board) == first
 
@@ -161,7 +161,7 @@ def test_twenty_folders_of_one_login_draw_once(board: Clone) -> None:
     asked = {("alice", f"a{number}"): version for number in range(20)}
 
     assert {item.sha for item in beacons(board.repository, board.head, asked).values()} == {first}
-    assert {item.sha for item in arrived(board.repository, board.head, asked).values()} == {first}
+    assert {item.sha for item in version_beacons(board.repository, board.head, asked).values()} == {first}
 
 
 def test_other_words_and_another_folder_keep_the_beacon(board: Clone) -> None:
@@ -186,8 +186,8 @@ def test_another_spelling_of_a_login_is_the_same_login_and_another_login_is_not(
     other = board.commit(agent_files("bob"))
     version = digest(board)
 
-    assert beacon(board.repository, board.head, "alice", "b", version).sha == first
-    assert beacon(board.repository, board.head, "bob", "a", version).sha == other
+    assert find_beacon(board.repository, board.head, "alice", "b", version).sha == first
+    assert find_beacon(board.repository, board.head, "bob", "a", version).sha == other
 
 
 def test_what_is_no_part_of_a_version_changes_no_beacon(board: Clone) -> None:

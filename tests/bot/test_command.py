@@ -12,7 +12,10 @@ ALICE, EVE, HOST = ("alice", 11), ("eve", 66), ("host", 1)
 def say(scene: Scene, body: str, author: tuple[str, int] = ALICE, **fields: object) -> list[str]:
     """Somebody comments on pull request 7; returns the reactions that it got."""
     written = scene.world.comment(7, author[0], body)
-    assert slash_commands.run(scene.context("issue_comment", commented(7, written.id, body, author, **fields))) == 0
+    assert (
+        slash_commands.run_slash_command(scene.context("issue_comment", commented(7, written.id, body, author, **fields)))
+        == 0
+    )
     return written.reactions
 
 

@@ -32,7 +32,7 @@ Asking = Callable[[list[str]], dict[str, CommitFacts]]
 
 @pytest.fixture
 def ask(github: GitHub) -> Asking:
-    return functools.partial(commit_facts.ask, github.query, f"{OWNER}/{NAME}")
+    return functools.partial(commit_facts.ask_github, github.query, f"{OWNER}/{NAME}")
 
 
 def sha(number: int) -> str:
@@ -114,7 +114,7 @@ def test_graphql_answers_beside_the_api_or_where_the_runner_says(standin: GitHub
     named = GitHub("bot-token", standin.address, f"{OWNER}/{NAME}", graphql_url=f"{standin.address}/api/graphql", pace=0)
 
     for each in (enterprise, named):
-        assert commit_facts.ask(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].verified
+        assert commit_facts.ask_github(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].verified
     assert [call.path for call in standin.calls] == ["/api/graphql", "/api/graphql"]
 
 
@@ -176,7 +176,7 @@ def test_what_github_cannot_answer_is_missing_and_the_rest_is_not() -> None:
         "errors": [{"message": "timeout", "path": ["repository", "c1", "signature"]}],
     }
 
-    assert list(commit_facts.ask(lambda text, variables: answer, "o/b", [sha(1), sha(2)])) == [sha(1)]
+    assert list(commit_facts.ask_github(lambda text, variables: answer, "o/b", [sha(1), sha(2)])) == [sha(1)]
 
 
 @pytest.mark.parametrize("answer", [{}, {"data": None}, {"data": {"repository": None}}, {"errors": []}])
@@ -187,7 +187,7 @@ def test_an_answer_without_anything_in_it_ends_the_asking(answer: dict[str, obje
         asked.append(text)
         return answer
 
-    assert commit_facts.ask(query, "o/b", [sha(number) for number in range(300)]) == {}
+    assert commit_facts.ask_github(query, "o/b", [sha(number) for number in range(300)]) == {}
     assert len(asked) == 1
 
 
@@ -225,7 +225,7 @@ def copied(clone: Clone, place: Path) -> Clone:
 
 def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignment, Workload]:
     """Every shard hands in a file for each of its agents; that none of them is a result costs a try of each."""
-    planned = shard_jobs.plan(run)
+    planned = shard_jobs.plan_shards(run)
     work = read_workload(run, planned.sha, planned.results_sha)
     for number in planned.shards:
         given = ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
@@ -253,8 +253,8 @@ def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
         standin.world.person(login, 5000 + number)
         merge(standin, item.wanted.beacon, 10 + number, login)
     standin.world.left["graphql"] = left
-    checked = publish.check(run, assignment, [tmp_path / "in"], tmp_path / "accepted", datetime.now(UTC))
-    published = record_results.record(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
+    checked = publish.check_shards(run, assignment, [tmp_path / "in"], tmp_path / "accepted", datetime.now(UTC))
+    published = record_results.record_accepted(run, "1", tmp_path / "accepted", datetime.now(UTC), ALONE)
     recorded = read_recorded(clone.repository, newest_results(clone.repository))[0]
     ids = {person.login: person.id for person in standin.world.people.values()}
 
@@ -298,7 +298,7 @@ def facts_of(clone: Clone) -> dict[str, tuple[bool | None, int | None]]:
 
 def following(begun: Round, place: Path) -> Round:
     """The next round, with the same GitHub; nothing is left to play."""
-    planned = shard_jobs.plan(begun.run)
+    planned = shard_jobs.plan_shards(begun.run)
     return Round(begun.clone, begun.run, planned, place)
 
 

@@ -49,12 +49,12 @@ VALIDATED = [("alice/a", "alice/a", "dd"), ("local/first", "local/first", "dd"),
 
 def test_a_merged_player_is_told_what_is_pending_then_its_rating(scene: Scene) -> None:
     merged(scene)
-    announce.run(scene.context())
+    announce.announce_merged(scene.context())
     assert "alice/a on Tic-tac-toe" in scene.bodies()[0]
     assert "official" not in scene.world.labelled.get(7, [])
 
     record(scene, [*VALIDATED, ("alice/a", "local/first", "wwdl")])
-    announce.run(scene.context())
+    announce.announce_merged(scene.context())
     (body,) = scene.bodies()
     assert "Official:" in body
     assert "Elo on" in body
@@ -66,7 +66,7 @@ def test_a_merged_player_is_told_what_is_pending_then_its_rating(scene: Scene) -
 def test_a_merged_player_that_breaks_a_rule_is_told_so(scene: Scene) -> None:
     merged(scene)
     record(scene, [("alice/a", "alice/a", "di")])
-    announce.run(scene.context())
+    announce.announce_merged(scene.context())
 
     assert "refused, it breaks a rule against itself" in scene.bodies()[0]
     assert "official" in scene.world.labelled[7]
@@ -75,12 +75,12 @@ def test_a_merged_player_that_breaks_a_rule_is_told_so(scene: Scene) -> None:
 def test_a_duel_that_is_given_up_is_reported_to_the_maintainers(scene: Scene) -> None:
     merged(scene)
     record(scene, [("alice/a", "local/first", "")] * 3, message="no engine")
-    reconcile.run(scene.context())
+    reconcile.reconcile_pulls(scene.context())
     (issue,) = scene.world.issues.values()
     assert "alice/a v local/first on tictactoe has no official result" in issue.body
 
     record(scene, [("alice/a", "local/first", "wd")])
-    reconcile.run(scene.context())
+    reconcile.reconcile_pulls(scene.context())
     assert issue.state == "closed"
 
 
@@ -88,7 +88,7 @@ def test_an_example_that_changed_is_no_longer_in_the_report(scene: Scene) -> Non
     merged(scene)
     record(scene, [("alice/a", "local/first", "")] * 3, message="no engine")
     scene.clone.commit({"example_agents/first/agent.py": LAST + b"# 2\n"})
-    reconcile.run(scene.context())
+    reconcile.reconcile_pulls(scene.context())
 
     assert not scene.world.issues
 

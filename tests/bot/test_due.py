@@ -39,7 +39,7 @@ def planned(**fields: Any) -> PlannedShards:
 @pytest.fixture
 def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
     """A board on which all is recorded, deployed and told."""
-    monkeypatch.setattr(shard_jobs, "plan", lambda work: planned())
+    monkeypatch.setattr(shard_jobs, "plan_shards", lambda work: planned())
     note(scene)
     return scene
 
@@ -61,7 +61,7 @@ def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
         ask=lambda shas: {},
         run_url=None,
     )
-    assert due.run(context, work, address) == 0
+    assert due.start_due_run(context, work, address) == 0
     assert scene.standin.writes() in ([], [DISPATCH])
     return scene.standin.writes() == [DISPATCH]
 
@@ -81,7 +81,7 @@ def test_what_is_wanted_and_not_recorded_begins_one(scene: Scene, capsys: pytest
 
 
 def test_so_does_a_record_that_github_is_to_be_asked_about(quiet: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard_jobs, "plan", lambda work: planned(unasked=3))
+    monkeypatch.setattr(shard_jobs, "plan_shards", lambda work: planned(unasked=3))
 
     assert look(quiet)
 
@@ -94,14 +94,14 @@ def test_whom_only_another_token_can_see_in_a_team_counts_as_a_member(quiet: Sce
         seen.append(work.is_member("alice", "host/team"))
         return planned()
 
-    monkeypatch.setattr(shard_jobs, "plan", plan)
+    monkeypatch.setattr(shard_jobs, "plan_shards", plan)
 
     assert not look(quiet)
     assert seen == [True]
 
 
 def test_a_site_that_was_never_deployed_is_due(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard_jobs, "plan", lambda work: planned())
+    monkeypatch.setattr(shard_jobs, "plan_shards", lambda work: planned())
 
     assert look(scene)
 
@@ -164,7 +164,7 @@ def test_a_merge_that_was_not_told_is_due_until_it_was(quiet: Scene) -> None:
     quiet.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
 
     assert look(quiet)
-    assert announce.run(quiet.context("push")) == 0
+    assert announce.announce_merged(quiet.context("push")) == 0
     assert quiet.bodies() != []
     assert not look(quiet)
 
@@ -173,7 +173,7 @@ def test_a_merge_that_waits_is_due_only_while_there_is_something_to_say(quiet: S
     merged(quiet)
 
     assert look(quiet)
-    assert announce.run(quiet.context("push")) == 0
+    assert announce.announce_merged(quiet.context("push")) == 0
     assert not look(quiet)
     quiet.record(make.result(quiet.entry(quiet.clone.head), (9.0, 11.0), on=POLE))
     assert look(quiet)
@@ -183,7 +183,7 @@ def test_a_comment_without_its_label_is_due(quiet: Scene) -> None:
     merged(quiet)
     entry = quiet.entry(quiet.clone.head)
     quiet.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
-    assert announce.run(quiet.context("push")) == 0
+    assert announce.announce_merged(quiet.context("push")) == 0
     quiet.world.labelled[7] = []
 
     assert look(quiet)
@@ -202,7 +202,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> Any:
         raise error
 
-    for place, name in ((shard_jobs, "plan"), (due, "read_note"), (announce, "pulls_with_news")):
+    for place, name in ((shard_jobs, "plan_shards"), (due, "read_note"), (announce, "pulls_with_news")):
         with monkeypatch.context() as here:
             here.setattr(place, name, fail)
             assert look(quiet), name

@@ -6,7 +6,7 @@ import pytest
 
 from scripts.console import USAGE, CommandError
 from scripts.github.workflow.event import (
-    BOT,
+    BOT_LOGIN,
     CommentEvent,
     PullEvent,
     comment_event,
@@ -44,7 +44,7 @@ def test_the_surroundings_of_a_run(tmp_path: Path) -> None:
     assert (found.repository, found.repository_id, found.run_id, found.run_attempt) == ("host/board", 1000, 31, 1)
     assert (found.api_url, found.server_url) == ("https://ghe.example/api/v3", "https://github.com")
     assert found.run_url == "https://github.com/host/board/actions/runs/31"
-    assert (found.summary_path, found.output_path, found.bot) == (None, None, BOT)
+    assert (found.summary_path, found.output_path, found.bot) == (None, None, BOT_LOGIN)
     assert "secret" not in repr(found)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scripts.console import CommandError
-from scripts.git.git_repository import Credentials, GitError, GitRepository, checked
+from scripts.git.git_repository import Credentials, GitError, GitRepository, full_sha
 from scripts.git.tree_diff import tree_changes
 from tests.bot.repos import Clone, agent_files, git, make_board
 
@@ -18,7 +18,7 @@ def board(tmp_path: Path) -> Clone:
 @pytest.mark.parametrize("sha", ["", "HEAD", "main", "--upload-pack=touch x", "a" * 39, "A" * 40, "a" * 40 + "\n", "a" * 41])
 def test_only_full_commit_ids_reach_a_command_line(sha: str) -> None:
     with pytest.raises(CommandError, match="not a full commit id"):
-        checked(sha)
+        full_sha(sha)
 
 
 def test_a_pull_requests_head_is_fetched_by_its_id_as_data(board: Clone, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scripts.github.official import publish
-from scripts.github.official.publish import FOLDER, SUBJECT_BYTES, SUBJECTS, write_manifests
+from scripts.github.official.publish import MANIFESTS, SUBJECT_BYTES, SUBJECTS, write_manifests
 
 
 def files(place: Path, count: int) -> list[Path]:
@@ -18,7 +18,7 @@ def files(place: Path, count: int) -> list[Path]:
 
 
 def listed(place: Path) -> list[list[str]]:
-    lists = sorted((place / FOLDER).iterdir(), key=lambda path: int(path.stem))
+    lists = sorted((place / MANIFESTS).iterdir(), key=lambda path: int(path.stem))
     return [path.read_text().splitlines() for path in lists]
 
 
@@ -43,7 +43,7 @@ def test_no_list_has_more_bytes_than_can_be_attested(tmp_path: Path) -> None:
 
     assert wrote == 2
     assert sum(len(lines) for lines in listed(place)) == 700
-    assert max(path.stat().st_size for path in (place / FOLDER).iterdir()) <= SUBJECT_BYTES
+    assert max(path.stat().st_size for path in (place / MANIFESTS).iterdir()) <= SUBJECT_BYTES
 
 
 def test_what_is_beyond_all_lists_is_told(

@@ -34,7 +34,7 @@ def say(scene: Scene, number: int, state: str, by: str = BOT) -> None:
 
 def told(scene: Scene, event: dict[str, Any]) -> tuple[str, str]:
     """What the queue's commit is told."""
-    assert merge_queue.run(scene.context("merge_group", event)) == 0
+    assert merge_queue.set_queue_status(scene.context("merge_group", event)) == 0
     (status,) = scene.statuses(event["merge_group"]["head_sha"])
     return status
 
@@ -91,7 +91,7 @@ def test_those_ahead_in_the_queue_are_merged_too(scene: Scene) -> None:
 
     assert told(scene, second) == ("failure", "#7 has not passed: nothing was said of its newest commit")
     say(scene, 7, "success")
-    merge_queue.run(scene.context("merge_group", second))
+    merge_queue.set_queue_status(scene.context("merge_group", second))
     assert scene.statuses(second["merge_group"]["head_sha"])[-1] == ("success", "#7, #8 have passed")
 
 
@@ -120,7 +120,7 @@ def test_a_queue_that_has_moved_on_is_told_nothing(scene: Scene, capsys: pytest.
     event = enter(scene, 7)
     git(scene.clone.path, "push", "-q", "origin", f":{event['merge_group']['head_ref']}")
 
-    assert merge_queue.run(scene.context("merge_group", event)) == 0
+    assert merge_queue.set_queue_status(scene.context("merge_group", event)) == 0
     assert scene.statuses(event["merge_group"]["head_sha"]) == []
     assert "has moved on" in capsys.readouterr().err
 
@@ -142,5 +142,5 @@ def test_an_event_that_github_would_not_send_is_refused(scene: Scene, changes: d
     say(scene, 7, "success")
 
     with pytest.raises(CommandError):
-        merge_queue.run(scene.context("merge_group", enter(scene, 7, **changes)))
+        merge_queue.set_queue_status(scene.context("merge_group", enter(scene, 7, **changes)))
     assert scene.world.statuses[1:] == []

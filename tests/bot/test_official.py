@@ -133,14 +133,14 @@ def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -
     for shard, shards in ((2, 2), (0, 3), (-1, 2)):
         wrong = ShardAssignment(sha=board.head, results_sha="", shards=shards, shard=shard)
         with pytest.raises(CommandError, match="does not exist"):
-            shard_jobs.evaluate(begun.run, bench(board.path), wrong, tmp_path / "out")
+            shard_jobs.evaluate_shard(begun.run, bench(board.path), wrong, tmp_path / "out")
 
 
 def test_what_time_does_not_allow_is_left_for_the_next_round(board: Clone, tmp_path: Path) -> None:
     begun = plan_round(board, tmp_path)
     clock = iter([0.0, 1.0, 1e9, 1e9])
 
-    done = shard_jobs.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
     assert done == 1
     assert len(begun.check().accepted) == 1
@@ -152,7 +152,7 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
     clock = iter([0.0, 1.0, STEP_SECONDS - 3000.0])
 
-    done = shard_jobs.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
     assert done == 1
 
@@ -175,7 +175,7 @@ def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(boar
     begun = plan_round(board, tmp_path)
     clock = iter([0.0, 1.0, Capacity().shard_seconds - 1])
 
-    done = shard_jobs.evaluate(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
 
     assert done == 2
 

@@ -36,7 +36,7 @@ def test_a_login_registered_anew_before_the_first_result_does_not_inherit(scene:
     registered_anew(scene, old)
     sha = scene.bring(8, agent="b", source=b"x = 2\n")
     scene.ran(31, number=8, content=previewed(scene, scene.world.pulls[7].head_sha))
-    report.run(scene.context("workflow_run", completed(31)))
+    report.report_preview(scene.context("workflow_run", completed(31)))
 
     assert "belongs to another account" in scene.bodies(8)[0]
     assert scene.statuses(sha)[0][0] == "failure"

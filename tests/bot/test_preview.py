@@ -65,7 +65,7 @@ class PreviewBoard:
 
     def run(self, login: str = "alice", **options: Any) -> Preview:
         options = {"sandbox": "process", **options}
-        assert run_preview.run(self.surroundings(login), self.head.path, self.out, **options) == 0
+        assert run_preview.preview_pull_request(self.surroundings(login), self.head.path, self.out, **options) == 0
         return self.written()
 
     def written(self) -> Preview:
@@ -243,7 +243,9 @@ def test_what_was_done_before_a_stop_is_kept(preview_board: PreviewBoard, monkey
     monkeypatch.setattr(Evaluator, "run", stopped_after(1, KeyboardInterrupt))
 
     with pytest.raises(KeyboardInterrupt):
-        run_preview.run(preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process")
+        run_preview.preview_pull_request(
+            preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process"
+        )
 
     assert [r.task for r in preview_board.written().agents[0].results] == ["CartPole-v1"]
     assert "the run was stopped" in preview_board.written().skipped[0]
@@ -256,7 +258,9 @@ def test_a_kill_leaves_what_was_done(preview_board: PreviewBoard) -> None:
     if not child:
         try:
             Evaluator.run = stopped_after(1, lambda: SystemExit(os._exit(9)))  # type: ignore[method-assign]
-            run_preview.run(preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process")
+            run_preview.preview_pull_request(
+                preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process"
+            )
         finally:  # Whatever is raised here must not go on as a second run of the tests.
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
@@ -269,7 +273,9 @@ def test_a_failure_of_ours_is_told_and_raised(preview_board: PreviewBoard, monke
     monkeypatch.setattr(Evaluator, "run", stopped_after(0, lambda: CommandError(3, "the engine does not answer")))
 
     with pytest.raises(CommandError):
-        run_preview.run(preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process")
+        run_preview.preview_pull_request(
+            preview_board.surroundings(), preview_board.head.path, preview_board.out, sandbox="process"
+        )
 
     assert preview_board.written().agents[0].results == ()
     assert "our fault, not yours" in preview_board.said()

@@ -183,7 +183,7 @@ def told(scene: Scene, sha: str, agent: PreviewedAgent, **fields: Any) -> str:
 
 def reported(scene: Scene, content: bytes) -> str:
     scene.ran(31, content=content)
-    assert report.run(scene.context("workflow_run", completed(31))) == 0
+    assert report.report_preview(scene.context("workflow_run", completed(31))) == 0
     (body,) = scene.bodies()
     return body.replace("\N{NO-BREAK SPACE}", " ")
 

@@ -84,7 +84,7 @@ def test_first_use_creates_both_branches_with_a_commit_for_each_result(begun: Ro
 def test_the_list_to_attest_names_every_accepted_result_by_its_own_hash(begun: Round) -> None:
     begun.check()
     accepted = begun.place / "accepted"
-    (manifest,) = (accepted / publish.FOLDER).iterdir()
+    (manifest,) = (accepted / publish.MANIFESTS).iterdir()
     named = dict(reversed(line.split("  ")) for line in manifest.read_text().splitlines())
 
     assert set(named) == {str(path.relative_to(accepted)) for path in (accepted / "results").rglob("*.json")}
@@ -498,7 +498,7 @@ def test_a_publish_that_is_run_again_does_not_count_a_failure_twice(begun: Round
 
 def test_a_result_from_the_future_is_refused(begun: Round) -> None:
     late = datetime.now(UTC) + timedelta(days=-40)
-    checked = publish.check(begun.run, begun.assignment(), [begun.place], begun.place / "accepted", late)
+    checked = publish.check_shards(begun.run, begun.assignment(), [begun.place], begun.place / "accepted", late)
 
     assert kept(checked) == []
 
@@ -510,7 +510,7 @@ def test_a_protected_branch_is_told_at_once_in_one_line(begun: Round) -> None:
     begun.check()
 
     with pytest.raises(CommandError, match=r"^git push failed: .*GH006") as caught:
-        record_results.record(begun.run, "1", begun.place / "accepted", datetime.now(UTC), ALONE)
+        record_results.record_accepted(begun.run, "1", begun.place / "accepted", datetime.now(UTC), ALONE)
     assert "\n" not in str(caught.value)
 
 

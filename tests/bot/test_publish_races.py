@@ -77,7 +77,9 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(PUBLISHERS) as pool:
         patience = record_results.PushPatience(pause=pause)
-        done = list(pool.map(lambda folder: record_results.record(run_on(clone), "1", folder, NOW, patience), folders))
+        done = list(
+            pool.map(lambda folder: record_results.record_accepted(run_on(clone), "1", folder, NOW, patience), folders)
+        )
     messages = whole(clone)
 
     assert refused  # they did get in each other's way
@@ -100,7 +102,9 @@ def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> i
     def work() -> None:
         os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-        record_results.record(run_on(clone), "1", folder, NOW, record_results.PushPatience(pause=lambda attempt: None))
+        record_results.record_accepted(
+            run_on(clone), "1", folder, NOW, record_results.PushPatience(pause=lambda attempt: None)
+        )
 
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
@@ -113,7 +117,7 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_run_completes(tmp_path: P
     first = accepted(tmp_path / "first", "alice")
     folder = accepted(tmp_path / "second", "alice", "bob", "carol")
     original = make_board(tmp_path / "original")
-    record_results.record(run_on(original), "1", first, NOW)
+    record_results.record_accepted(run_on(original), "1", first, NOW)
     calls, killed, seen = 1, 0, set()
     while True:
         codes = []
@@ -126,7 +130,7 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_run_completes(tmp_path: P
             after_kill = whole(clone)
             seen.add(len(after_kill))
             assert after_kill["alice"] == "first"
-            record_results.record(run_on(clone), "1", folder, NOW)
+            record_results.record_accepted(run_on(clone), "1", folder, NOW)
             assert whole(clone) == {"alice": "first", "bob": "second", "carol": "second"}
         if codes == [0, 0]:
             break
@@ -145,7 +149,7 @@ def test_a_kill_at_first_use_leaves_both_branches_or_none(tmp_path: Path) -> Non
         killed_publish(clone, folder, tmp_path, after=call)
         branches = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
         assert branches in (["main"], ["main", "results", "traces-1"])
-        record_results.record(run_on(clone), "1", folder, NOW)
+        record_results.record_accepted(run_on(clone), "1", folder, NOW)
         assert whole(clone) == {"alice": "first"}
 
 
@@ -156,11 +160,13 @@ def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
     lock = tmp_path / "board/origin.git/refs/heads/results.lock"
     lock.write_text("")
     with pytest.raises(CommandError, match="nothing is lost"):
-        record_results.record(run_on(clone), "1", folder, NOW, record_results.PushPatience(tries=5, pause=waits.append))
+        record_results.record_accepted(
+            run_on(clone), "1", folder, NOW, record_results.PushPatience(tries=5, pause=waits.append)
+        )
     lock.unlink()
 
     assert waits == [1, 2, 3, 4, 5]
-    assert len(record_results.record(run_on(clone), "1", folder, NOW).recorded) == 1
+    assert len(record_results.record_accepted(run_on(clone), "1", folder, NOW).recorded) == 1
 
 
 # In parts
@@ -193,7 +199,7 @@ def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
     monkeypatch.setattr(record_results, "PART_FILES", files)
     monkeypatch.setattr(record_results, "PART_BYTES", size)
     clone = watched(make_board(tmp_path / "board"))
-    published = record_results.record(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
+    published = record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
 
     assert pushes(clone) == [{"results": True, "traces": True}] * expected
     assert (len(published.recorded), published.known) == (7, 0)
@@ -216,7 +222,7 @@ def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the
         there = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
         counts.add(len(whole(clone)) if RESULTS_BRANCH in there else 0)
         before = len(pushes(clone))
-        again = record_results.record(run_on(clone), "1", folder, NOW)
+        again = record_results.record_accepted(run_on(clone), "1", folder, NOW)
         assert whole(clone) == dict.fromkeys(LOGINS[:4], "mine")
         assert len(again.recorded) + again.known == 4
         assert len(pushes(clone)) == 2
@@ -235,10 +241,10 @@ def test_a_part_that_the_remote_refuses_leaves_the_parts_before_it(tmp_path: Pat
     hook.chmod(0o755)
     folder = accepted(tmp_path / "mine", *LOGINS)
     with pytest.raises(CommandError, match="too large"):
-        record_results.record(run_on(clone), "1", folder, NOW)
+        record_results.record_accepted(run_on(clone), "1", folder, NOW)
     assert len(whole(clone)) == 3
 
     hook.unlink()
-    again = record_results.record(run_on(clone), "1", folder, NOW)
+    again = record_results.record_accepted(run_on(clone), "1", folder, NOW)
     assert (len(again.recorded), again.known) == (4, 3)
     assert whole(clone) == dict.fromkeys(LOGINS, "mine")

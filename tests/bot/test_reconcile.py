@@ -24,7 +24,7 @@ def say(scene: Scene, sha: str, creator: str) -> None:
 
 
 def settle(scene: Scene) -> None:
-    assert reconcile.run(scene.context()) == 0
+    assert reconcile.reconcile_pulls(scene.context()) == 0
 
 
 def test_a_judged_commit_costs_one_request(scene: Scene) -> None:
@@ -219,7 +219,7 @@ def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeyp
 
     monkeypatch.setattr(reconcile, "scored_outcome", dies)
     with pytest.raises(KeyboardInterrupt):
-        reconcile.run(scene.context())
+        reconcile.reconcile_pulls(scene.context())
 
     ((of_good, of_bad),) = asleep
     assert (of_good, of_bad[0][0]) == ([], "failure")

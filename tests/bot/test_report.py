@@ -15,7 +15,7 @@ MARKER = "<!-- pullrank:comment run={} -->\n"
 
 def tell(scene: Scene, run_id: int) -> None:
     """A preview run has moved."""
-    assert report.run(scene.context("workflow_run", completed(run_id))) == 0
+    assert report.report_preview(scene.context("workflow_run", completed(run_id))) == 0
 
 
 def played(scene: Scene, run_id: int = 31) -> str:
@@ -162,7 +162,7 @@ def test_a_verified_run_reports_itself(scene: Scene) -> None:
     own.artifacts["preview"] = previewed(scene, sha)
     scene.world.runs[500] = own
 
-    report.run(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}))
+    report.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}))
 
     assert scene.bodies()[0].startswith(MARKER.format(500))
     assert scene.statuses(sha)[0][0] == "success"
@@ -172,7 +172,7 @@ def test_a_verified_run_of_an_older_commit_tells_nobody(scene: Scene) -> None:
     old = scene.bring()
     scene.bring(source=b"x = 2\n")
 
-    report.run(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": old}}))
+    report.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": old}}))
 
     assert scene.standin.writes() == []
 
@@ -383,4 +383,4 @@ def test_a_token_without_the_right_is_an_error_of_one_line(scene: Scene) -> None
     scene.world.go_wrong("POST", r"/comments$", status=403, message="Resource not accessible by integration")
 
     with pytest.raises(GitHubError, match="not accessible by integration"):
-        report.run(scene.context("workflow_run", completed(31)))
+        report.report_preview(scene.context("workflow_run", completed(31)))

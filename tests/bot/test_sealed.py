@@ -35,7 +35,7 @@ from scripts.git.data_branches import export_results, newest_results
 from scripts.github.official import publish, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.artifact import ArtifactError, read_artifact
-from scripts.github.workflow.season_key import PACE_SECONDS, waiting
+from scripts.github.workflow.season_key import PACE_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.recorded_standings import recorded_standings
@@ -100,7 +100,7 @@ def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> OfficialRun:
 
 def plan_sealed(clone: Clone, place: Path) -> Round:
     git(clone.path, "checkout-index", "-f", "challenge.yml")
-    return Round(clone, run_with(clone), shard_jobs.plan(open_run(clone)), place)
+    return Round(clone, run_with(clone), shard_jobs.plan_shards(open_run(clone)), place)
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def test_the_public_log_of_a_shard_says_nothing_of_the_agents(played: Round, cap
 
 
 def test_a_job_ends_at_full_multiples_only() -> None:
-    assert [waiting(elapsed) for elapsed in (1.0, PACE_SECONDS, 2.5 * PACE_SECONDS)] == [599.0, 0.0, 300.0]
+    assert [seconds_to_wait(elapsed) for elapsed in (1.0, PACE_SECONDS, 2.5 * PACE_SECONDS)] == [599.0, 0.0, 300.0]
 
 
 def test_publish_seals_anew_with_what_only_github_tells(played: Round) -> None:
@@ -231,9 +231,9 @@ def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
     out = tmp_path / "out"
 
     with pytest.raises(CommandError, match=why):
-        shard_jobs.evaluate(run, bench(played.clone.path), played.assignment(), out)
+        shard_jobs.evaluate_shard(run, bench(played.clone.path), played.assignment(), out)
     with pytest.raises(CommandError, match=why):
-        publish.check(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
+        publish.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
     assert not out.exists()
 
 
@@ -458,7 +458,7 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     begun.check()
     begun.record()
     before, traces = (origin_branch(clone, name) for name in ("results", "traces-1"))
-    later = Round(clone, run_with(clone), shard_jobs.plan(open_run(clone)), tmp_path / "later")
+    later = Round(clone, run_with(clone), shard_jobs.plan_shards(open_run(clone)), tmp_path / "later")
     checked = later.check(later.place)
     published = later.record()
     after = origin_branch(clone, "results")

@@ -126,7 +126,7 @@ def test_a_merge_over_the_quota_is_told_when_it_renews_and_is_not_done(scene: Sc
     earlier = replace(scene.entry(scene.clone.head), digest=make.digest("before"))
     scene.record(make.result(earlier, (9.0, 11.0), on=POLE, at=now))
 
-    assert announce.run(scene.context("push")) == 0
+    assert announce.announce_merged(scene.context("push")) == 0
 
     body = "\n".join(scene.bodies())
     assert "Not evaluated now" in body
@@ -141,7 +141,7 @@ def test_a_merge_that_came_too_late_is_told_so_and_what_counts_is_still_awaited(
     scene.bring()
     scene.merge()
 
-    assert announce.run(scene.context("push")) == 0
+    assert announce.announce_merged(scene.context("push")) == 0
 
     body = "\n".join(scene.bodies())
     assert "too late: phase 'warm-up' ended 2020-01-01 00:00 UTC" in body
@@ -164,10 +164,10 @@ def test_a_score_on_a_hidden_board_is_told_when_the_board_is_shown(scene: Scene,
     if replaced:
         scene.clone.commit(agent_files("alice", source=b"class Agent:\n    def act(self, o):\n        return 1\n"))
         scene.clone.push()
-    announce.run(scene.context("push"))
+    announce.announce_merged(scene.context("push"))
     before, labels = "\n".join(scene.bodies()), list(scene.world.labelled.get(7, []))
     put(scene.clone, HIDDEN % b"2020-01-01T00:00:00Z")
-    announce.run(scene.context("push", run_id=501))
+    announce.announce_merged(scene.context("push", run_id=501))
 
     assert "🔒 Official: recorded, and shown when the leaderboard is public" in before
     assert "10.0" not in before
@@ -184,9 +184,9 @@ def test_a_merge_of_a_member_whom_only_the_plan_could_see_is_not_called_a_strang
     context = scene.context("push")
     handed = RunContext(now=context.now, members={"lab/rl": frozenset(["alice"])})
 
-    announce.run(replace(context, members=parse_run_context(handed.serialised()).members))
+    announce.announce_merged(replace(context, members=parse_run_context(handed.serialised()).members))
     member = "\n".join(scene.bodies())
-    announce.run(replace(context, members={"lab/rl": frozenset()}))
+    announce.announce_merged(replace(context, members={"lab/rl": frozenset()}))
     stranger = "\n".join(scene.bodies())
 
     assert "not allowed" not in member

@@ -207,7 +207,7 @@ def test_a_check_that_breaks_is_told_too(step: Step, monkeypatch: pytest.MonkeyP
     def breaks(*rest: object) -> None:
         raise KeyError("::error::@everybody")
 
-    monkeypatch.setattr(publish, "check", breaks)
+    monkeypatch.setattr(publish, "check_shards", breaks)
     with pytest.raises(KeyError):
         step.publish("check")
 

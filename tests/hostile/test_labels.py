@@ -30,7 +30,7 @@ from evaluator.model.records.result import Result, Tier, WantedResult, sealed
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.store import ResultStore
-from scripts.git.beacon import beacon
+from scripts.git.beacon import find_beacon
 from scripts.verification.verify_records import verify_files
 from tests.bot.games import FIRST, MIDDLE
 from tests.bot.repos import MANIFEST, Clone, agent_files, make_board
@@ -101,7 +101,7 @@ def official(clone: Clone, login: str, agent: str) -> Document:
     """What an order of an official run says."""
     digest = folder(clone, login, agent).digest
     return {
-        "season": "1", "beacon": beacon(clone.repository, clone.head, login, agent, digest).sha, "beacon_verified": True,
+        "season": "1", "beacon": find_beacon(clone.repository, clone.head, login, agent, digest).sha, "beacon_verified": True,
         "tier": Tier.OFFICIAL, "commit": clone.head, "run_url": RUN,
     }  # fmt: skip
 

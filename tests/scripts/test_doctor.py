@@ -13,7 +13,7 @@ from scripts.console import CommandError
 from scripts.github.api.client import GitHub
 from scripts.github.doctor import repository_settings
 from scripts.github.doctor.checks import Check, SettingFinding, SettingState, apply_repairs, inspect_settings
-from scripts.github.doctor.repository_settings import EVENTS, USED, identity
+from scripts.github.doctor.repository_settings import USED_ACTIONS, WORKFLOW_EVENTS, check_identity
 from scripts.github.doctor.settings import CHECKS, season_checks
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, Fault, World
@@ -160,10 +160,10 @@ SELECTED = "/actions/permissions/selected-actions"
         ("selected", {"patterns_allowed": ["actions/*"]}, []),
         ("selected", {"patterns_allowed": ["Actions/*@*", "other/thing@v1"]}, []),
         ("selected", {"patterns_allowed": ["actions/*", "!actions/attest@*"]}, ["actions/attest"]),
-        ("selected", {"patterns_allowed": [f"{name}@*" for name in USED[1:]]}, ["actions/attest"]),
-        ("selected", {"patterns_allowed": ["actions/checkout@v4"]}, list(USED)),
-        ("selected", {}, list(USED)),
-        ("local_only", {}, list(USED)),
+        ("selected", {"patterns_allowed": [f"{name}@*" for name in USED_ACTIONS[1:]]}, ["actions/attest"]),
+        ("selected", {"patterns_allowed": ["actions/checkout@v4"]}, list(USED_ACTIONS)),
+        ("selected", {}, list(USED_ACTIONS)),
+        ("local_only", {}, list(USED_ACTIONS)),
     ],
 )
 def test_an_allow_list_names_what_it_leaves_out_and_is_widened(
@@ -174,7 +174,7 @@ def test_an_allow_list_names_what_it_leaves_out_and_is_widened(
     finding = one(github, "Allowed actions")
 
     assert finding.state is (SettingState.MISSING if left_out else SettingState.GOOD)
-    assert [name for name in USED if name in finding.said] == left_out
+    assert [name for name in USED_ACTIONS if name in finding.said] == left_out
     apply_repairs(github, CHECKS)
     assert one(github, "Allowed actions").state is SettingState.GOOD
     assert standin.world.settings[SELECTED].get("patterns_allowed") == listed.get("patterns_allowed")
@@ -205,8 +205,8 @@ def test_the_names_are_those_of_the_files() -> None:
         for step in job.get("steps", ())
         if "uses" in step
     }
-    assert used == set(USED)
-    assert {event for name in NAMES for event in workflow(name)["on"]} - {"workflow_call"} <= set(EVENTS)
+    assert used == set(USED_ACTIONS)
+    assert {event for name in NAMES for event in workflow(name)["on"]} - {"workflow_call"} <= set(WORKFLOW_EVENTS)
 
 
 def test_policies_that_no_request_tells_are_left_to_the_host_with_every_event(github: GitHub) -> None:
@@ -214,14 +214,14 @@ def test_policies_that_no_request_tells_are_left_to_the_host_with_every_event(gi
 
     assert finding.state is SettingState.CHOICE
     assert finding.page == "settings/actions/policies"
-    assert all(event in finding.click for event in EVENTS)
+    assert all(event in finding.click for event in WORKFLOW_EVENTS)
 
 
 @pytest.mark.parametrize(
     ("named", "state"), [("host/board", "good"), ("Host/Board", "good"), ("pullrank/pullrank", "missing"), ("", "missing")]
 )
 def test_a_challenge_that_names_another_repository_is_told(github: GitHub, named: str, state: str) -> None:
-    finding = one(github, "Repository", (identity(named),))
+    finding = one(github, "Repository", (check_identity(named),))
 
     assert finding.state.value == state
     assert ("'repository: https://github.com/host/board'" in finding.said) is (state == "missing")

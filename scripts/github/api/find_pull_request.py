@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from scripts.repository.layout import MAIN_BRANCH
 
-WORKFLOW = ".github/workflows/preview.yml"
+PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +84,8 @@ def _refusal(run: WorkflowRun, repository_id: int) -> str | None:
         return "the run belongs to another repository"
     if run.event != "pull_request":
         return f"the run was started by {run.event[:40]!r}, not by a pull request"
-    if run.path.partition("@")[0] != WORKFLOW:
-        return f"the run is of another workflow than {WORKFLOW}"
+    if run.path.partition("@")[0] != PREVIEW_WORKFLOW:
+        return f"the run is of another workflow than {PREVIEW_WORKFLOW}"
     if run.head_repository_id is None:
         return "the run's fork was deleted"
     return None

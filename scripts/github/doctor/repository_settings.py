@@ -17,9 +17,9 @@ from scripts.github.doctor.checks import (
 
 # The workflow files and their triggers; a test compares both with the files.
 WORKFLOWS = ("act", "ci", "commands", "evaluate", "image", "official", "preview", "queue", "reconcile", "report", "site")
-EVENTS = ("issue_comment", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch", "workflow_run")
+WORKFLOW_EVENTS = ("issue_comment", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch", "workflow_run")
 # Every action that they use, directly or through another action.
-USED = (
+USED_ACTIONS = (
     "actions/attest", "actions/checkout", "actions/deploy-pages", "actions/download-artifact", "actions/setup-python",
     "actions/upload-artifact", "actions/upload-pages-artifact",
 )  # fmt: skip
@@ -29,7 +29,7 @@ _FORK_WORKFLOWS = "/actions/permissions/fork-pr-workflows-private-repos"
 
 
 @check("Actions", "settings/actions", "Actions permissions › Allow all actions, or select GitHub's own")
-def actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_actions(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether Actions is on."""
     permissions = asks.setting(_PERMISSIONS) or {}
     body = {**_picked(permissions, "allowed_actions", "sha_pinning_required"), "enabled": True}
@@ -71,7 +71,7 @@ def _picked(answer: dict[str, Any], *names: str) -> dict[str, Any]:
 def _left_out(listed: dict[str, Any]) -> list[str]:
     """Actions that no pattern allows. A pattern with `!` excludes, and a later one may allow again."""
     left = []
-    for name in USED:
+    for name in USED_ACTIONS:
         is_allowed = False
         for pattern in listed.get("patterns_allowed") or ():
             if fnmatch.fnmatchcase(f"{name}@{'0' * 40}".casefold(), pattern.lstrip("!").casefold()):
@@ -110,14 +110,14 @@ def check_workflows(asks: SettingsReader, place: SettingLocation) -> SettingFind
     )
 
 
-def inactive(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
+def inactive_workflows(asks: SettingsReader, names: tuple[str, ...]) -> list[str]:
     """The named workflows that GitHub does not run, each with the reason."""
     states = {str(workflow["path"]): str(workflow["state"]) for workflow in asks.settings("/actions/workflows")}
     checked = {name: states.get(f".github/workflows/{name}.yml", "deleted") for name in names}
     return [f"{name} ({_INACTIVE_REASONS.get(state, state)})" for name, state in checked.items() if state != "active"]
 
 
-@check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(EVENTS)}")
+@check("Actions policies", "settings/actions/policies", f"Event rules, if there are any, allow {', '.join(WORKFLOW_EVENTS)}")
 def check_policies(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """A reminder: the API does not show event rules of the repository or its organisation."""
     message = (
@@ -180,7 +180,7 @@ def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     return SettingFinding(name=place.name, state=state, said=message, page=page, click=place.click)
 
 
-ACTIONS_CHECKS = (actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)
+ACTIONS_CHECKS = (check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)
 
 
 BOARD = "main"
@@ -188,7 +188,7 @@ _ENTERPRISE = ("enterprise", "business", "business_plus")
 _PAID = ("pro", "team", *_ENTERPRISE)
 
 
-def identity(named: str) -> Check:
+def check_identity(named: str) -> Check:
     """Whether the repository named in challenge.yml (`owner/name` or "") is this one."""
     click = "Not a setting: change the line 'repository:' of challenge.yml and commit it to main"
 
@@ -209,7 +209,7 @@ def identity(named: str) -> Check:
 
 
 @check("Access", "settings/access", "Collaborators › an administrator's token; Danger Zone › not archived")
-def access(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_access(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the token is an administrator's; without one, half of the settings cannot be read."""
     repository = asks.setting("")
     if not repository:
@@ -231,7 +231,7 @@ def access(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
 
 
 @check("Default branch", "settings", f"General › Default branch: {BOARD}; rename the other one")
-def default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
+def check_default_branch(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the default branch is the one that the workflows run on."""
     actual = str((asks.setting("") or {}).get("default_branch", ""))
     return setting_finding(
@@ -283,4 +283,4 @@ def lacking(name: str, repository: dict[str, Any]) -> list[str]:
     return lines
 
 
-REPOSITORY_CHECKS = (access, default_branch, check_plan)
+REPOSITORY_CHECKS = (check_access, check_default_branch, check_plan)

@@ -11,7 +11,7 @@ from typing import Any
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from scripts.console import CommandError, say
-from scripts.git.git_repository import checked
+from scripts.git.git_repository import full_sha
 from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.outputs import escape_commands
 from scripts.repository.layout import LOCAL
@@ -51,7 +51,7 @@ AskGitHub = Callable[[Sequence[str]], Mapping[str, CommitFacts]]
 """Facts about commits, without those that could not be asked about."""
 
 
-def ask(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dict[str, CommitFacts]:
+def ask_github(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dict[str, CommitFacts]:
     """Ask GitHub about commits of `owner/name`. It neither fails nor waits for the next hour; it logs what is missing."""
     facts: dict[str, CommitFacts] = {}
     begin, size, reason = 0, COMMITS_PER_QUERY, ""
@@ -89,7 +89,7 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
 
 def _query_commits(query: GraphQLQuery, repository: str, batch: Sequence[str]) -> dict[str, Any]:
     owner, _, name = repository.partition("/")
-    fields = "\n".join(f'    c{index}: object(oid: "{checked(sha)}") {{ ...facts }}' for index, sha in enumerate(batch))
+    fields = "\n".join(f'    c{index}: object(oid: "{full_sha(sha)}") {{ ...facts }}' for index, sha in enumerate(batch))
     text = (
         "query($owner: String!, $name: String!) {\n  rateLimit { remaining }\n"
         f"  repository(owner: $owner, name: $name) {{\n    id\n{fields}\n  }}\n}}\n{_FACTS_FRAGMENT}"

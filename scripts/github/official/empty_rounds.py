@@ -33,7 +33,7 @@ LINES_SHOWN = 20
 _PUBLISH_MARKER = re.compile(r"<!-- pullrank:publish run=(\d+) -->")
 
 
-def keep_report(accepted: Path, shards: int, checked: CheckedRound) -> None:
+def write_round_report(accepted: Path, shards: int, checked: CheckedRound) -> None:
     """Write what was lost and refused beside the accepted files, for the step that records."""
     report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES_SHOWN], "all": len(checked.refused)}
     write_atomically(accepted / REPORT_FILE, json.dumps(report).encode())
@@ -55,13 +55,13 @@ def loss_lines(accepted: Path) -> list[str]:
     return lines
 
 
-def summary(accepted: Path, recorded: int, known: int) -> str:
+def publish_summary(accepted: Path, recorded: int, known: int) -> str:
     """The step's summary of a publish."""
     lines = [f"{recorded} results were recorded, {known} were known already.", ""]
     return "\n".join([*lines, *(f"- {line}" for line in loss_lines(accepted))]) + "\n"
 
 
-def missing(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
+def missing_items(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
     """The round's items that are neither accepted nor recorded by anybody, and still wanted.
 
     Raises:
@@ -109,7 +109,7 @@ def _item_entries(item: WorkloadItem) -> tuple[Entry, ...]:
 
 
 @contextmanager
-def telling(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
+def report_failures(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
     """Report any failure of the block in the issue, and raise it again."""
     try:
         yield
@@ -119,7 +119,7 @@ def telling(github: GitHub, surroundings: WorkflowEnvironment, accepted: Path) -
         raise
 
 
-def refuse_silence(items: Sequence[WorkloadItem]) -> None:
+def refuse_empty_round(items: Sequence[WorkloadItem]) -> None:
     """End the run if items are missing.
 
     Raises:
@@ -144,7 +144,7 @@ def _update_publish_issue(github: GitHub, surroundings: WorkflowEnvironment, lin
         say(f"The issue could not be written: {error}")
 
 
-def close_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
+def close_publish_issue(github: GitHub, surroundings: WorkflowEnvironment) -> None:
     """Close the issue: results were recorded, or none are missing."""
     update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, "")
 

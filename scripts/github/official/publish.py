@@ -22,7 +22,6 @@ from scripts.console import CommandError, say
 from scripts.github.official import check_result
 from scripts.github.official.check_result import Facts, ResultOrDuel
 from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
-from scripts.github.official.record_results import record as record
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, read_workload
@@ -32,7 +31,7 @@ from scripts.repository.layout import record_store
 from scripts.repository.season_file import sealed_with
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
-FOLDER = "manifests"
+MANIFESTS = "manifests"
 # Limits of actions/attest: subjects, and bytes of their list.
 SUBJECTS, SUBJECT_BYTES = 1024, 512 * 1024
 # GitHub's limit for a matrix is 256 jobs, each of which attests one list.
@@ -46,9 +45,9 @@ def write_manifests(paths: Iterable[Path], place: Path) -> int:
     """
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(place)}\n".encode() for path in paths]
     lists = list(_manifest_lists(sorted(lines)))
-    (place / FOLDER).mkdir(parents=True, exist_ok=True)
+    (place / MANIFESTS).mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(lists[:ATTESTED_LISTS]):
-        write_atomically(place / FOLDER / f"{number}.sha256", content)
+        write_atomically(place / MANIFESTS / f"{number}.sha256", content)
     if len(lists) > ATTESTED_LISTS:
         left = sum(content.count(b"\n") for content in lists[ATTESTED_LISTS:])
         say(f"{left} results are not attested: one run can attest {ATTESTED_LISTS} lists of {SUBJECTS}.")
@@ -127,7 +126,7 @@ class CheckedRound:
     """Results that there was no time to replay; the next round plays them again."""
 
 
-def check(
+def check_shards(
     official: OfficialRun, assignment: ShardAssignment, given: Sequence[Path], accepted: Path, now: datetime
 ) -> CheckedRound:
     """Check every shard's files and copy what passes to the folder `accepted`, with hash lists to attest.

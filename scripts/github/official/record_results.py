@@ -128,7 +128,7 @@ class PushPatience:
     """Waits before the next push; takes the number of pushes so far."""
 
 
-def record(
+def record_accepted(
     official: OfficialRun, season: str, accepted: Path, now: datetime, patience: PushPatience = PushPatience()
 ) -> PublishedRound:
     """Record what `check` accepted: one commit per result, both branches in one push, again if others pushed first.

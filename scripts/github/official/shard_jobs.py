@@ -103,7 +103,7 @@ class PlannedShards:
         }  # fmt: skip
 
 
-def plan(official: OfficialRun, results_sha: str | None = None) -> PlannedShards:
+def plan_shards(official: OfficialRun, results_sha: str | None = None) -> PlannedShards:
     """Plan a round of main's newest commit against the newest results, or the given ones."""
     sha = official.clone.resolve("HEAD")
     if sha is None:
@@ -132,7 +132,7 @@ def is_more_wanted(official: OfficialRun) -> bool:
     return bool(read_workload(official, sha, newest_results(official.clone)).items)
 
 
-def evaluate(
+def evaluate_shard(
     official: OfficialRun,
     bench: Evaluator,
     assignment: ShardAssignment,

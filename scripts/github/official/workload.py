@@ -22,7 +22,7 @@ from leaderboard.planning.shards import Capacity, Packing, expected_bytes, expec
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.beacon import SeedBeacon, beacon_order, version_origins
 from scripts.git.data_branches import read_recorded
-from scripts.git.git_repository import GitRepository, checked
+from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, known_facts
 from scripts.github.workflow.event import COMMIT_SHA
@@ -117,7 +117,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         CommandError: the checkout is at another commit, its rules are invalid, or the clone is shallow.
     """
     clone = official.clone
-    if clone.resolve("HEAD") != checked(sha):
+    if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge = _read_document(clone, sha, "challenge.yml", parse_challenge)
     moderation = _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()

@@ -39,7 +39,7 @@ from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 BUDGET_SECONDS = 40 * 60.0
 
 
-def run(
+def preview_pull_request(
     surroundings: WorkflowEnvironment,
     head: Path,
     out: Path,

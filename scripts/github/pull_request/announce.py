@@ -12,7 +12,7 @@ from leaderboard.core.standings import Entry
 from leaderboard.planning.reasons import Reason
 from leaderboard.preview.hypothetical_standings import official_state
 from scripts.console import OK, say
-from scripts.git.beacon import arrived
+from scripts.git.beacon import version_beacons
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import check_paths, owners_on
 from scripts.git.tree_diff import UnreadableError, tree_changes
@@ -47,7 +47,7 @@ class MergedPull:
     """Withdrawn agents, as `login/agent`."""
 
 
-def run(context: BotContext) -> int:
+def announce_merged(context: BotContext) -> int:
     """Comment on every merged pull request about which there is something new to say."""
     merges = _unannounced_merges(context)
     written = looked_at = 0
@@ -164,7 +164,7 @@ def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[Ag
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
-    found = arrived(context.clone, context.main, digests)
+    found = version_beacons(context.clone, context.main, digests)
     return rules_after_merge(context.recorded, found, current, context.now, context.is_member)
 
 

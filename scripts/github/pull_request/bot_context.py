@@ -14,7 +14,7 @@ from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Entry
 from leaderboard.preview.hypothetical_standings import RecordedResults
 from scripts.console import USAGE, CommandError, say
-from scripts.git.git_repository import GitRepository, checked
+from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head
@@ -26,7 +26,7 @@ from scripts.github.pull_request.outcome import LABEL_STYLES, VERDICT_LABELS, Ou
 from scripts.github.workflow.event import WorkflowEnvironment
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import Checkout
-from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
+from scripts.repository.layout import SUBMISSIONS
 
 # GitHub is asked about so many of the latest commits to a folder.
 COMMITS_ASKED = 5
@@ -53,18 +53,17 @@ def merged_author_ids(
 
 def _folder_commits(clone: GitRepository, main: str, login: str) -> list[str]:
     """The latest commits of main that changed a login's folder, in any spelling; newest first."""
-    if not clone.run("ls-tree", "--full-tree", checked(main), "--", SUBMISSIONS):
+    if not clone.run("ls-tree", "--full-tree", full_sha(main), "--", SUBMISSIONS):
         return []
-    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{checked(main)}:{SUBMISSIONS}").split(b"\0")
+    names = clone.run("ls-tree", "-z", "--name-only", "--full-tree", f"{full_sha(main)}:{SUBMISSIONS}").split(b"\0")
     spelled = [name for text in names if (name := text.decode("utf-8", "replace")).casefold() == login.casefold()]
     if not spelled:
         return []
     form = ("--first-parent", "--format=%H", f"--max-count={COMMITS_ASKED}")
-    return clone.run("log", *form, checked(main), "--", *(f"{SUBMISSIONS}/{name}" for name in spelled)).decode().split()
+    return clone.run("log", *form, full_sha(main), "--", *(f"{SUBMISSIONS}/{name}" for name in spelled)).decode().split()
 
 
-BASE = MAIN_BRANCH
-CONTEXT = "pullrank"
+STATUS_CONTEXT = "pullrank"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +178,7 @@ def _known_account_ids(context: BotContext, pull: PullRequest) -> frozenset[int]
 def bot_status(context: BotContext, sha: str) -> CommitStatus | None:
     """The bot's latest status of a commit; a status that another account set under our name does not count."""
     statuses = context.github.statuses(sha)
-    own = (status for status in statuses if status.context == CONTEXT and status.creator == context.surroundings.bot)
+    own = (status for status in statuses if status.context == STATUS_CONTEXT and status.creator == context.surroundings.bot)
     return next(own, None)
 
 

@@ -7,7 +7,7 @@ the last one's checks alone: so the statuses of all of them are read.
 import re
 
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.git.git_repository import checked
+from scripts.git.git_repository import full_sha
 from scripts.github.pull_request.bot_context import BotContext, bot_status
 from scripts.github.pull_request.outcome import StatusState
 from scripts.github.workflow.event import MergeGroup, merge_group
@@ -19,7 +19,7 @@ _QUEUE_BRANCH = re.compile(r"pr-([1-9]\d{0,9})-[0-9a-f]{40}")
 _QUEUE_REFS, _MAIN_REF = "refs/pullrank/queue/", "refs/pullrank/main"
 
 
-def run(context: BotContext) -> int:
+def set_queue_status(context: BotContext) -> int:
     """Set the status of the queue's commit; none if the commit has left the queue.
 
     Raises:
@@ -55,7 +55,7 @@ def _queued_pulls(context: BotContext, group: MergeGroup) -> list[int]:
             entries[sha] = number
     if group.head_sha not in entries:
         return []
-    commits = context.clone.run("rev-list", "--first-parent", "--reverse", checked(group.head_sha), f"^{_MAIN_REF}", "--")
+    commits = context.clone.run("rev-list", "--first-parent", "--reverse", full_sha(group.head_sha), f"^{_MAIN_REF}", "--")
     return [entries[sha] for sha in commits.decode().split() if sha in entries]
 
 

@@ -21,14 +21,14 @@ from scripts.repository.layout import MAIN_BRANCH
 from scripts.runs.workflow_duels import between
 
 FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
-OFFICIAL = "official.yml"
+OFFICIAL_WORKFLOW = "official.yml"
 INTRODUCTION = (
     "Each line failed on our side as often as it is tried by itself. Nothing of it is held against an entrant. "
     "This issue is kept by the bot, and it closes it once all is mended.\n"
 )
 
 
-def run(context: BotContext) -> int:
+def reconcile_pulls(context: BotContext) -> int:
     """Settle every open pull request; then update the issue that lists what keeps failing.
 
     Outcomes that need no scores, such as refusals, are delivered before any preview is scored.
@@ -163,7 +163,7 @@ def _lost_duels(context: BotContext) -> set[str]:
 
 def _ended_runs(context: BotContext) -> list[WorkflowRun]:
     """The last official runs that ended, newest first."""
-    runs = context.github.runs_of_workflow(OFFICIAL, MAIN_BRANCH, 2 * TRIES)
+    runs = context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, 2 * TRIES)
     return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
 
 

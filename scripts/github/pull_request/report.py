@@ -37,7 +37,7 @@ from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, dispa
 from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 
-DISPATCH = "workflow_dispatch"
+WORKFLOW_DISPATCH = "workflow_dispatch"
 
 
 def dispatched_pull(surroundings: WorkflowEnvironment, github: GitHub, base: str) -> PullRequest | str:
@@ -145,9 +145,9 @@ class PreviewCase:
     """Whether the run is of main's own workflow, which no pull request can change."""
 
 
-def run(context: BotContext) -> int:
+def report_preview(context: BotContext) -> int:
     """Report the run that triggered this one to its pull request, if it belongs to one."""
-    case = _dispatched_case(context) if context.surroundings.event_name == DISPATCH else _triggering_case(context)
+    case = _dispatched_case(context) if context.surroundings.event_name == WORKFLOW_DISPATCH else _triggering_case(context)
     if isinstance(case, str):
         say(f"Nobody is told: {case}.")
         return OK

@@ -50,7 +50,7 @@ def parse_command(body: str) -> SlashCommand | None:
     return SlashCommand(verb=match["verb"], argument=match["argument"] or "")
 
 
-def run(context: BotContext) -> int:
+def run_slash_command(context: BotContext) -> int:
     """Execute the command of a comment, if there is one and its author may give it."""
     comment = comment_event(context.surroundings)
     command = parse_command(comment.body)

@@ -10,10 +10,10 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.identifiers import LOGIN
 from scripts.console import USAGE, CommandError
 
-BOT = "github-actions[bot]"
+BOT_LOGIN = "github-actions[bot]"
 EVENT_BYTES = 25 << 20  # GitHub's limit.
 
-REPOSITORY = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
+REPOSITORY_NAME = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
 COMMIT_SHA = re.compile(r"[0-9a-f]{40}")
 
 
@@ -86,7 +86,7 @@ class WorkflowEnvironment:
     summary_path: Path | None
     output_path: Path | None
     workspace: Path
-    bot: str = BOT
+    bot: str = BOT_LOGIN
     """Login of the account whose comments are ours."""
     pace: float = 1.0
     """Seconds between two writes, because of GitHub's secondary rate limits."""
@@ -106,7 +106,7 @@ def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment
     return WorkflowEnvironment(
         event_name=_variable(environ, "GITHUB_EVENT_NAME", re.compile(r"[a-z_]{1,50}")),
         event=_event(Path(_variable(environ, "GITHUB_EVENT_PATH"))),
-        repository=_variable(environ, "GITHUB_REPOSITORY", REPOSITORY),
+        repository=_variable(environ, "GITHUB_REPOSITORY", REPOSITORY_NAME),
         repository_id=int(_variable(environ, "GITHUB_REPOSITORY_ID", re.compile(r"\d{1,20}"))),
         sha=_variable(environ, "GITHUB_SHA", COMMIT_SHA),
         run_id=int(_variable(environ, "GITHUB_RUN_ID", re.compile(r"\d{1,20}"))),
@@ -118,7 +118,7 @@ def read_workflow_environment(environ: Mapping[str, str]) -> WorkflowEnvironment
         summary_path=_path(environ, "GITHUB_STEP_SUMMARY"),
         output_path=_path(environ, "GITHUB_OUTPUT"),
         workspace=Path(environ.get("GITHUB_WORKSPACE") or "."),
-        bot=environ.get("PULLRANK_BOT") or BOT,
+        bot=environ.get("PULLRANK_BOT") or BOT_LOGIN,
         pace=float(_variable({"PULLRANK_PACE": "1", **environ}, "PULLRANK_PACE", re.compile(r"\d{1,2}(\.\d{1,3})?"))),
     )
 

@@ -51,6 +51,6 @@ def refuse_secret(text: str) -> None:
         )
 
 
-def waiting(elapsed: float) -> float:
+def seconds_to_wait(elapsed: float) -> float:
     """Seconds until a job that has run for `elapsed` seconds may end."""
     return -elapsed % PACE_SECONDS

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from leaderboard.ratings.cycles import find_cycle
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit import fit_ratings
-from leaderboard.scoring.bootstrap import Array
+from leaderboard.scoring.bootstrap import Floats
 
 NU = 0.4
 # Players, opponents of each (None: random pairs, one match each), matches.
 SIZES: tuple[tuple[int, int | None, int], ...] = ((50, 49, 122_500), (2_000, 10, 1_000_000), (2_000, None, 1_000_000))
 
 
-def field(players: int, opponents: int | None, matches: int, random: np.random.Generator) -> Array:
+def field(players: int, opponents: int | None, matches: int, random: np.random.Generator) -> Floats:
     """Random pairings by Davidson's model, of players with normally distributed strengths."""
     if opponents is None:
         a = random.integers(players, size=matches)

@@ -17,7 +17,7 @@ from leaderboard.core.standings import Excluded, Failure, Row, Standings, TaskSt
 from leaderboard.core.versions import VersionFolders, version_folders
 from leaderboard.ratings.game_leaderboard import build_game_standings
 from leaderboard.scoring.intervals import EstimateArrays, intervals, oriented, values
-from leaderboard.scoring.metrics import by_value, known_metrics, other_metrics, ranking
+from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.overall import overall_rows
 from leaderboard.scoring.ranking import Key, name_order, ranks_beside
 from leaderboard.scoring.score_all import ScoredTasks, score_all
@@ -172,7 +172,7 @@ def _without_folder(eligible: EligibleEntries, recorded: Mapping[AgentName, Sequ
 def _score(task: Task, result: Result) -> float | None:
     if result.verdict is not Verdict.OK:
         return None
-    return known_metrics(values([result], task, ranking(task))[0])
+    return value_or_none(values([result], task, ranking(task))[0])
 
 
 def _name(row: Excluded | WithdrawnScore) -> AgentName:

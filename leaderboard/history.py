@@ -22,7 +22,7 @@ from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Row, Standings, TaskStandings, entries_of
 from leaderboard.core.versions import VersionFolders, version_folders_of
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import by_value, known_metrics, other_metrics, ranking
+from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.ranking import Key
 
 Value = TypeVar("Value")
@@ -267,7 +267,7 @@ def _scored(board: TaskStandings, counting: Sequence[tuple[AgentName, Result]]) 
     for name, result in counting:
         row = scores[name, result.key] if result.verdict is Verdict.OK else None
         key = by_value(zip(metrics, row, strict=True)) if row else None
-        versions.append(_ScoredVersion(name=name, result=result, score=known_metrics(row[0]) if row else None, key=key))
+        versions.append(_ScoredVersion(name=name, result=result, score=value_or_none(row[0]) if row else None, key=key))
     return versions
 
 

@@ -32,7 +32,7 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def people() -> "Console":
+def stderr_console() -> "Console":
     """A rich console on standard error."""
     # Imported late, here and below: most verbs print plain lines only.
     from rich.console import Console
@@ -41,18 +41,18 @@ def people() -> "Console":
 
 
 @contextlib.contextmanager
-def bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+def progress_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar, shown on a terminal only; yields a function that sets how many steps are done."""
-    with titled_bar(title, total, quiet=quiet) as update:
+    with titled_progress_bar(title, total, quiet=quiet) as update:
         yield lambda done: update(done, None)
 
 
 @contextlib.contextmanager
-def titled_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int, str | None], None]]:
+def titled_progress_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int, str | None], None]]:
     """As `bar`, but the yielded function also sets the title; None keeps it."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = people()
+    console = stderr_console()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
         task = progress.add_task(title, total=total)

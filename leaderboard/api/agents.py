@@ -34,9 +34,9 @@ from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Failure, OverallRow, Row, Standings, entries_of
 from leaderboard.pages.episode_replays import EpisodeReplay
-from leaderboard.scoring.bootstrap import Array
+from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import known_metrics, learning_curve, ranking
+from leaderboard.scoring.metrics import learning_curve, ranking, value_or_none
 from leaderboard.text import serialise, urls
 
 # Significant digits of returns: the result's file has all of them, and no chart shows more.
@@ -284,7 +284,7 @@ def short_numbers(numbers: Sequence[float]) -> list[int | float]:
     return [int(value) if value.is_integer() and abs(value) < _EXPONENT else value for value in rounded]
 
 
-def _rounded(numbers: Array) -> Array:
+def _rounded(numbers: Floats) -> Floats:
     """To seven significant digits; halves may be rounded either way."""
     size = np.abs(numbers)
     with np.errstate(divide="ignore"):
@@ -292,7 +292,7 @@ def _rounded(numbers: Array) -> Array:
     if np.abs(shift).max(initial=0) > _EXACT_POWERS:
         return np.array([float(f"{value:.{RETURN_DIGITS}g}") for value in numbers.tolist()])
     up, down = _POWERS[np.maximum(shift, 0)], _POWERS[np.maximum(-shift, 0)]
-    rounded: Array = np.rint(numbers * up / down) / up * down
+    rounded: Floats = np.rint(numbers * up / down) / up * down
     return rounded
 
 
@@ -469,7 +469,7 @@ def _version(result: Result, task: Task, *, is_named: bool) -> VersionJson:
     return {
         "evaluated_at": result.provenance.evaluated_at,
         "verdict": result.verdict,
-        "score": known_metrics(float(values([result], task, ranking(task))[0])) if is_scored else None,
+        "score": value_or_none(float(values([result], task, ranking(task))[0])) if is_scored else None,
         "digest": result.submission_digest if is_named else None, "key": result.key if is_named else None,
     }  # fmt: skip
 

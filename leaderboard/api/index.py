@@ -11,7 +11,7 @@ from leaderboard.api.documents import Address, Closed, MetricJson, Moment, Overa
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import metric_document, overall_row
 from leaderboard.core.standings import OverallRow
-from leaderboard.pages.health import REFUSED, health
+from leaderboard.pages.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
 
@@ -280,5 +280,5 @@ def _task_healths(facts: ApiInputs) -> Iterator[TaskHealthJson]:
     for game in facts.standings.games:
         yield {
             "task": game.task.id, "ranked": len(game.rows), "waiting": len(game.waiting),
-            "failures": {REFUSED: len(game.failures)} if game.failures else {}, "ours": 0,
+            "failures": {REFUSED_PLAYERS: len(game.failures)} if game.failures else {}, "ours": 0,
         }  # fmt: skip

@@ -31,7 +31,7 @@ from leaderboard.api.documents import (
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
-from leaderboard.scoring.metrics import known_metrics, metrics_of
+from leaderboard.scoring.metrics import metrics_of, value_or_none
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
 _ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{8}")
@@ -124,7 +124,7 @@ def scores_document(row: Row, task: Task) -> ScoresJson:
     names = [metric.name for metric in metrics_of(task)]
     return {
         "estimate": estimate_document(row.estimate),
-        "metrics": {name: known_metrics(value) for name, value in zip(names, values, strict=True)},
+        "metrics": {name: value_or_none(value) for name, value in zip(names, values, strict=True)},
         "attempts": row.attempts,
         "episodes": task.counted if result.sealed else len(result.returns),
         # A result's file is found by its key, and the file's path holds the login.
@@ -144,7 +144,7 @@ def overall_scores(row: OverallRow) -> OverallScoresJson:
 
 def estimate_document(estimate: Estimate) -> EstimateJson:
     """A score and its interval; null where there is none."""
-    return {"score": known_metrics(estimate.score), "low": known_metrics(estimate.low), "high": known_metrics(estimate.high)}
+    return {"score": value_or_none(estimate.score), "low": value_or_none(estimate.low), "high": value_or_none(estimate.high)}
 
 
 def metric_document(metric: Metric) -> MetricJson:

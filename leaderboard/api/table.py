@@ -12,7 +12,7 @@ from typing import Any
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.records.result import Result
-from evaluator.model.records.verdict import Verdict, in_plain_words
+from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import ColumnKind, FlagsJson, GameRowJson, MetricJson, RowJson, TableJson
 from leaderboard.api.standings_json import flags, metric_document
 from leaderboard.core.entry import Entry
@@ -192,7 +192,7 @@ def _cells(columns: Sequence[Column], entries: Iterator[dict[str, Any]]) -> list
 
 def failure_reason(result: Result) -> str:
     """Why there is no score."""
-    return result.message or in_plain_words(result.verdict)
+    return result.message or result.verdict.plain_words
 
 
 def _rating_metric(task: Task) -> MetricJson:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
-from leaderboard.scoring.bootstrap import Array, by_length, draw_sample
+from leaderboard.scoring.bootstrap import Floats, by_length, draw_sample
 from leaderboard.scoring.metrics import learning_curve
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import number, span
@@ -63,7 +63,7 @@ def return_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSprea
     return [by_index[index] for index in range(len(samples))]
 
 
-def _spreads(ordered: Array) -> list[ReturnSpread]:
+def _spreads(ordered: Floats) -> list[ReturnSpread]:
     """Of ascending values, shape (results, episodes)."""
     count = ordered.shape[1]
     means = [math.fsum(values) / count for values in ordered.tolist()]
@@ -73,18 +73,18 @@ def _spreads(ordered: Array) -> list[ReturnSpread]:
     return [ReturnSpread(*values) for values in zip(*columns, strict=True)]
 
 
-def _quantile(ordered: Array, share: float) -> Array:
+def _quantile(ordered: Floats, share: float) -> Floats:
     """A quantile of each row, as `statistics.quantiles(…, method="inclusive")` defines it."""
     place = share * (ordered.shape[1] - 1)
     below = int(place)
     if place == below:
         return ordered[:, below]
     low, high = ordered[:, below], ordered[:, below + 1]
-    interpolated: Array = low + (high - low) * (place - below)
+    interpolated: Floats = low + (high - low) * (place - below)
     return interpolated
 
 
-def _outlines(ordered: Array) -> list[str]:
+def _outlines(ordered: Floats) -> list[str]:
     """One histogram for each row of ascending values; equal values are put into the middle bin."""
     least, width = ordered[:, :1], ordered[:, -1:] - ordered[:, :1]
     places = np.where(width > 0, _BINS / width * (ordered - least), _BINS // 2)

@@ -38,7 +38,7 @@ def neutralised(text: str) -> str:
     return re.sub(r"^(\s*):(?=:)", r"\1: ", shown)
 
 
-def written(tails: Iterable[LogTail], cap: int = PREVIEW_LOG_BYTES) -> bytes:
+def write_preview_log(tails: Iterable[LogTail], cap: int = PREVIEW_LOG_BYTES) -> bytes:
     """The content of preview.log. Each log gets an equal share of `cap` bytes and keeps its end."""
     sections = [tail for tail in tails if tail.text.strip()]
     share = cap // max(1, len(sections))

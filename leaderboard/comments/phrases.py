@@ -9,7 +9,7 @@ from markupsafe import Markup
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import AGENT, LOGIN, TASK, safe_path_segment
 from evaluator.model.records.result import Result
-from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
+from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import AgentPreview, GamePreview, OverallPreview, TaskPreview
 from leaderboard.comments.text_charts import LEADER_SIGN, SCORE_SIGN, TextBar, text_chart
 from leaderboard.core.standings import Estimate
@@ -60,7 +60,7 @@ def retry(verdict: Verdict, official: bool) -> str:
         return "No, the recorded result stays. Submit a new version in a new pull request."
     if verdict is Verdict.INTERNAL_ERROR:
         return "Yes. It is retried automatically; the comment `/retry` does it at once."
-    if is_retryable(verdict):
+    if verdict.is_retryable:
         return "Perhaps, if it was close to the limit: comment `/retry`. The official run is not repeated."
     return "No, the same code on the same seeds gives the same result. Push a fix, and a new preview starts automatically."
 
@@ -86,7 +86,7 @@ def is_plain(title: str) -> bool:
 
 def verdict_words(result: Result) -> str:
     """The verdict as a sentence."""
-    return in_plain_words(result.verdict)
+    return result.verdict.plain_words
 
 
 def place(row: TaskPreview) -> Markup:

@@ -90,7 +90,7 @@ def author_logins(submission: Submission) -> frozenset[str]:
     return frozenset(login for author in submission.authors if (login := mentioned_login(author)))
 
 
-def is_asked(people: People, entry: Entry) -> bool:
+def is_participant(people: People, entry: Entry) -> bool:
     """Whether the rules for participants apply to an entry; they do not to the hosts' own, the examples and baselines."""
     return not (entry.login == LOCAL or entry.baseline or people.is_host(entry.login))
 

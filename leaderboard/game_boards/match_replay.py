@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
-from evaluator.model.records.verdict import Verdict, in_plain_words
+from evaluator.model.records.verdict import Verdict
 from leaderboard.game_boards.board_registry import action_word, kind_of, milliseconds_of, moves_of
 from leaderboard.game_boards.svg import BoardKind, BoardMark, final_position_svg, packed_marks, shared_ground
 from leaderboard.text.format import plain
@@ -140,7 +140,7 @@ def _has_other_returns(duel: Duel) -> bool:
 
 def _fault(match: MatchRecord, duel: Duel) -> str:
     verdict = duel.players[match.offenders[0]].verdict
-    words = "" if verdict is Verdict.OK else in_plain_words(verdict)
+    words = "" if verdict is Verdict.OK else verdict.plain_words
     return f": {words[0].lower()}{words[1:].rstrip('.')}" if words else ""
 
 

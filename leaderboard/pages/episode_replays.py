@@ -13,7 +13,7 @@ from leaderboard.text import format
 
 # Entries of each task that have replays.
 REPLAYED_ENTRIES = 10
-FOLDER = "episodes"
+EPISODES_FOLDER = "episodes"
 # The replays of a result, in the order in which a page shows them.
 WHICH = ("best", "median", "worst")
 

@@ -10,7 +10,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Standings
 
 # Stands for a verdict: the validation of a player has none.
-REFUSED = "refused"
+REFUSED_PLAYERS = "refused"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
     last = max(records, key=lambda record: record.evaluated_at, default=None)
     ours = Counter({board.task.id: sum(_is_ours(f.result) for f in board.failures) for board in standings.tasks})
     failures = Counter(str(f.result.verdict) for b in standings.tasks for f in b.failures if not _is_ours(f.result))
-    failures[REFUSED] += sum(len(board.failures) for board in standings.games)
+    failures[REFUSED_PLAYERS] += sum(len(board.failures) for board in standings.games)
     waiting = Counter({board.task.id: len(board.waiting) for board in standings.tasks})
     waiting.update({board.task.id: len(board.waiting) for board in standings.games})
     return Health(

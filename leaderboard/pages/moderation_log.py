@@ -15,7 +15,7 @@ from leaderboard.core.game_standings import GameExcluded
 from leaderboard.core.standings import Excluded, Standings, entries_of
 from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import known_metrics, ranking
+from leaderboard.scoring.metrics import ranking, value_or_none
 
 # Changed scores of one re-score that the page lists; the other ones are counted.
 LISTED_CHANGES = 12
@@ -195,4 +195,4 @@ def _scores(task: Task, results: Sequence[Result]) -> list[float | None]:
     """The value of the task's first metric for each result; None if it failed."""
     ok = [result for result in results if result.verdict is Verdict.OK]
     scored = iter(values(ok, task, ranking(task)) if ok else ())
-    return [known_metrics(next(scored)) if result.verdict is Verdict.OK else None for result in results]
+    return [value_or_none(next(scored)) if result.verdict is Verdict.OK else None for result in results]

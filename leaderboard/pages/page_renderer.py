@@ -12,9 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.submission import ADAPTERS, EXTRAS, OF_MODELS, SubmissionKind
+from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import INVISIBLE, LOGIN, NEW_AGENT, safe_path_segment
-from evaluator.model.records.verdict import in_plain_words
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.charts import agent_charts, history_charts, interval_chart, rating_charts
 from leaderboard.charts.interval_chart import ChartScale
@@ -53,7 +52,7 @@ def form_rules(standings: Standings, context: PageContext) -> str:
             "tasks": [{"id": task.id, "title": task.title or task.id, "kind": task_kind(task)} for task in tasks.values()],
             "kinds": [kind.value for kind in SubmissionKind],
             "adapters": list(ADAPTERS),
-            "adapters_of_models": list(OF_MODELS),
+            "adapters_of_models": list(MODEL_ADAPTERS),
             "extras": list(EXTRAS),
             "files": challenge.submissions.files,
             "kib": challenge.submissions.kib,
@@ -134,9 +133,9 @@ def render_pages(standings: Standings, context: PageContext, past: BoardHistory 
     """
     renderer = TemplateRenderer(standings, context, past=past)
     pages = {html_frame.FRAME_PAGE: html_frame.FRAME_SOURCE}
-    pages[urls.HOME] = renderer.page(urls.HOME, "home.md.jinja")
-    pages[urls.TASKS] = renderer.page(urls.TASKS, "tasks.md.jinja")
-    pages[urls.OVERALL] = renderer.page(urls.OVERALL, "overall.md.jinja")
+    pages[urls.HOME_PAGE] = renderer.page(urls.HOME_PAGE, "home.md.jinja")
+    pages[urls.TASKS_PAGE] = renderer.page(urls.TASKS_PAGE, "tasks.md.jinja")
+    pages[urls.OVERALL_PAGE] = renderer.page(urls.OVERALL_PAGE, "overall.md.jinja")
     ledger = moderation_log.moderation_log(standings, context)
     pages[urls.LEDGER] = renderer.page(urls.LEDGER, "ledger.md.jinja", ledger=ledger)
     pages[urls.COMPARE] = renderer.page(urls.COMPARE, "compare.md.jinja")
@@ -213,7 +212,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         number=format.number, plain=format.plain, size=format.size, seconds=format.seconds, day=format.day,
         short=format.short, paragraphs=escape_markdown.paragraphs, preformatted=escape_markdown.preformatted,
         link=escape_markdown.link,
-        in_plain_words=in_plain_words, settings=task_settings, moment=format.format_utc,
+        settings=task_settings, moment=format.format_utc,
         measures=metrics.measures, segment=safe_path_segment,
     )  # fmt: skip
     environment.globals.update(

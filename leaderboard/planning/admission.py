@@ -9,7 +9,7 @@ from evaluator.model.config.phase import Phase
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import ParticipantFault, is_asked, participant_faults, team_conflicts
+from leaderboard.core.owners import ParticipantFault, is_participant, participant_faults, team_conflicts
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.quota import Deferred, OwnerAccounts, apply_quotas
 from leaderboard.planning.reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
@@ -68,7 +68,7 @@ class AdmissionPlan:
 
 def refusals(challenge: Challenge, entries: Iterable[Entry], gate: AdmissionContext) -> Refusals:
     """Where entries are not evaluated because of their people or a phase; quotas are not looked at."""
-    participants = [entry for entry in entries if is_asked(challenge.people, entry)]
+    participants = [entry for entry in entries if is_participant(challenge.people, entry)]
     conflicts = team_conflicts(participants, gate.arrived, gate.now) if challenge.people.one_team_each else {}
     refused: dict[tuple[AgentName, str], ParticipantRefusal | PhaseRefusal] = {}
     for entry in participants:

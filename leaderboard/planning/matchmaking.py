@@ -23,7 +23,7 @@ from leaderboard.ratings.connectivity import Bools
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.duel_results import CountedDuel, Pair, counting_duels, judge_duels, newest_duels, version_of
 from leaderboard.ratings.fit import RatedPlayers, anchor_ratings, is_named, rate_players
-from leaderboard.scoring.bootstrap import Array, Indices
+from leaderboard.scoring.bootstrap import Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class _PlayerTable:
     barred: Bools
     """Who never meets: each and itself, and agents of one login or team; shape (players, players)."""
     is_baseline: Bools
-    theta: Array
+    theta: Floats
     """Logarithm of the strength; NaN without a rating."""
     nu: float
     """Davidson's ν: how often equals draw."""

@@ -20,7 +20,7 @@ EvaluationId = tuple[AgentName, str, str]
 DuelId = tuple[AgentName, AgentName, str]
 """Both agents and the key of a duel."""
 # A failure of ours is retried so often without anybody asking; after that somebody has to look.
-TRIES = 3
+INTERNAL_ERROR_TRIES = 3
 
 
 class MissingReason(StrEnum):
@@ -164,7 +164,7 @@ def _evaluations(
     folders: VersionFolders,
 ) -> list[WorkItem]:
     recorded = [result for result in results if result.verdict is not Verdict.INTERNAL_ERROR]
-    done = {mark_of(result, folders) for result in recorded} | given_up(results, folders)
+    done = {evaluation_id(result, folders) for result in recorded} | given_up(results, folders)
     earlier = _EarlierRecords(recorded, folders)
     items = []
     for entry in sorted(entries, key=lambda entry: entry.name):
@@ -213,17 +213,17 @@ def _duels(
 
 def given_up(results: Iterable[Result], folders: VersionFolders = AS_RECORDED) -> set[EvaluationId]:
     """The evaluations that failed on our side `TRIES` times."""
-    failed = Counter(mark_of(result, folders) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
-    return {evaluation for evaluation, count in failed.items() if count >= TRIES}
+    failed = Counter(evaluation_id(result, folders) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
+    return {evaluation for evaluation, count in failed.items() if count >= INTERNAL_ERROR_TRIES}
 
 
 def given_up_duels(duels: Iterable[Duel], folders: VersionFolders = AS_RECORDED) -> set[DuelId]:
     """The duels that failed on our side `TRIES` times."""
     failed = Counter(_duel_id(duel, folders) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
-    return {duel for duel, count in failed.items() if count >= TRIES}
+    return {duel for duel, count in failed.items() if count >= INTERNAL_ERROR_TRIES}
 
 
-def mark_of(result: Result, folders: VersionFolders = AS_RECORDED) -> EvaluationId:
+def evaluation_id(result: Result, folders: VersionFolders = AS_RECORDED) -> EvaluationId:
     """Which evaluation a result is of, under the folder that its version is in now.
 
     The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own.
@@ -235,7 +235,7 @@ def _duel_id(duel: Duel, folders: VersionFolders) -> DuelId:
     return folders.of(duel.players[0]), folders.of(duel.players[1]), duel.key
 
 
-def shown(item: WorkItem | DuelWorkItem) -> str:
+def work_in_words(item: WorkItem | DuelWorkItem) -> str:
     """Name a piece of work in words."""
     if isinstance(item, WorkItem):
         return f"{item.entry.shown} on {item.task_id}"

@@ -15,7 +15,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import is_asked, person_index, teams_of
+from leaderboard.core.owners import is_participant, person_index, teams_of
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from leaderboard.planning.reasons import QuotaExhausted, QuotaPeriod, Reason, Window, quota_name
 
@@ -173,7 +173,7 @@ def apply_quotas(
         charges = [
             (account, version)
             for entry in item.players
-            if is_asked(challenge.people, entry)
+            if is_participant(challenge.people, entry)
             for version in [(entry.login.casefold(), entry.digest)]
             for account in accounts.of(entry.login, [item.task_id])
             if version not in account.first

@@ -6,7 +6,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
-from evaluator.model.records.verdict import Verdict, in_plain_words
+from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import GamePreview, PreviewDuel
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings
@@ -127,7 +127,7 @@ def _fault(duel: Duel, side: int) -> str:
     """The first rule that a side broke."""
     player = duel.players[side]
     if player.verdict is not Verdict.OK:
-        return " ".join(f"{in_plain_words(player.verdict)} {player.message}".split())
+        return " ".join(f"{player.verdict.plain_words} {player.message}".split())
     for index, match in enumerate(duel.matches):
         if side in match.offenders:
             offence = f"the illegal move {match.refused}" if match.refused is not None else match.end.value

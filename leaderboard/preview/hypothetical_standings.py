@@ -10,7 +10,7 @@ from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
-from evaluator.model.records.verdict import Verdict, is_retryable
+from evaluator.model.records.verdict import Verdict
 from leaderboard.build import build_standings
 from leaderboard.comments.states import AgentPreview, GamePreview, OfficialScore, OverallPreview, Previewed, TaskPreview
 from leaderboard.core.eligibility import LOCAL
@@ -192,7 +192,7 @@ def _row(board: TaskStandings, name: AgentName) -> Row | None:
 
 def _shown(board: TaskStandings, result: Result, own_last: Estimate | None, own_place: int | None) -> TaskPreview:
     """One result with its place on a leaderboard that contains it."""
-    retryable = is_retryable(result.verdict)
+    retryable = result.verdict.is_retryable
     row = _row(board, _name(result.login, result.agent))
     if result.verdict is not Verdict.OK or row is None:
         return TaskPreview(task=board.task, result=result, retryable=retryable)

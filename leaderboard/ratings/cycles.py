@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leaderboard.ratings.connectivity import bits, members
-from leaderboard.scoring.bootstrap import Array
+from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import ENDS, normal_quantile
 
 
@@ -20,7 +20,7 @@ class CycleOfPlayers(NamedTuple):
     triads: int
 
 
-def find_cycle(wins: Array, draws: Array | None = None) -> CycleOfPlayers:
+def find_cycle(wins: Floats, draws: Floats | None = None) -> CycleOfPlayers:
     """Measure intransitivity.
 
     Three players that all met are a circular triad if each won more matches against the next than it lost to it (Kendall
@@ -51,18 +51,18 @@ def _closed(after: Sequence[int], before: Sequence[int], edges: npt.NDArray[np.b
     return sum((after[j] & before[i]).bit_count() for i, j in np.argwhere(edges).tolist())
 
 
-def _wilson(wins: Array) -> Array:
+def _wilson(wins: Floats) -> Floats:
     """The lower end of Wilson's interval of each share of the decided matches; 0 where none was decided."""
     z = normal_quantile(ENDS[1])
     decided = wins + wins.T
     among = np.maximum(decided, 1)
     share = wins / among
     around = z * np.sqrt(share * (1 - share) / among + (z / (2 * among)) ** 2)
-    low: Array = np.where(decided > 0, (share + z**2 / (2 * among) - around) / (1 + z**2 / among), 0)
+    low: Floats = np.where(decided > 0, (share + z**2 / (2 * among) - around) / (1 + z**2 / among), 0)
     return low
 
 
-def _triangle(strength: Array) -> tuple[int, ...]:
+def _triangle(strength: Floats) -> tuple[int, ...]:
     """The cycle of three significant leads whose weakest lead is strongest; empty if there is none.
 
     Leads are added from the strongest on; the first that closes a cycle is its weakest.

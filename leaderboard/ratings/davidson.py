@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from leaderboard.scoring.bootstrap import Array, Indices
+from leaderboard.scoring.bootstrap import Floats, Indices
 
 # A step that moves no log-odds by more than this is taken in full: the curvature changes by less than a factor of
 # e^SAFE_STEP < 2 on the way (Bach, Self-concordant analysis for logistic regression, 2010), so the likelihood grows.
@@ -31,12 +31,12 @@ class Matches(NamedTuple):
 
     a: Indices
     b: Indices
-    wins_a: Array
-    wins_b: Array
-    draws: Array
+    wins_a: Floats
+    wins_b: Floats
+    draws: Floats
 
     @property
-    def total(self) -> Array:
+    def total(self) -> Floats:
         """Matches of each pair."""
         return self.wins_a + self.wins_b + self.draws
 
@@ -49,15 +49,15 @@ class Matches(NamedTuple):
 class Chances(NamedTuple):
     """What the model expects of one match."""
 
-    score: Array
+    score: Floats
     """Mean of a's score: 1 for a win, ½ for a draw."""
-    draw: Array
+    draw: Floats
     """Probability of a draw."""
-    variance: Array
+    variance: Floats
     """Of a's score."""
 
 
-def chances(lead: Array, nu: float) -> Chances:
+def chances(lead: Floats, nu: float) -> Chances:
     """What the model expects of a match.
 
     Args:
@@ -76,12 +76,12 @@ class Likelihood:
     """The log-likelihood as a function of a point: the strengths and, last, log ν. Constants are left out."""
 
     matches: Matches
-    priors: Array
+    priors: Floats
     """Pseudo-draws of each player against a player of strength 0, shape (players,); with any of them ν stays fixed."""
     decided: float
     """Pseudo-matches between equals that were decided; they bound ν and affect no strength."""
 
-    def gradient(self, point: Array) -> Array:
+    def gradient(self, point: Floats) -> Floats:
         """The first derivatives, shape (players + 1,)."""
         a, b, wins, _, draws = self.matches
         theta, nu = point[:-1], float(np.exp(point[-1]))
@@ -92,7 +92,7 @@ class Likelihood:
         drawn = draws.sum() - self.matches.total @ expected.draw - self.decided * nu / (2 + nu)
         return np.append(slope, drawn)
 
-    def information(self, point: Array) -> Array:
+    def information(self, point: Floats) -> Floats:
         """Fisher's information, the negated second derivatives, shape (players + 1, players + 1)."""
         a, b = self.matches.a, self.matches.b
         theta, nu = point[:-1], float(np.exp(point[-1]))
@@ -109,14 +109,14 @@ class Likelihood:
         table[-1, -1] = total @ (expected.draw * (1 - expected.draw)) + self.decided * 2 * nu / (2 + nu) ** 2
         return table
 
-    def reach(self, step: Array) -> float:
+    def reach(self, step: Floats) -> float:
         """The most by which a step moves the log-odds of an outcome."""
         theta = step[:-1]
         leads = np.abs(theta[self.matches.a] - theta[self.matches.b])
         return float(leads.max(initial=0) + np.abs(theta[self.priors > 0]).max(initial=0) + abs(step[-1]))
 
 
-def maximise(likelihood: Likelihood, point: Array, free: Indices) -> Array:
+def maximise(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
     """Find the maximum by Newton's method.
 
     A long step is halved while the likelihood falls at its end. Only gradients are compared: the likelihood itself, a
@@ -142,13 +142,13 @@ def maximise(likelihood: Likelihood, point: Array, free: Indices) -> Array:
     return point
 
 
-def covariance(likelihood: Likelihood, point: Array, free: Indices) -> Array:
+def covariance(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
     """The inverse of the information; without priors only differences of strengths have a meaning."""
     inverse = _inverse(_factor(likelihood, point, free))
     return np.asarray(inverse.T @ inverse, np.float64)
 
 
-def _factor(likelihood: Likelihood, point: Array, free: Indices) -> Array:
+def _factor(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
     """The Cholesky factor of the information about the free parameters, a lower triangle.
 
     Without priors the likelihood does not change if all strengths shift together; an added term fixes their sum.
@@ -168,7 +168,7 @@ def _factor(likelihood: Likelihood, point: Array, free: Indices) -> Array:
             ridge = max(10 * ridge, 1e-14 * typical, np.finfo(np.float64).tiny)
 
 
-def _solved(factor: Array, values: Array) -> Array:
+def _solved(factor: Floats, values: Floats) -> Floats:
     """Solve `factor @ factor.T @ x = values` by forward and backward substitution."""
     x = values.copy()
     for i in range(len(x)):
@@ -178,7 +178,7 @@ def _solved(factor: Array, values: Array) -> Array:
     return x
 
 
-def _inverse(factor: Array) -> Array:
+def _inverse(factor: Floats) -> Floats:
     """The inverse of a lower triangle, by halves: four times as fast as `np.linalg.inv`, which ignores the zeros."""
     half = len(factor) // 2
     if len(factor) < SMALL_MATRIX:

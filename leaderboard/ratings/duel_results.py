@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, PlayerRecord
-from evaluator.model.records.verdict import Verdict, in_plain_words
+from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import WinCount
@@ -189,7 +189,7 @@ def validation_fault(duel: Duel) -> str | None:
     """The rule that a player broke in its validation, in one line; None if it may enter."""
     for player in duel.players:
         if player.verdict is not Verdict.OK:
-            return " ".join(f"{in_plain_words(player.verdict)} {player.message}".split())
+            return " ".join(f"{player.verdict.plain_words} {player.message}".split())
     for index, match in enumerate(duel.matches):
         if match.offenders:
             return _offence(duel, index, match)

@@ -11,7 +11,7 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.ratings.connectivity import Bools, bounds_draws, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
 from leaderboard.ratings.duel_results import AgentVersion, CountedDuel, Pair
-from leaderboard.scoring.bootstrap import Array, Indices
+from leaderboard.scoring.bootstrap import Floats, Indices
 from leaderboard.scoring.intervals import ENDS, normal_quantile
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
@@ -47,17 +47,17 @@ class RatingOrder(NamedTuple):
 class Ratings:
     """How strong the players are; every array is by player, of shape (players,) unless it says otherwise."""
 
-    theta: Array
+    theta: Floats
     """Logarithm of the strength; the anchor's is 0."""
-    covariance: Array
+    covariance: Floats
     """Of `theta`, shape (players, players); the anchor's row and column are 0."""
     nu: float
     """How likely draws are: between equals ν : 2; 0 without draws."""
-    elo: Array
+    elo: Floats
     """`theta` on the Elo scale."""
-    low: Array
+    low: Floats
     """Ends of the 95 % interval of the difference to the anchor."""
-    high: Array
+    high: Floats
     order: RatingOrder
     prior: tuple[int, ...]
     """Players whose rating needs a prior, ascending."""
@@ -68,11 +68,11 @@ class Ratings:
 class _Fit(NamedTuple):
     """Estimates of all strengths and log ν, and their covariance, shape (players + 1,) and (players + 1, players + 1)."""
 
-    point: Array
-    spread: Array
+    point: Floats
+    spread: Floats
 
 
-def fit_ratings(pairings: Sequence[PairedTotals] | Array, players: int, anchor: int) -> Ratings:
+def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor: int) -> Ratings:
     """Rate players by their matches against each other.
 
     Maximum likelihood of Davidson's model (JASA 65, 1970): a beats b with probability π_a / (π_a + π_b + ν √(π_a π_b)),
@@ -107,7 +107,7 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Array, players: int, anchor: 
     return _ratings(fit.point[:-1], fit.spread[:-1, :-1], nu=nu, prior=tuple(others.tolist()), nu_prior=nu_prior)
 
 
-def _tally(pairings: Sequence[PairedTotals] | Array) -> Matches:
+def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
     """Each pair once, in ascending order; the order of summation depends on the summands alone."""
     table = np.asarray(pairings, dtype=np.float64).reshape(-1, 5)
     table = table[(table[:, 0] != table[:, 1]) & (table[:, 2:] > 0).any(axis=1)]
@@ -159,7 +159,7 @@ def _place_others(core: _Fit, matches: Matches, others: Indices) -> _Fit:
     return _Fit(point, spread)
 
 
-def _shifted(fit: _Fit, weights: Array) -> _Fit:
+def _shifted(fit: _Fit, weights: Floats) -> _Fit:
     """Strengths relative to their weighted mean."""
     point, spread = fit.point.copy(), fit.spread.copy()
     point[:-1] -= weights @ fit.point[:-1]
@@ -168,7 +168,7 @@ def _shifted(fit: _Fit, weights: Array) -> _Fit:
     return _Fit(point, spread)
 
 
-def _ratings(theta: Array, spread: Array, *, nu: float, prior: tuple[int, ...], nu_prior: bool) -> Ratings:
+def _ratings(theta: Floats, spread: Floats, *, nu: float, prior: tuple[int, ...], nu_prior: bool) -> Ratings:
     around = HALF_INTERVAL * np.sqrt(np.maximum(np.diagonal(spread), 0))
     return Ratings(
         theta=theta,
@@ -183,7 +183,7 @@ def _ratings(theta: Array, spread: Array, *, nu: float, prior: tuple[int, ...], 
     )
 
 
-def rating_order(theta: Array, spread: Array) -> RatingOrder:
+def rating_order(theta: Floats, spread: Floats) -> RatingOrder:
     """Places and rank intervals of these players among each other, from strengths and their covariance."""
     place = _places(ELO * theta)
     better, worse, leaders_better = _compare(theta, spread, place == 1)
@@ -195,7 +195,7 @@ def rating_order(theta: Array, spread: Array) -> RatingOrder:
     )
 
 
-def _places(elo: Array) -> Indices:
+def _places(elo: Floats) -> Indices:
     """1 + players with a higher rating; neighbours closer than `EQUAL` are equal."""
     order = np.argsort(-elo, kind="stable")
     begins = np.ones(len(elo), dtype=np.bool_)
@@ -205,7 +205,7 @@ def _places(elo: Array) -> Indices:
     return place
 
 
-def _compare(theta: Array, spread: Array, best: Bools) -> tuple[Indices, Indices, Indices]:
+def _compare(theta: Floats, spread: Floats, best: Bools) -> tuple[Indices, Indices, Indices]:
     """For each player, how many are significantly stronger, how many weaker, and how many of the best are stronger.
 
     A difference is significant if its 95 % interval excludes 0.

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from evaluator.model import canonical_json
 
-Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Scoring = Literal["mean", "iqm", "median"]
 Bounds = tuple[float, float] | None
@@ -80,7 +80,7 @@ def by_length(returns: Sequence[Sequence[float]]) -> Iterator[Indices]:
         yield np.flatnonzero(lengths == length)
 
 
-def draw_sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
+def draw_sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Floats:
     """The values to resample: the returns, and one pseudo-episode at each bound if there are bounds.
 
     Args:
@@ -97,12 +97,12 @@ def draw_sample(returns: Sequence[Sequence[float]], bounds: Bounds) -> Array:
 
 
 @functools.lru_cache(maxsize=64)
-def _task_counts(task_id: str, size: int, scoring: Scoring) -> Array:
+def _task_counts(task_id: str, size: int, scoring: Scoring) -> Floats:
     """The counts of a task, drawn once for all its entries."""
     return draw_counts(size, scoring, random_stream("pullrank-bootstrap-1", task_id, size))
 
 
-def draw_counts(size: int, scoring: Scoring, random: np.random.Generator) -> Array:
+def draw_counts(size: int, scoring: Scoring, random: np.random.Generator) -> Floats:
     """How often each of `size` sorted values counts in the score of each resample.
 
     Returns:
@@ -122,7 +122,7 @@ def _trimmed_copies(copies: npt.NDArray[np.int64], cut: int) -> npt.NDArray[np.i
     return np.diff(up_to, axis=1, prepend=cut).astype(np.int64, copy=False)
 
 
-def resampled_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Iterator[tuple[Indices, Array]]:
+def resampled_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Iterator[tuple[Indices, Floats]]:
     """Scores of resampled episodes, a few results at a time.
 
     The random stream depends on the task's id and the number of values only: a result has the same resamples on every
@@ -143,14 +143,14 @@ def resampled_scores(returns: Sequence[Sequence[float]], task: ResampledScores) 
             yield chosen[start : start + RESULTS_AT_ONCE], _means(values[start : start + RESULTS_AT_ONCE], table, kept)
 
 
-def _means(values: Array, table: Array, kept: int) -> Array:
+def _means(values: Floats, table: Floats, kept: int) -> Floats:
     """`values @ table / kept`, computed from differences to the middle value: constant returns stay exactly constant."""
     middle = values[:, values.shape[1] // 2, np.newaxis]
     difference = values - middle
     # All differences are below this power of two, so their sums in steps fit the integers of a float.
     power = np.frexp(np.abs(difference).max(axis=1, keepdims=True))[1]
     step = np.ldexp(1.0, np.maximum(power - FLOAT_BITS + kept.bit_length(), _LOWEST_EXPONENT))
-    drawn: Array = np.rint(difference / step) @ table
+    drawn: Floats = np.rint(difference / step) @ table
     drawn *= step / kept
     drawn += middle
     return drawn

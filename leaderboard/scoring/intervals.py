@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.metric import GROUPS, Metric
+from evaluator.model.config.metric import JACKKNIFE_GROUPS, Metric
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Estimate
 from leaderboard.scoring.bootstrap import (
-    Array,
     Bounds,
+    Floats,
     Indices,
     ResampledScores,
     Scoring,
@@ -105,21 +105,21 @@ def _expanded(z: float, freedom: int) -> float:
 class EstimateArrays(NamedTuple):
     """Estimates of many entries; every array has shape (entries,)."""
 
-    score: Array
+    score: Floats
     """Mean or IQM of the returns, or another metric; NaN if missing."""
-    low: Array
+    low: Floats
     """Lower end of the 95 % interval, never above the score."""
-    high: Array
+    high: Floats
     """Upper end of the 95 % interval, never below the score."""
-    centre: Array
+    centre: Floats
     """The score with the pseudo-episodes, used for differences; without bounds it is the score."""
-    error: Array
+    error: Floats
     """Standard error of the centre; infinite if a single value leaves the spread unknown."""
-    size: Array
+    size: Floats
     """Number of values resampled: episodes and pseudo-episodes."""
 
 
-def scores(ordered: Array, scoring: Scoring) -> Array:
+def scores(ordered: Floats, scoring: Scoring) -> Floats:
     """The mean, interquartile mean or median of each row, exactly rounded, so that equal scores compare equal.
 
     Args:
@@ -135,14 +135,14 @@ def scores(ordered: Array, scoring: Scoring) -> Array:
     kept = ordered[:, cut : size - cut]
     means = np.array([math.fsum(row) for row in kept.tolist()]) / kept.shape[1]
     # The mean of n equal numbers may differ from them by rounding.
-    rounded: Array = np.clip(means, kept[:, 0], kept[:, -1])
+    rounded: Floats = np.clip(means, kept[:, 0], kept[:, -1])
     return rounded
 
 
 def estimates(
     returns: Sequence[Sequence[float]],
     task: ResampledScores,
-    on_resamples: Callable[[Indices, Array], None] = lambda rows, drawn: None,
+    on_resamples: Callable[[Indices, Floats], None] = lambda rows, drawn: None,
 ) -> EstimateArrays:
     """Score every result of one task.
 
@@ -181,7 +181,7 @@ def measured_estimate(results: Sequence[Result], task: Task) -> EstimateArrays:
         return estimates([episode_values(metric, result) for result in results], how)
     score = np.array(values(results, task, metric), dtype=np.float64)
     error = np.array([single_value_error(metric, result) for result in results], dtype=np.float64)
-    size = np.where(np.isfinite(error), float(GROUPS), 1.0)
+    size = np.where(np.isfinite(error), float(JACKKNIFE_GROUPS), 1.0)
     # A single number of unknown spread has no interval.
     margin = np.where(np.isfinite(error), critical_value(size) * error, MISSING)
     return EstimateArrays(score=score, low=score - margin, high=score + margin, centre=score, error=error, size=size)
@@ -207,7 +207,7 @@ def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
     return measured._replace(score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre)
 
 
-def critical_value(size: Array) -> Array:
+def critical_value(size: Floats) -> Floats:
     """Student's t at 97.5 % with `size` − 1 degrees of freedom; 1.98 for a size of 100."""
     distinct, positions = np.unique(np.maximum(size - 1, 1), return_inverse=True)
     quantiles = np.array([student_quantile(int(freedom), ENDS[1]) for freedom in distinct.tolist()])
@@ -220,17 +220,17 @@ def intervals(measured: EstimateArrays) -> list[Estimate]:
     return [Estimate(score=score, low=low, high=high) for score, low, high in columns]
 
 
-def sizes(returns: Sequence[Sequence[float]], task: ResampledScores) -> Array:
+def sizes(returns: Sequence[Sequence[float]], task: ResampledScores) -> Floats:
     """The number of values resampled for each result, pseudo-episodes included, shape (results,)."""
     return np.array([len(values) for values in returns], dtype=np.float64) + (2 if task.bounds else 0)
 
 
-def regularised_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Array:
+def regularised_scores(returns: Sequence[Sequence[float]], task: ResampledScores) -> Floats:
     """The score of each result with its pseudo-episodes, shape (results,)."""
     return _points(returns, task.score, task.bounds)
 
 
-def percentile_interval(drawn: Array) -> Array:
+def percentile_interval(drawn: Floats) -> Floats:
     """The 2.5th and the 97.5th percentile of each row, shape (2, rows); bit for bit those of `np.quantile`.
 
     One partition for each percentile is faster than `np.quantile`, which partitions at all positions at once.
@@ -238,29 +238,29 @@ def percentile_interval(drawn: Array) -> Array:
     return np.array([_percentile(drawn, share * (drawn.shape[1] - 1)) for share in ENDS])
 
 
-def _percentile(drawn: Array, position: float) -> Array:
+def _percentile(drawn: Floats, position: float) -> Floats:
     """The value at a position of each sorted row, interpolated linearly between two values."""
     below = int(position)
     above, share = min(below + 1, drawn.shape[1] - 1), position - below
     parted = np.partition(drawn, above, axis=1)
     first, last = parted[:, : below + 1].max(axis=1), parted[:, above]
-    value: Array = first + (last - first) * share if share < 0.5 else last - (last - first) * (1 - share)
+    value: Floats = first + (last - first) * share if share < 0.5 else last - (last - first) * (1 - share)
     return value
 
 
-def _value_range(returns: Sequence[Sequence[float]], bounds: Bounds) -> tuple[Array, Array]:
+def _value_range(returns: Sequence[Sequence[float]], bounds: Bounds) -> tuple[Floats, Floats]:
     """The lowest and the highest value that a resample of each result can contain."""
     lowest, highest = bounds or (np.inf, -np.inf)
     return np.minimum([min(values) for values in returns], lowest), np.maximum([max(values) for values in returns], highest)
 
 
-def deviation(drawn: Array) -> Array:
+def deviation(drawn: Floats) -> Floats:
     """The standard deviation of each row, shape (rows,); exactly 0 if all values are equal."""
-    deviations: Array = (drawn - drawn[:, :1]).std(axis=1)
+    deviations: Floats = (drawn - drawn[:, :1]).std(axis=1)
     return deviations
 
 
-def standard_error(spread: Array, size: Array) -> Array:
+def standard_error(spread: Floats, size: Floats) -> Floats:
     """The standard error from the standard deviation of resampled scores.
 
     A bootstrap divides by n where an unbiased variance divides by n − 1; this corrects it. One value has no spread, which
@@ -274,7 +274,7 @@ def standard_error(spread: Array, size: Array) -> Array:
     return np.where(size > 1, corrected, np.inf)
 
 
-def _points(returns: Sequence[Sequence[float]], scoring: Scoring, bounds: Bounds) -> Array:
+def _points(returns: Sequence[Sequence[float]], scoring: Scoring, bounds: Bounds) -> Floats:
     points = np.empty(len(returns))
     for chosen in by_length(returns):
         points[chosen] = scores(draw_sample([returns[i] for i in chosen], bounds), scoring)

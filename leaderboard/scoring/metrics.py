@@ -139,7 +139,7 @@ def is_missing(value: float) -> bool:
     return math.isnan(value)
 
 
-def known_metrics(value: float) -> float | None:
+def value_or_none(value: float) -> float | None:
     """The value; None if it is missing, as in JSON documents."""
     return None if is_missing(value) else value
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, OverallRow, Row, TaskStandings
-from leaderboard.scoring.bootstrap import Array
+from leaderboard.scoring.bootstrap import Floats
 from leaderboard.scoring.intervals import EstimateArrays, intervals, scores
-from leaderboard.scoring.metrics import any_sealed, known_metrics
+from leaderboard.scoring.metrics import any_sealed, value_or_none
 from leaderboard.scoring.ranking import name_order, ranks_beside
 from leaderboard.scoring.score_all import CommonScale, OverallSample, common_scale
 
@@ -71,7 +71,7 @@ def _contenders(boards: Iterable[TaskStandings], scales: Iterable[CommonScale]) 
 def _rows(
     contenders: Sequence[OverallEntry],
     scales: Sequence[CommonScale],
-    values: Array,
+    values: Floats,
     drawn: Mapping[AgentName, OverallSample],
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
@@ -79,11 +79,11 @@ def _rows(
     places = ranks_beside(measured, [contender.entry.is_aside for contender in contenders])
     columns = zip(contenders, places, intervals(measured), iqm.tolist(), values.tolist(), strict=True)
     for contender, rank, estimate, middle, row in columns:
-        normalised = {scale.task.id: known_metrics(value) for scale, value in zip(scales, row, strict=True)}
+        normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
         yield OverallRow(**rank._asdict(), entry=contender.entry, estimate=estimate, iqm=middle, normalised=normalised)
 
 
-def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Array:
+def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Floats:
     """Normalised scores on one task, shape (contenders,); NaN if missing."""
     rows = [contender.rows.get(scale.task.id) for contender in contenders]
     return scale.normalised(np.array([row.estimate.score if row else np.nan for row in rows]))
@@ -92,7 +92,7 @@ def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Array:
 def _estimates(
     contenders: Sequence[OverallEntry],
     scales: Sequence[CommonScale],
-    values: Array,
+    values: Floats,
     drawn: Mapping[AgentName, OverallSample],
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
@@ -105,10 +105,10 @@ def _estimates(
     return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size)
 
 
-def _weighted(values: Array, scales: Sequence[CommonScale]) -> Array:
+def _weighted(values: Floats, scales: Sequence[CommonScale]) -> Floats:
     """The weighted mean of each row, exactly rounded where all weights are equal."""
     shares = np.array([scale.task.weight for scale in scales])
     means = np.array([math.fsum(row) for row in (values * shares).tolist()]) / math.fsum(shares)
     # The mean of n equal numbers may differ from them by rounding.
-    rounded: Array = np.clip(means, values.min(axis=1), values.max(axis=1))
+    rounded: Floats = np.clip(means, values.min(axis=1), values.max(axis=1))
     return rounded

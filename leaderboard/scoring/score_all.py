@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.metric import GROUPS
+from evaluator.model.config.metric import JACKKNIFE_GROUPS
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
-from leaderboard.scoring.bootstrap import RESAMPLES, Array, Indices, random_stream
+from leaderboard.scoring.bootstrap import RESAMPLES, Floats, Indices, random_stream
 from leaderboard.scoring.intervals import (
     EstimateArrays,
     deviation,
@@ -38,7 +38,7 @@ class CommonScale:
     one: float
     """The reference's score."""
 
-    def normalised(self, score: Array) -> Array:
+    def normalised(self, score: Floats) -> Floats:
         """Scores of any shape, normalised and clipped."""
         return np.clip((score - self.zero) / (self.one - self.zero), LOWEST_NORMALISED, HIGHEST_NORMALISED)
 
@@ -122,11 +122,11 @@ class _OverallAccumulator:
         self.drawn, self.centre = np.zeros((count, RESAMPLES)), np.zeros(count)
         self.size, self._total_weight = np.full(count, np.inf), total_weight
 
-    def add(self, scale: CommonScale, rows: Indices, drawn: Array) -> None:
+    def add(self, scale: CommonScale, rows: Indices, drawn: Floats) -> None:
         """Add the scores of a task's resamples, shape (rows, RESAMPLES)."""
         self.drawn[rows] += scale.normalised(drawn) * scale.task.weight / self._total_weight
 
-    def finish(self, scale: CommonScale, rows: Indices, centre: Array, size: Array) -> None:
+    def finish(self, scale: CommonScale, rows: Indices, centre: Floats, size: Floats) -> None:
         """Add a task's centres and sample sizes, shape (rows,) each."""
         self.centre[rows] += scale.normalised(centre) * scale.task.weight / self._total_weight
         self.size[rows] = np.minimum(self.size[rows], size)
@@ -160,7 +160,7 @@ def _resampled(
 ) -> EstimateArrays:
     """Estimates of results whose episodes are resampled."""
 
-    def accumulate(part: Indices, drawn: Array) -> None:
+    def accumulate(part: Indices, drawn: Floats) -> None:
         for scale in task.scales:
             overall.add(scale, rows[part], drawn)
 
@@ -181,5 +181,7 @@ def _single_values(task: _TaskData, rows: Indices, positions: Indices, overall: 
         for i in scored:
             drawn = estimated.score[i] + (estimated.error[i] if has_error[i] else 0.0) * normal
             overall.add(scale, rows[i : i + 1], drawn[np.newaxis])
-        overall.finish(scale, rows[scored], estimated.score[scored], np.where(has_error, float(GROUPS), 1.0)[scored])
+        overall.finish(
+            scale, rows[scored], estimated.score[scored], np.where(has_error, float(JACKKNIFE_GROUPS), 1.0)[scored]
+        )
     return estimated

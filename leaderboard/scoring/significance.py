@@ -13,7 +13,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.standings import Estimate
-from leaderboard.scoring.bootstrap import Array, Indices, Scoring, trimmed_mean
+from leaderboard.scoring.bootstrap import Floats, Indices, Scoring, trimmed_mean
 from leaderboard.scoring.intervals import EstimateArrays, critical_value
 from leaderboard.scoring.metrics import episode_metric, episode_values, oriented_value, ranking
 
@@ -82,7 +82,7 @@ def paired(results: Sequence[Result], task: Task) -> Comparison | None:
     return compare_paired(oriented_value(metric, 1) * episodes, how.score, value_range)
 
 
-def compare_paired(values: Array, scoring: Scoring, value_range: float | None = None) -> Comparison:
+def compare_paired(values: Floats, scoring: Scoring, value_range: float | None = None) -> Comparison:
     """Compare every two entries; greater is better.
 
     Two trimmed means of dependent samples are compared by the Winsorized variance of the differences (Yuen, Biometrika
@@ -120,7 +120,7 @@ def compare_paired(values: Array, scoring: Scoring, value_range: float | None = 
     return Comparison(better[as_given], worse[as_given], (leaders_better < best.sum())[as_given])
 
 
-def _beaten(apart: Array, spread: Array, kept: int, value_range: float | None) -> npt.NDArray[np.bool_]:
+def _beaten(apart: Floats, spread: Floats, kept: int, value_range: float | None) -> npt.NDArray[np.bool_]:
     """Whether a difference is significantly below zero. `spread`: squared deviations of the differences, summed."""
     if value_range is not None:
         total = kept + 2

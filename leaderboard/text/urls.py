@@ -8,9 +8,9 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Excluded, WithdrawnScore
 
-HOME = "index.md"
-TASKS = "tasks/index.md"
-OVERALL = "overall.md"
+HOME_PAGE = "index.md"
+TASKS_PAGE = "tasks/index.md"
+OVERALL_PAGE = "overall.md"
 COMPARE = "compare.md"
 STATUS = "status.md"
 LEDGER = "ledger.md"

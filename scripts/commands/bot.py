@@ -11,27 +11,25 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.seeds.season_secret import VARIABLE
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import merged_pulls
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor.settings import TEAMS_VARIABLE
-from scripts.github.due import announcement_reason, site_reason
-from scripts.github.due import start_due_run as run_due
+from scripts.github.due import announcement_reason, site_reason, start_due_run
 from scripts.github.official import commit_facts, empty_rounds, shard_jobs
-from scripts.github.official.publish import check_shards as check_results
-
+from scripts.github.official.publish import check_shards
+from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
-from scripts.github.pull_request.announce import announce_merged as run_announce
+from scripts.github.pull_request.announce import announce_merged
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW as OFFICIAL_WORKFLOW
-from scripts.github.pull_request.reconcile import reconcile_pulls as run_reconcile
-from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event
-from scripts.github.pull_request.report import report_preview as run_report
+from scripts.github.pull_request.reconcile import reconcile_pulls
+from scripts.github.pull_request.report import WORKFLOW_DISPATCH, as_pull_event, report_preview
 from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
 from scripts.github.workflow.outputs import escape_commands, write_output, write_summary
 from scripts.github.workflow.run_context import parse_run_context
@@ -60,7 +58,7 @@ def preview(
     sandbox: Sandbox = "docker",
 ) -> int:
     """Play a pull request's agents, without access to secrets."""
-    refuse_secret(os.environ.pop(VARIABLE, ""))
+    refuse_secret(os.environ.pop(SECRET_VARIABLE, ""))
     environment = read_workflow_environment(os.environ)
     if environment.event_name == WORKFLOW_DISPATCH:
         environment = as_pull_event(environment, _github(environment), MAIN_BRANCH)
@@ -71,7 +69,7 @@ def preview(
 @run.command()
 def report() -> int:
     """Comment the result of a preview on its pull request."""
-    return run_report(_bot_context())
+    return report_preview(_bot_context())
 
 
 @run.command()
@@ -84,20 +82,20 @@ def command() -> int:
 def announce(moment: PlannedAt = "") -> int:
     """Comment official scores on merged pull requests."""
     # Only the plan job has a token to look up team members.
-    return run_announce(replace(_bot_context(), members=parse_run_context(moment).members))
+    return announce_merged(replace(_bot_context(), members=parse_run_context(moment).members))
 
 
 @run.command()
 def reconcile() -> int:
     """Report what was missed and retry what failed on our side."""
-    return run_reconcile(_bot_context())
+    return reconcile_pulls(_bot_context())
 
 
 @run.command()
 def due() -> int:
     """Start an official run if there is something to do."""
     context = _bot_context()
-    return run_due(context, _official_run(context.surroundings, None), _site_url())
+    return start_due_run(context, _official_run(context.surroundings, None), _site_url())
 
 
 @run.command()
@@ -260,7 +258,7 @@ def _check(
     given: list[Path],
     target: Path,
 ) -> None:
-    checked = check_results(work, assignment, given, target, datetime.now(UTC))
+    checked = check_shards(work, assignment, given, target, datetime.now(UTC))
     empty_rounds.write_round_report(target, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")
@@ -272,7 +270,7 @@ def _check(
 
 def _record(environment: WorkflowEnvironment, work: OfficialRun, target: Path) -> int:
     season = open_checkout(environment.workspace.resolve()).challenge.season
-    published = record_results(work, season, target, datetime.now(UTC))
+    published = record_accepted(work, season, target, datetime.now(UTC))
     recorded, already_recorded = len(published.recorded), published.known
     write_summary(environment.summary_path, empty_rounds.publish_summary(target, recorded, already_recorded))
     say(f"{recorded} results were recorded, {already_recorded} were recorded already.")
@@ -318,4 +316,4 @@ def _official_run(environment: WorkflowEnvironment, sandbox: str | None) -> Offi
     runtime, ask = (sandbox, base_image(os.environ)), partial(commit_facts.ask_github, github.query, environment.repository)
     opened = open_official(_clone(environment), runtime, ask, environment.run_url)
     # Removed from the environment, so that no child process inherits it.
-    return replace(opened, secret=os.environ.pop(VARIABLE, ""))
+    return replace(opened, secret=os.environ.pop(SECRET_VARIABLE, ""))

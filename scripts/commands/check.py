@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 
 from evaluator.host.errors import AgentFault
-from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
+from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.submission import MANIFEST_NAME, MOVES, OF_MODELS, SubmissionKind, parse_tagged
+from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, TAG_WARNING, SubmissionKind, parse_tagged
 from evaluator.model.identifiers import ENDING_RULE, is_named_like_a_file
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.repository.checkout import SubmissionEntry, open_checkout
-from scripts.runs.eligible_tasks import check_people, closed_task_notes, entered, is_example
+from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example
 
 # The platform of official evaluations, unless a host chooses another.
 PLATFORM = "linux/amd64"
@@ -62,7 +62,7 @@ def run(
             entry = checkout.find(folder)
             if is_named_like_a_file(entry.agent):
                 raise LoadError(f"{folder}: {ENDING_RULE}")
-            idle += not entered(entry, tasks) and is_example(entry)
+            idle += not eligible_tasks(entry, tasks) and is_example(entry)
             check_people(checkout, entry)
             notes += closed_task_notes(checkout, entry)
             check_source(entry)
@@ -109,7 +109,7 @@ def check_source(entry: SubmissionEntry) -> None:
         LoadError: it does not.
     """
     submission = entry.folder.submission
-    if submission.kind is SubmissionKind.IMAGE or submission.adapter in OF_MODELS:
+    if submission.kind is SubmissionKind.IMAGE or submission.adapter in MODEL_ADAPTERS:
         return
     wanted, missing = (
         _REQUIRED_NAMES.get(submission.adapter, ("", "")) if submission.kind is SubmissionKind.POLICY else ("", "")
@@ -150,12 +150,12 @@ def check_image(entry: SubmissionEntry) -> None:
 
 def digest_advice(folder: Path, faults: tuple[str, ...]) -> list[str]:
     """For an image named by a tag: the line to write instead, if its registry gives the digest."""
-    if not any(MOVES in line for line in faults):
+    if not any(TAG_WARNING in line for line in faults):
         return []
     from evaluator.host.docker.image_registry import Registry
 
     try:
-        value, _ = parse_yaml((folder / MANIFEST_NAME).read_bytes(), MANIFEST_NAME, MAX_BYTES)
+        value, _ = parse_yaml((folder / MANIFEST_NAME).read_bytes(), MANIFEST_NAME, MAX_SUBMISSION_BYTES)
         tagged = parse_tagged(str(value["entry"]))
         if tagged is None:
             return []

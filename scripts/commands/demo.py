@@ -14,7 +14,7 @@ from scripts.commands.verify import report
 from scripts.console import OK, OUR_FAULT, say
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.repository.recorded_standings import recorded_standings
-from scripts.runs.eligible_tasks import entered
+from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.static_site.build_site import build
@@ -69,7 +69,7 @@ def _evaluate(evaluator: Evaluator, entry: SubmissionEntry) -> list[Result]:
 
     checkout = evaluator.checkout
     try:
-        tasks = [task for task in entered(entry, list(checkout.challenge.tasks)) if task.game is None]
+        tasks = [task for task in eligible_tasks(entry, list(checkout.challenge.tasks)) if task.game is None]
         return evaluate_missing(evaluator, entry, tasks, checkout.store, report_new, quiet=False)
     except LoadError as error:
         say("\n".join(error.lines))

@@ -12,7 +12,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, print_json, say
 from scripts.repository.checkout import SubmissionEntry, open_checkout
-from scripts.runs.eligible_tasks import entered
+from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator, evaluate_missing, open_evaluator
 from scripts.runs.play_duels import DuelRunner, DuelRunOptions, exit_code, play_baselines
 from scripts.tables.game_tables import meetings_table
@@ -32,7 +32,7 @@ def run(
     checkout = open_checkout(Path.cwd(), challenge)
     try:
         entry = checkout.find(folder)
-        tasks = entered(entry, checkout.tasks(None))
+        tasks = eligible_tasks(entry, checkout.tasks(None))
     except LoadError as error:
         raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
     if task:

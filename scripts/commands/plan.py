@@ -13,9 +13,9 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.entry import Entry
-from leaderboard.core.owners import is_asked
+from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, shown
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.quota import Deferred, OwnerAccounts
 from scripts.console import OK, print_json, say
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
@@ -49,9 +49,9 @@ def run(
         say(line)
     for item in items:
         reason = f": {item.reason}" if explain else ""
-        say(f"{shown(item)}{reason}")
+        say(f"{work_in_words(item)}{reason}")
     for each in deferred:
-        say(f"Not now: {shown(each.item)}: {each.reason}")
+        say(f"Not now: {work_in_words(each.item)}: {each.reason}")
     if explain:
         remaining = _remaining_quotas(checkout.challenge, entries, results, duels, admission.now)
         for line in (*_local_code(checkout.challenge), *remaining, *_other_limits(checkout.challenge, results, duels)):
@@ -66,7 +66,7 @@ def _remaining_quotas(
     """What is left of each owner's quotas."""
     accounts = OwnerAccounts(challenge, entries, results, duels)
     tasks = [task.id for task in challenge.tasks]
-    for owner in sorted({entry.login.casefold(): entry for entry in entries if is_asked(challenge.people, entry)}):
+    for owner in sorted({entry.login.casefold(): entry for entry in entries if is_participant(challenge.people, entry)}):
         for account in accounts.of(owner, tasks):
             yield f"{owner}: {account.remaining(now)}"
 

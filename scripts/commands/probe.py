@@ -11,7 +11,7 @@ from rich.text import Text
 from evaluator.host.docker.engine import Engine
 from evaluator.host.probe.run_probe import ProbeCheck, as_document, probe
 from evaluator.model.records.result import SandboxKind
-from scripts.console import OK, OUR_FAULT, people, print_json, say
+from scripts.console import OK, OUR_FAULT, print_json, say, stderr_console
 from scripts.repository.checkout import open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
 
@@ -23,7 +23,7 @@ def run(
     """Test what a sandbox must refuse and what it must allow; exit code 3 if a check fails."""
     checkout = open_checkout(Path.cwd())
     evaluator = open_evaluator(checkout, sandbox)
-    with people().status(f"Probing the {evaluator.sandbox.kind} sandbox …"):
+    with stderr_console().status(f"Probing the {evaluator.sandbox.kind} sandbox …"):
         checks = probe(evaluator.sandbox, checkout.challenge.limits)
     for line in [] if evaluator.sandbox.kind is SandboxKind.PROCESS else Engine().complaints():
         say(f"Warning: {line}.")

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.seeds.season_secret import VARIABLE, SecretError, new_secret, read_secret
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SecretError, new_secret, read_secret
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.season_file import Revealed, Seasons
+from scripts.repository.season_file import RevealedSecret, SeasonFile
 from scripts.seasons.close_season import close_season
-from scripts.seasons.publish_season import keep, publish
+from scripts.seasons.publish_season import record_locally, record_on_branch
 
 SECRET_ENVIRONMENT = "season"
 run = typer.Typer(help="Seal, reveal and close a season.", no_args_is_help=True)
@@ -45,7 +45,8 @@ def seal(
     say(f"  {secret.raw.hex()}")
     say("1. Keep a copy where only you can read it: without it nobody can ever open the results.")
     say(f"2. On GitHub, Settings, Environments: make '{SECRET_ENVIRONMENT}', let only the branch main use it, and put the")
-    say(f"   secret into it as {VARIABLE}. With the gh command: gh secret set {VARIABLE} --env {SECRET_ENVIRONMENT}")
+    command = f"gh secret set {SECRET_VARIABLE} --env {SECRET_ENVIRONMENT}"
+    say(f"   secret into it as {SECRET_VARIABLE}. With the gh command: {command}")
     say("3. Write its hash into challenge.yml, and merge that before the first entry:")
     say(f'     seeds: sealed\n     sealed: {{secret_sha256: "{secret.sha256}", decimals: {decimals}}}')
     if challenge.quota is None:
@@ -63,10 +64,10 @@ def reveal(push: Push = False, token: PushToken = "", server: Server = GITHUB_SE
     if revealed := checkout.seasons.of(challenge.season).revealed:
         raise CommandError(USAGE, f"season {challenge.season} was revealed at {revealed.at}")
     try:
-        secret = read_secret(os.environ.pop(VARIABLE, ""), challenge.sealed.secret_sha256)
+        secret = read_secret(os.environ.pop(SECRET_VARIABLE, ""), challenge.sealed.secret_sha256)
     except SecretError as error:
         raise CommandError(USAGE, str(error)) from error
-    publication = Revealed(secret=secret.raw.hex(), at=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    publication = RevealedSecret(secret=secret.raw.hex(), at=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
     _record(checkout, {"revealed": publication}, f"reveal season {challenge.season}", (push, token, server), now)
     count = sum(result.sealed is not None for result in checkout.store.read()[0])
     say(f"Season {challenge.season} is revealed: 'pullrank verify' opens {count} sealed results and their traces.")
@@ -106,10 +107,10 @@ def _record(
     """Record a change of the season; on the branch first, so that this clone stays unchanged if the push fails."""
     season, (push, token, server) = checkout.challenge.season, remote
 
-    def change(seasons: Seasons) -> Seasons:
+    def change(seasons: SeasonFile) -> SeasonFile:
         return seasons.having(seasons.of(season).model_copy(update=update))
 
     if push:
         clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
-        publish(clone, season, change, message, now)
-    keep(checkout, change)
+        record_on_branch(clone, season, change, message, now)
+    record_locally(checkout, change)

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.parse import parse_record as parse_record
+from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, is_place
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch

@@ -6,7 +6,14 @@ It compares git objects with renames off: the API's lists end at 300 or 3,000 fi
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.host.loading.submission_folder import IGNORED, POINTER_BYTES, POINTER_FAULT, assemble, check_name, is_pointer
+from evaluator.host.loading.submission_folder import (
+    IGNORED_FOLDERS,
+    POINTER_BYTES,
+    POINTER_FAULT,
+    assemble,
+    check_name,
+    is_pointer,
+)
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME
@@ -105,7 +112,7 @@ def _path_fault(change: TreeChange, parts: list[str], folder: str) -> str | None
 
 
 def _name_fault(inside: str) -> str | None:
-    if IGNORED & set(inside.split("/")):
+    if IGNORED_FOLDERS & set(inside.split("/")):
         return "Python's byte code is no part of an agent; remove it"
     try:
         check_name(inside)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from leaderboard.planning.missing import TRIES
+from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OK, CommandError, say
 from scripts.github.api.find_pull_request import WorkflowRun
 from scripts.github.official import shard_jobs
@@ -20,7 +20,7 @@ from scripts.repository.layout import MAIN_BRANCH
 from scripts.static_site.deployed_commit import built_now, read_note
 
 # Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.
-RUNS_LOOKED_AT = 2 * TRIES
+RUNS_LOOKED_AT = 2 * INTERNAL_ERROR_TRIES
 # Schedules start some minutes early or late.
 SCHEDULE_SLACK = timedelta(minutes=30)
 
@@ -105,7 +105,7 @@ def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
     """
     ended = [run for run in runs if run.conclusion not in ("cancelled", "skipped")]
     failures = next((i for i, run in enumerate(ended) if run.conclusion == "success"), len(ended))
-    if failures < TRIES:
+    if failures < INTERNAL_ERROR_TRIES:
         return timedelta()
     since = now - datetime.fromisoformat(ended[0].created_at).astimezone(UTC)
     left = timedelta(hours=2 ** (failures - 2)) - SCHEDULE_SLACK - since

@@ -17,10 +17,10 @@ from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 from evaluator.model.identifiers import AGENT, safe_path_segment
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.data_branches import parse_record
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
 from scripts.git.path_guard import owners_on
 from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS

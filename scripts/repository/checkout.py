@@ -21,7 +21,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.versions import twin_fault, without_twins
 from scripts.console import USAGE, CommandError
-from scripts.repository.season_file import Seasons, opened, read_seasons
+from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +92,15 @@ class Checkout:
         """The recorded results, and the files that cannot be read; read once."""
         if not self.is_lean:
             results, damaged = self.store.read()
-            return opened(results, self.seasons), damaged
+            return decrypt_revealed(results, self.seasons), damaged
         lean = CompactResults()
         with self.store.reading(lean) as read:
             self.read_all()
             results, damaged = read()
-        return [lean(result) for result in opened(results, self.seasons)], damaged
+        return [lean(result) for result in decrypt_revealed(results, self.seasons)], damaged
 
     @cached_property
-    def seasons(self) -> Seasons:
+    def seasons(self) -> SeasonFile:
         """The seasons that were revealed or closed."""
         return read_seasons(self.store.results)
 

@@ -21,11 +21,11 @@ from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.store import write_atomically
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
 
-NAME = "season.json"
+SEASON_FILE = "season.json"
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 
-class Closing(Frozen):
+class SeasonClosing(Frozen):
     """The end of a season."""
 
     at: Moment
@@ -40,7 +40,7 @@ class Closing(Frozen):
     archive_sha256: Digest
 
 
-class Revealed(Frozen):
+class RevealedSecret(Frozen):
     """The published secret of a sealed season."""
 
     secret: Digest
@@ -53,19 +53,19 @@ class Revealed(Frozen):
         return SeasonSecret(bytes.fromhex(self.secret))
 
 
-class Season(Frozen):
+class SeasonEntry(Frozen):
     """A season that was revealed or closed."""
 
     season: Line
-    revealed: Revealed | None = None
-    closed: Closing | None = None
+    revealed: RevealedSecret | None = None
+    closed: SeasonClosing | None = None
 
 
-class Seasons(Frozen):
+class SeasonFile(Frozen):
     """The file season.json; seasons are sorted, the oldest first."""
 
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
-    seasons: tuple[Season, ...] = Field(default=(), max_length=1000)
+    seasons: tuple[SeasonEntry, ...] = Field(default=(), max_length=1000)
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -74,11 +74,11 @@ class Seasons(Frozen):
             raise ValueError(f"the season {twice!r} is listed twice")
         return self
 
-    def of(self, season: str) -> Season:
+    def of(self, season: str) -> SeasonEntry:
         """The entry of a season; an empty one if it is not listed."""
-        return next((each for each in self.seasons if each.season == season), Season(season=season))
+        return next((each for each in self.seasons if each.season == season), SeasonEntry(season=season))
 
-    def having(self, changed: Season) -> Self:
+    def having(self, changed: SeasonEntry) -> Self:
         """A copy with one season's entry replaced or added."""
         by_name = {each.season: each for each in self.seasons} | {changed.season: changed}
         return self.model_copy(update={"seasons": tuple(by_name.values())})
@@ -105,33 +105,35 @@ class Seasons(Frozen):
         return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def parse_seasons(content: bytes) -> Seasons:
+def parse_seasons(content: bytes) -> SeasonFile:
     """Parse season.json.
 
     Raises:
         CommandError: it is damaged; a closed season must not seem open.
     """
     try:
-        return Seasons.model_validate(canonical_json.parse_strict(content))
+        return SeasonFile.model_validate(canonical_json.parse_strict(content))
     except ValueError as error:
         reason = " ".join(str(error).split())[:200]
-        raise CommandError(USAGE, f"{NAME} on the results branch is damaged ({reason}); restore its last version") from error
+        raise CommandError(
+            USAGE, f"{SEASON_FILE} on the results branch is damaged ({reason}); restore its last version"
+        ) from error
 
 
-def read_seasons(results: Path) -> Seasons:
+def read_seasons(results: Path) -> SeasonFile:
     """The season file in results/; empty without one."""
-    path = results / NAME
-    return parse_seasons(path.read_bytes()) if path.exists() else Seasons()
+    path = results / SEASON_FILE
+    return parse_seasons(path.read_bytes()) if path.exists() else SeasonFile()
 
 
-def write_seasons(results: Path, seasons: Seasons) -> Path:
+def write_seasons(results: Path, seasons: SeasonFile) -> Path:
     """Write the season file into results/; returns its path."""
-    path = results / NAME
+    path = results / SEASON_FILE
     write_atomically(path, seasons.serialised())
     return path
 
 
-def rounded(challenge: Challenge, result: Result) -> float | None:
+def public_score(challenge: Challenge, result: Result) -> float | None:
     """The rounded score that is public until the reveal; None unless the verdict is ok and the score exists."""
     from leaderboard.scoring.intervals import values
     from leaderboard.scoring.metrics import is_missing, ranking
@@ -144,7 +146,7 @@ def rounded(challenge: Challenge, result: Result) -> float | None:
     return None if is_missing(score) else round(score, rules.decimals) + 0.0
 
 
-def sealed_with(
+def seal_result(
     challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
     """A result and its trace, encrypted with the season's secret; only its rounded score stays readable.
@@ -154,16 +156,16 @@ def sealed_with(
     """
     from evaluator.host.seeds.encryption import encrypt_result
 
-    score = rounded(challenge, result)
+    score = public_score(challenge, result)
     if score is None and result.verdict is Verdict.OK:
         raise CommandError(OUR_FAULT, "the ranking metric has no value; a sealed season needs a metric that always has one")
     return encrypt_result(result, trace, score, secret)
 
 
-def is_score_right(challenge: Challenge, content: bytes, secret: SeasonSecret) -> bool:
+def is_public_score_correct(challenge: Challenge, content: bytes, secret: SeasonSecret) -> bool:
     """Whether a sealed result's public score is the rounded score of its episodes; true for results that are not sealed."""
     from evaluator.host.seeds.encryption import decrypt_result
-    from evaluator.host.solo.verify_result import parse_result
+    from evaluator.model.records.parse import parse_result
 
     result = parse_result(content)
     if result.sealed is None:
@@ -172,10 +174,10 @@ def is_score_right(challenge: Challenge, content: bytes, secret: SeasonSecret) -
     # The rounding of an earlier season is unknown.
     if rules is None or rules.secret_sha256 != secret.sha256:
         return True
-    return rounded(challenge, decrypt_result(result, secret)) == result.sealed.score
+    return public_score(challenge, decrypt_result(result, secret)) == result.sealed.score
 
 
-def opened(results: Iterable[Result], seasons: Seasons) -> list[Result]:
+def decrypt_revealed(results: Iterable[Result], seasons: SeasonFile) -> list[Result]:
     """All results, those of revealed seasons decrypted; results that cannot be decrypted are reported and left out."""
     readable = []
     for result in results:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from evaluator.host.loading.yaml_loader import MAX_BYTES, LoadError, parse_yaml
+from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.config.submission import MANIFEST_NAME
 from leaderboard.core.entry import AgentName, Entry
@@ -21,7 +21,7 @@ _SOLO_TASK = "the task {task} takes no scripts; name a task that has 'script' ru
 _SCRIPT_TASK = "the task {task} is for scripts; write 'kind: script', or name another task"
 
 
-def entered(entry: SubmissionEntry, tasks: list[Task]) -> list[Task]:
+def eligible_tasks(entry: SubmissionEntry, tasks: list[Task]) -> list[Task]:
     """The tasks that an agent enters. An example agent may name tasks that this challenge does not have.
 
     Raises:
@@ -70,7 +70,7 @@ def people_faults(challenge: Challenge, entry: SubmissionEntry, folder: str) -> 
     if entry.baseline or challenge.people.is_host(entry.login):
         return
     manifest = next(blob.content for blob in entry.folder.blobs if blob.path == MANIFEST_NAME)
-    _, lines = parse_yaml(manifest, MANIFEST_NAME, MAX_BYTES)
+    _, lines = parse_yaml(manifest, MANIFEST_NAME, MAX_SUBMISSION_BYTES)
     for fault in participant_faults(challenge.people, entry.login, entry.folder.submission):
         place = fault.place
         while place and place not in lines:
@@ -90,7 +90,7 @@ def check_people(checkout: Checkout, entry: SubmissionEntry) -> None:
             raise LoadError(*faults)
 
 
-def closed(challenge: Challenge, entry: SubmissionEntry, at: datetime) -> Iterator[tuple[Task, str]]:
+def closed_tasks(challenge: Challenge, entry: SubmissionEntry, at: datetime) -> Iterator[tuple[Task, str]]:
     """Each task that would not accept a version that comes to main at that time, and why."""
     if entry.path.parent.name == EXAMPLE_AGENTS or entry.baseline or challenge.people.is_host(entry.login):
         return
@@ -109,5 +109,5 @@ def closed_task_notes(checkout: Checkout, entry: SubmissionEntry, now: datetime 
     context = admission_context(checkout, [entry.entry()], now or datetime.now(UTC))
     return [
         f"{entry.shown}: not on {task.id}: {reason}"
-        for task, reason in closed(checkout.challenge, entry, context.arrival(entry.entry()))
+        for task, reason in closed_tasks(checkout.challenge, entry, context.arrival(entry.entry()))
     ]

@@ -16,7 +16,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.records.result import Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
-from scripts.console import OUR_FAULT, USAGE, CommandError, bar, people, say
+from scripts.console import OUR_FAULT, USAGE, CommandError, progress_bar, say, stderr_console
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry, base_image
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def choose_sandbox(sandbox: str) -> "SelectedSandbox":
         raise CommandError(USAGE, f"--sandbox {sandbox!r} is unknown; it is auto, docker, gvisor or process")
     from evaluator.host.sandboxes.select import select_sandbox
 
-    with people().status("Preparing the sandbox …") as status:
+    with stderr_console().status("Preparing the sandbox …") as status:
         try:
             selected = select_sandbox(
                 sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}")
@@ -74,7 +74,7 @@ class Evaluator:
         from evaluator.host.solo.evaluate_agent import evaluate_agent
 
         title = f"{request.agent} on {request.world.task.id}"
-        with bar(title, request.extent, quiet=quiet) as progress:
+        with progress_bar(title, request.extent, quiet=quiet) as progress:
             outcome = evaluate_agent(request, self.sandbox.kind, self.sandbox.opener, lambda: datetime.now(UTC), progress)
         return outcome.result, outcome.trace
 
@@ -121,7 +121,7 @@ def evaluate_missing(
 
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
     """The recorded result of a request; None without one, or where it is an internal error."""
-    from evaluator.host.solo.verify_result import parse_result
+    from evaluator.model.records.parse import parse_result
 
     key = request.wanted().key()
     path = store.results / (result_path(request.world.task.id, request.login, request.agent, key) + RESULT)

@@ -10,7 +10,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
+TEMPLATE_FOLDER = Path(__file__).parents[1] / "templates"
 # Texts in the templates that are replaced by the new agent's values.
 _SCHEMA_PATH, _NAME_LINE, _TASKS_LINE = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"
 _IMAGE_NAME = "your-login/your-agent"
@@ -70,7 +70,7 @@ def zero_action(task: Task) -> str:
     return str(int(space.start)) if isinstance(space, Discrete) else str(np.zeros(space.shape or ()).tolist())
 
 
-TEMPLATES_OF_KINDS = (
+AGENT_TEMPLATES = (
     Template(kind=SubmissionKind.POLICY, fits=lambda task: task.script is None,
     where="tasks and games that measure no scripts"),
     Template(kind=SubmissionKind.SCRIPT, fits=lambda task: task.script is not None, where="tasks that have 'script' rules"),
@@ -95,7 +95,7 @@ TEMPLATES_OF_KINDS = (
 
 def template_for(kind: SubmissionKind, adapter: str | None) -> Template | None:
     """The template of a kind and adapter; None if there is none."""
-    return next((template for template in TEMPLATES_OF_KINDS if (template.kind, template.adapter) == (kind, adapter)), None)
+    return next((template for template in AGENT_TEMPLATES if (template.kind, template.adapter) == (kind, adapter)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ class NewAgent:
         return "".join(f"{line}\n" for line in lines)
 
     def _files(self) -> list[Path]:
-        files = [path for path in (TEMPLATES / self._template_name()).iterdir() if path.is_file()]
+        files = [path for path in (TEMPLATE_FOLDER / self._template_name()).iterdir() if path.is_file()]
         files = [path for path in files if path.name != self._missing_model()[0]]
         return sorted(files, key=lambda path: (path.name != MANIFEST_NAME, path))
 

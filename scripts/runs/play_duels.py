@@ -8,20 +8,20 @@ from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
 from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
-from evaluator.host.duels.verify_duel import parse_duel
 from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import Duel, duel_path
+from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.duel_results import refusal, validation_fault
-from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, bar, say, titled_bar
+from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, progress_bar, say, titled_progress_bar
 from scripts.repository.checkout import PREVIEW_BEACON, Checkout, SubmissionEntry
-from scripts.runs.eligible_tasks import entered
+from scripts.runs.eligible_tasks import eligible_tasks
 from scripts.runs.evaluate_missing import Evaluator
 
 
@@ -82,7 +82,7 @@ def play_missing_duel(runner: DuelRunner, request: DuelRequest, options: DuelRun
     duel = None if options.again or options.store is None else recorded_duel(options.store, request)
     if duel is not None:
         return duel, False
-    with bar(duel_title(request), request.game.task.matches, quiet=options.quiet) as progress:
+    with progress_bar(duel_title(request), request.game.task.matches, quiet=options.quiet) as progress:
         duel = runner.play(request, progress)
     if options.store is not None:
         options.store.write_duel(duel)
@@ -119,7 +119,7 @@ def find_player(checkout: Checkout, folder: Path, task: Task) -> SubmissionEntry
     """
     try:
         entry = checkout.find(folder)
-        tasks = entered(entry, checkout.tasks(None))
+        tasks = eligible_tasks(entry, checkout.tasks(None))
     except LoadError as error:
         raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
     if task.id not in {each.id for each in tasks}:
@@ -177,7 +177,7 @@ def eligible_players(checkout: Checkout, report: Callable[[str], None]) -> list[
     players = []
     for entry in checkout.read_all()[0]:
         try:
-            entered(entry, checkout.tasks(None))
+            eligible_tasks(entry, checkout.tasks(None))
         except LoadError as error:
             report("\n".join(error.lines))
             continue
@@ -237,7 +237,7 @@ def _play_round(
     tasks = {task.id: task for task in challenge.tasks}
     played: list[Duel] = []
     finished_matches = 0
-    with titled_bar("", sum(tasks[item.task_id].matches for item in items), quiet=quiet) as update:
+    with titled_progress_bar("", sum(tasks[item.task_id].matches for item in items), quiet=quiet) as update:
         for item in items:
             one, other = (by_name[entry.name] for entry in item.entries)
             request = runner.request(one, other, tasks[item.task_id])

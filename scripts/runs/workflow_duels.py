@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.ratings.duel_results import duel_totals, validation_fault
-from scripts.console import OUR_FAULT, CommandError, bar
+from scripts.console import OUR_FAULT, CommandError, progress_bar
 from scripts.github.workflow.outputs import escape_commands
 from scripts.runs.evaluate_missing import Evaluator
 
@@ -50,11 +50,13 @@ def play_duel(
         beacon_verified=False, tier=options.tier, runtime_digest=evaluator.runtime_digest,
         commit=options.commit, run_url=options.run_url,
     )  # fmt: skip
-    with bar(f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet) as progress:
+    with progress_bar(
+        f"{contenders[0].agent} and {contenders[1].agent} on {task.id}", task.matches, quiet=quiet
+    ) as progress:
         return evaluate_duel(request, sandbox.kind, sandbox.opener, lambda: datetime.now(UTC), progress)
 
 
-def between(duel: Duel) -> str:
+def player_names(duel: Duel) -> str:
     """The players' names in the order of the sides; the name alone for a validation."""
     first, second = (_name(player) for player in duel.players)
     return first if duel.is_validation else f"{first} v {second}"
@@ -64,7 +66,7 @@ def _name(player: PlayerRecord) -> str:
     return f"{player.login}/{player.agent}"
 
 
-def outcome(duel: Duel) -> str:
+def duel_outcome(duel: Duel) -> str:
     """How a duel ended; the text holds nothing that a player wrote."""
     if duel.verdict is not Verdict.OK:
         return str(duel.verdict)
@@ -78,4 +80,4 @@ def duel_line(duel: Duel) -> str:
     """One line for the log. A message is shown for internal errors only, and escaped: workflows execute log lines."""
     message = duel.message.splitlines()
     reason = f": {escape_commands(message[0])}" if duel.verdict is Verdict.INTERNAL_ERROR and message else ""
-    return f"{between(duel)} on {duel.task}: {outcome(duel)}{reason}"
+    return f"{player_names(duel)} on {duel.task}: {duel_outcome(duel)}{reason}"

@@ -15,7 +15,7 @@ from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.repository.checkout import Checkout
 from scripts.repository.recorded_standings import recorded_standings
-from scripts.repository.season_file import NAME, Closing
+from scripts.repository.season_file import SEASON_FILE, SeasonClosing
 from scripts.seasons.archive import Citation, SeasonArchive, files_under, write_archive
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
@@ -29,7 +29,7 @@ LISTED_FAULTS = 5
 class ClosedSeason:
     """The result of closing a season."""
 
-    closing: Closing
+    closing: SeasonClosing
     archive: SeasonArchive
     written: tuple[Path, ...]
     """Paths to commit."""
@@ -61,7 +61,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
         write_atomically(path, text.encode())
     archive = _write_season_archive(checkout, files, folder, int(now.timestamp()))
     verified = sum(finding.standing is VerificationStatus.VERIFIED for finding in findings)
-    closing = Closing(
+    closing = SeasonClosing(
         at=at, by=by, results=verified, steps=sum(finding.steps for finding in findings),
         files_sha256=archive.manifest_sha256, archive_sha256=archive.sha256,
     )  # fmt: skip
@@ -116,6 +116,6 @@ def _write_season_archive(checkout: Checkout, files: Sequence[Path], folder: Pat
     content += files_under(folder, "site")
     root_files = ("challenge.yml", "moderation.yml", "CITATION.cff")
     content += [(name, checkout.root / name) for name in root_files if (checkout.root / name).is_file()]
-    if (store.results / NAME).is_file():
-        content.append((f"results/{NAME}", store.results / NAME))
+    if (store.results / SEASON_FILE).is_file():
+        content.append((f"results/{SEASON_FILE}", store.results / SEASON_FILE))
     return write_archive(checkout.root / "build" / "seasons" / f"{season}.tar.gz", f"season-{season}", content, timestamp)

@@ -8,20 +8,20 @@ from scripts.git.data_branches import BranchCommit, newest_results, open_branche
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
-from scripts.repository.season_file import NAME, Seasons, parse_seasons, write_seasons
+from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons, write_seasons
 
 TRIES = 5
-SeasonChange = Callable[[Seasons], Seasons]
+SeasonChange = Callable[[SeasonFile], SeasonFile]
 
 
-def keep(checkout: Checkout, change: SeasonChange) -> Seasons:
+def record_locally(checkout: Checkout, change: SeasonChange) -> SeasonFile:
     """Record the change in results/ of this clone; returns the new content."""
     changed = change(checkout.seasons)
     write_seasons(checkout.store.results, changed)
     return changed
 
 
-def publish(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> None:
+def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> None:
     """Record the change on the branch `results` of origin; repeated if others push at the same time.
 
     Raises:
@@ -30,9 +30,9 @@ def publish(clone: GitRepository, season: str, change: SeasonChange, message: st
     for _ in range(TRIES):
         other_files: dict[str, bytes] = {}
         read_recorded(clone, newest_results(clone), other_files)
-        seasons = parse_seasons(other_files[NAME]) if NAME in other_files else Seasons()
+        seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
         with open_branches(clone, season) as branches:
-            commit = BranchCommit(message=message, files=((NAME, change(seasons).serialised()),))
+            commit = BranchCommit(message=message, files=((SEASON_FILE, change(seasons).serialised()),))
             if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), [commit], now)}):
                 return
     raise CommandError(OUR_FAULT, f"others pushed first {TRIES} times; run the same command again")

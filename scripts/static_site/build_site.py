@@ -23,7 +23,7 @@ from leaderboard.pages.page_context import PageContext, reproduced
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import VisibleBoard, as_shown, hidden
-from scripts.console import OUR_FAULT, CommandError, people
+from scripts.console import OUR_FAULT, CommandError, stderr_console
 from scripts.git.merged_pulls import merged_pulls
 from scripts.repository.checkout import Checkout
 from scripts.repository.recorded_standings import recorded_standings
@@ -36,7 +36,7 @@ PAGE = "index.html"
 def build(board: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
     table, context = gather(board, official=official)
-    with people().status("Building the site …"):
+    with stderr_console().status("Building the site …"):
         return make(table, context, board.root)
 
 
@@ -92,9 +92,9 @@ def make(table: Standings, context: PageContext, root: Path) -> Path:
             pages = _write(fresh, chain(made, pictures(context.episodes, root / "build")))
         pages += [*_folders_with_pages(framed, ""), *written()]
     _move(framed, fresh)
-    frame = html_frame.parse_frame((fresh / html_frame.ADDRESS / PAGE).read_text("utf-8"))
-    shutil.rmtree(fresh / html_frame.ADDRESS.split("/_/")[0])
-    pages.remove(html_frame.ADDRESS)
+    frame = html_frame.parse_frame((fresh / html_frame.FRAME_ADDRESS / PAGE).read_text("utf-8"))
+    shutil.rmtree(fresh / html_frame.FRAME_ADDRESS.split("/_/")[0])
+    pages.remove(html_frame.FRAME_ADDRESS)
     with run_in_background(lambda: _write_agents(frame, table, context, fresh, Partition(1, 2))) as written:
         pages += _write_agents(frame, table, context, fresh, Partition(0, 2)) + written()
     for name in ("sitemap.xml", "sitemap.xml.gz"):

@@ -20,7 +20,7 @@ from leaderboard.core.store import write_atomically
 from leaderboard.game_boards.board_registry import kind_of
 from leaderboard.game_boards.match_replay import AllFrames, ReplayFrames
 from leaderboard.pages.game_page import duel_rows
-from scripts.console import bar, say
+from scripts.console import progress_bar, say
 
 # Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
 WATCHED, BROKEN = 2, 2
@@ -40,7 +40,7 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
             continue
         shown = list(duel_rows(board))
         artist: _Artist | None = None
-        with bar(f"Rendering {board.task.id}", len(shown)) as done:
+        with progress_bar(f"Rendering {board.task.id}", len(shown)) as done:
             for number, duel in enumerate(shown, 1):
                 path = cache / f"{duel.key}-{CACHE_VERSION}.json"
                 try:

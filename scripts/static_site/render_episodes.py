@@ -23,16 +23,17 @@ from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_tas
 from evaluator.host.envs.render import Bounds, Picture, RecordedActions, render_episode, with_rendering
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import checked_actions, first_line, parse_trace
+from evaluator.host.solo.verify_result import checked_actions, first_line
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Task
 from evaluator.model.identifiers import Digest
+from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.pages.episode_replays import FOLDER, EpisodeReplay, Episodes, chosen_results, shown_replays
-from scripts.console import bar, say
+from leaderboard.pages.episode_replays import EPISODES_FOLDER, EpisodeReplay, Episodes, chosen_results, shown_replays
+from scripts.console import progress_bar, say
 from scripts.repository.checkout import Checkout
 
 # Pixels of a frame's longer side.
@@ -200,7 +201,7 @@ def wanted(board: Checkout, standings: Standings) -> list[WantedEpisode]:
 
 def place(root: Path) -> Path:
     """The folder of the rendered episodes: below build/, as on the site."""
-    return root / "build" / FOLDER
+    return root / "build" / EPISODES_FOLDER
 
 
 def rendered_replays(board: Checkout, standings: Standings) -> Episodes:
@@ -224,7 +225,7 @@ def episodes(every: Iterable[WantedEpisode], cache_folder: Path) -> Episodes:
 
 def _episode(key: str, kept: RenderedEpisode) -> EpisodeReplay:
     fields = kept.model_dump(exclude={"sha256"})
-    return EpisodeReplay(**{**fields, "steps": kept.steps}, file=f"{FOLDER}/{_file(key, kept.which)}")
+    return EpisodeReplay(**{**fields, "steps": kept.steps}, file=f"{EPISODES_FOLDER}/{_file(key, kept.which)}")
 
 
 def _file(key: str, which: str) -> str:
@@ -271,7 +272,7 @@ def render(every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = 
     """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures."""
     todo = [one for one in missing(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
-    with bar("Rendering episodes", len(todo), quiet=quiet) as done:
+    with progress_bar("Rendering episodes", len(todo), quiet=quiet) as done:
         number = 0
         for task_id, part in tasks.items():
             reasons = _rendered_all(part, cache_folder, patience)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
-from evaluator.model.records.verdict import Verdict, in_plain_words
+from evaluator.model.records.verdict import Verdict
 from leaderboard.core.game_standings import GameStandings, WinCount
 from leaderboard.game_boards.board_registry import moves_of, position_text
 from leaderboard.game_boards.match_replay import end_reason, side_names
@@ -101,7 +101,7 @@ def _print_faults(out: Console, duel: Duel, task: Task) -> None:
 
 
 def _print_player_fault(out: Console, player: PlayerRecord) -> None:
-    explanation = in_plain_words(player.verdict)
+    explanation = player.verdict.plain_words
     out.print(Text(f"\n{player.login}/{player.agent}: {player.verdict}. {explanation}\n  {player.message}"))
     if player.log_tail.strip():
         out.print(Text("  The end of its log:"))

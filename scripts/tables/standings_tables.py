@@ -8,7 +8,7 @@ from rich.text import Text
 
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.result import Result
-from evaluator.model.records.verdict import Verdict, in_plain_words
+from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.interval_chart import is_other_claim
 from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
 from leaderboard.scoring.intervals import measured_estimate, values
@@ -104,7 +104,7 @@ def _interval(low: str, high: str) -> str:
 
 def _print_failure(result: Result) -> None:
     console = _console()
-    console.print(Text(f"\n{result.task}: {result.verdict}. {in_plain_words(result.verdict)}\n  {result.message}"))
+    console.print(Text(f"\n{result.task}: {result.verdict}. {result.verdict.plain_words}\n  {result.message}"))
     if result.log_tail.strip():
         console.print(Text("  The end of its log:"))
         for line in result.log_tail.splitlines()[-15:]:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from evaluator.host.duels.verify_duel import parse_duel
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, parse_result, parse_trace
+from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.records.duel_record import Duel, MatchEnd, PlayerRecord
+from evaluator.model.records.parse import parse_duel, parse_result, parse_trace
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.versions import version_folders
-from scripts.console import bar, say
+from scripts.console import progress_bar, say
 from scripts.repository.checkout import SubmissionEntry
 from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.play_duels import DuelRunner, duel_title
@@ -175,7 +175,7 @@ def _rerun_duel(
 
     def play() -> Duel:
         request = runner.request(one, other, task, recorded.beacon)
-        with bar(duel_title(request), task.matches, quiet=quiet) as progress:
+        with progress_bar(duel_title(request), task.matches, quiet=quiet) as progress:
             return runner.play(request, progress)
 
     return compare_duel(recorded, play)

@@ -18,7 +18,7 @@ from leaderboard.core.entry import AgentName
 from scripts.git.folder_history import FolderHistory, FolderState, folder_of
 from scripts.git.git_repository import GitError, GitRepository
 
-RecordOfAnyKind = Result | Duel
+AnyRecord = Result | Duel
 # How far another machine's clock may be ahead.
 MAX_CLOCK_LEAD = timedelta(days=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -35,7 +35,7 @@ class RecordPlace:
     now: datetime
 
 
-def claim_faults(record: RecordOfAnyKind, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
+def claim_faults(record: AnyRecord, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
     """What is wrong in a record's statements about itself, apart from main's history."""
     if not is_place(place.path, record.path(), record.verdict):
         yield f"it lies at {place.path}, but belongs at {record.path()}"
@@ -53,7 +53,7 @@ def claim_faults(record: RecordOfAnyKind, challenge: Challenge, place: RecordPla
         yield from _metric_faults(record, task)
 
 
-def limit_fault(record: RecordOfAnyKind, challenge: Challenge) -> str | None:
+def limit_fault(record: AnyRecord, challenge: Challenge) -> str | None:
     """The fault of a record whose limits are not the challenge's; extras may add memory."""
     memory_sizes = {challenge.limits.memory_mib}
     if isinstance(record, Result):  # a duel's limits never include extras
@@ -62,7 +62,7 @@ def limit_fault(record: RecordOfAnyKind, challenge: Challenge) -> str | None:
     return None if record.limits in allowed else "the limits are not those that challenge.yml gives"
 
 
-def _tier_faults(record: RecordOfAnyKind, challenge: Challenge) -> Iterator[str]:
+def _tier_faults(record: AnyRecord, challenge: Challenge) -> Iterator[str]:
     """What an official record lacks, or what a record of another tier must not have."""
     if record.tier is Tier.PREVIEW:
         yield "it is a preview, which is never recorded"
@@ -80,7 +80,7 @@ def _tier_faults(record: RecordOfAnyKind, challenge: Challenge) -> Iterator[str]
         yield "it is official, and names no commit that was evaluated"
 
 
-def _unofficial_faults(record: RecordOfAnyKind) -> Iterator[str]:
+def _unofficial_faults(record: AnyRecord) -> Iterator[str]:
     if record.beacon != PREVIEW_BEACON:
         yield f"it is {record.tier}, and its seeds come from '{record.beacon}' instead of '{PREVIEW_BEACON}'"
     login_ids = [side.login_id for side in _sides(record)]
@@ -92,7 +92,7 @@ def _unofficial_faults(record: RecordOfAnyKind) -> Iterator[str]:
         yield "it is local, and names a commit or a workflow run"
 
 
-def _cost_faults(record: RecordOfAnyKind) -> Iterator[str]:
+def _cost_faults(record: AnyRecord) -> Iterator[str]:
     costs = [player.cost for player in record.players] if isinstance(record, Duel) else [record.cost]
     amounts = [amount for cost in costs for amount in cost.model_dump().values() if amount is not None]
     if any(amount < 0 for amount in amounts):
@@ -145,7 +145,7 @@ class MainHistory:
         rows = (line.split() for line in log.splitlines())
         return {sha: (position, datetime.fromtimestamp(int(at), UTC)) for position, (sha, at) in enumerate(rows)}
 
-    def check(self, record: RecordOfAnyKind) -> HistoryFindings:
+    def check(self, record: AnyRecord) -> HistoryFindings:
         """Check a record; history says nothing of records that are not official."""
         if record.tier is not Tier.OFFICIAL:
             return HistoryFindings()
@@ -179,7 +179,7 @@ class MainHistory:
         """The latest of these states' commits: of two players' beacons the later one counts."""
         return max((state.sha for state in states), key=lambda sha: self._commits[sha][0])
 
-    def _commit_faults(self, record: RecordOfAnyKind, beacon: str) -> Iterator[str]:
+    def _commit_faults(self, record: AnyRecord, beacon: str) -> Iterator[str]:
         """What does not fit the commit that the record claims was evaluated."""
         commit = record.provenance.commit or ""
         position_and_time = self._commits.get(commit)
@@ -213,12 +213,12 @@ class MainHistory:
                 self._rules[commit] = None
         return self._rules[commit]
 
-    def knows_rules_of(self, record: RecordOfAnyKind) -> bool:
+    def knows_rules_of(self, record: AnyRecord) -> bool:
         """Whether challenge.yml at the record's commit can be read, so that `check` compared the limits with it."""
         return record.tier is Tier.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
 
 
-def _has_hidden_time(record: RecordOfAnyKind) -> bool:
+def _has_hidden_time(record: AnyRecord) -> bool:
     """Whether only the hour of its evaluation is public, as in sealed results."""
     return isinstance(record, Result) and record.sealed is not None
 
@@ -227,7 +227,7 @@ def _is_of(side: Result | PlayerRecord, state: FolderState) -> bool:
     return AgentName.folded(*state.name) == AgentName.folded(side.login, side.agent)
 
 
-def _sides(record: RecordOfAnyKind) -> Sequence[Result | PlayerRecord]:
+def _sides(record: AnyRecord) -> Sequence[Result | PlayerRecord]:
     return record.players if isinstance(record, Duel) else (record,)
 
 
@@ -238,7 +238,7 @@ def _missing_version_faults(side: Result | PlayerRecord, states: Sequence[Folder
         yield f"{folder_of(AgentName(side.login, side.agent))} never held version {side.submission_digest[:12]}"
 
 
-def main_history(root: Path) -> MainHistory | None:
+def open_main_history(root: Path) -> MainHistory | None:
     """The history of the leaderboard in a folder; None if it is no git clone, or a shallow one."""
     clone = GitRepository(root)
     try:

@@ -16,26 +16,27 @@ from typing import Any
 
 from evaluator import signals
 from evaluator.host.digests.runtime_digest import versions
-from evaluator.host.duels.verify_duel import parse_duel, verify_duel
+from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, parse_result, verify_result
+from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, verify_result
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.store import RESULT, ResultStore, write_atomically
-from scripts.console import bar, say
-from scripts.repository.season_file import Seasons, is_score_right, read_seasons
+from scripts.console import progress_bar, say
+from scripts.repository.season_file import SeasonFile, is_public_score_correct, read_seasons
 from scripts.verification.verify_claims import (
     HistoryFindings,
     MainHistory,
     RecordPlace,
     claim_faults,
     limit_fault,
-    main_history,
+    open_main_history,
 )
 
 
@@ -81,7 +82,7 @@ class VerificationJob:
     """Does not exist for a duel."""
     secret: SeasonSecret | None = None
     """The secret of a sealed season, in the official run only."""
-    seasons: Seasons = field(default_factory=Seasons)
+    seasons: SeasonFile = field(default_factory=SeasonFile)
     """For the secrets that are published."""
     place: RecordPlace | None = None
     """Where it is recorded; None for a shard's results, whose statements are compared with the request instead."""
@@ -109,7 +110,7 @@ def check_history(findings: Iterable[Finding], challenge: Challenge, root: Path)
     for finding in findings:
         record = None if finding.standing is VerificationStatus.REFUTED else read_record(Path(finding.path))
         if record is not None and record.tier is Tier.OFFICIAL and not is_opened:
-            history, is_opened = main_history(root), True
+            history, is_opened = open_main_history(root), True
         if record is not None:
             without_history += history is None and record.tier is Tier.OFFICIAL
             finding = _with_history(finding, record, challenge, history)
@@ -154,7 +155,7 @@ def verify_jobs(jobs: list[VerificationJob], *, quiet: bool, seconds: float | No
     jobs.sort(key=_size, reverse=True)
     cores = max(1, min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
     findings: list[Finding] = []
-    with bar("Replaying", len(jobs), quiet=quiet) as progress:
+    with progress_bar("Replaying", len(jobs), quiet=quiet) as progress:
 
         def add(finding: Finding) -> None:
             findings.append(finding)
@@ -235,7 +236,7 @@ def _verified(job: VerificationJob) -> Finding:
     if (
         secret is None
         or finding.standing is not VerificationStatus.VERIFIED
-        or is_score_right(job.challenge, content, secret)
+        or is_public_score_correct(job.challenge, content, secret)
     ):
         return finding
     return replace(finding, standing=VerificationStatus.REFUTED, faults=("its public score is not that of its episodes",))

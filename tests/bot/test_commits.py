@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.solo.verify_result import parse_result
-from scripts.git.data_branches import newest_results, parse_record, read_recorded
+from evaluator.model.records.parse import parse_record, parse_result
+from scripts.git.data_branches import newest_results, read_recorded
 from scripts.github.api.client import GitHub
 from scripts.github.official import commit_facts, publish, record_results, shard_jobs
 from scripts.github.official.commit_facts import POINTS_RESERVED, CommitFacts

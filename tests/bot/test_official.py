@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
-from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.config.challenge import Limits
+from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.solo.verify_result import parse_result
 from evaluator.model import canonical_json
+from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, TRACE, ResultStore

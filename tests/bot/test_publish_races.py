@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.solo.verify_result import parse_result
+from evaluator.model.records.parse import parse_result
 from leaderboard.core.store import RESULT, TRACE, ResultStore
 from scripts.console import CommandError
 from scripts.github.official import record_results

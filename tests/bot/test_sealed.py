@@ -16,9 +16,10 @@ import pytest
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.seeds.encryption import decrypt_result
-from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret
-from evaluator.host.solo.verify_result import VerificationStatus, parse_result
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
+from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind, sealed
 from evaluator.model.records.verdict import Verdict
@@ -39,9 +40,9 @@ from scripts.github.workflow.season_key import PACE_SECONDS, seconds_to_wait
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.recorded_standings import recorded_standings
-from scripts.repository.season_file import Revealed, Seasons
-from scripts.seasons.publish_season import keep
-from scripts.seasons.publish_season import publish as publish_news
+from scripts.repository.season_file import RevealedSecret, SeasonFile
+from scripts.seasons.publish_season import record_locally
+from scripts.seasons.publish_season import record_on_branch as publish_news
 from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.bot.repos import Clone, agent_files, git, make_board, origin_branch
 from tests.bot.rounds import Round, bench, open_run
@@ -134,13 +135,13 @@ def open_board(played: Round, place: Path, *, revealed: bool) -> Checkout:
     (board.root / "traces").mkdir()
     subprocess.run(["tar", "-x", "-C", str(board.root / "traces")], input=packed, check=True)
     if revealed:
-        keep(board, reveal)
+        record_locally(board, reveal)
         board = Checkout(place / "clone")
     return board
 
 
-def reveal(seasons: Seasons) -> Seasons:
-    news = Revealed(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z")
+def reveal(seasons: SeasonFile) -> SeasonFile:
+    news = RevealedSecret(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z")
     return seasons.having(seasons.of("1").model_copy(update={"revealed": news}))
 
 
@@ -249,7 +250,7 @@ def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: 
 
 
 def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(VARIABLE, SECRET.raw.hex())
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
 
     with pytest.raises(CommandError, match="set in a preview, which must not know it"):
         bot.preview(head=tmp_path, out=tmp_path / "out")

@@ -9,12 +9,12 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.select import SelectedSandbox
-from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout, SubmissionEntry
-from scripts.repository.season_file import sealed_with
+from scripts.repository.season_file import seal_result
 from scripts.runs.evaluate_missing import open_evaluator
 from tests.bot.repos import git
 from tests.scripts.boards import put, records, run
@@ -72,7 +72,7 @@ def board(tmp_path_factory: pytest.TempPathFactory, docker: SelectedSandbox) -> 
         for name, value in pinned_environment().items():
             patch.setenv(name, value)
         play(root)
-        patch.setenv(VARIABLE, SECRET.raw.hex())
+        patch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
         yield root
 
 
@@ -94,7 +94,7 @@ def play(root: Path) -> None:
         assert SECRET.raw.hex() not in result.log_tail
         assert set(result.seeds) <= set(SECRET.episode_seeds("1", task, EPISODES))
         ResultStore(results=root / "results", traces=root / "traces").write(
-            *sealed_with(made.challenge, SECRET, result, trace)
+            *seal_result(made.challenge, SECRET, result, trace)
         )
 
 

@@ -17,8 +17,8 @@ from evaluator.model.config.submission import Submission, SubmissionFile, submis
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.trace import TraceLeaf
-from evaluator.model.records.verdict import Verdict, in_plain_words, is_retryable
-from scripts.commands.schemas import MODELS, schema
+from evaluator.model.records.verdict import Verdict
+from scripts.commands.schemas import SCHEMA_MODELS, schema
 from tests.rooms import ANGLE_RULE, RANDOM_PLAYER, duelled, evaluated
 
 
@@ -147,8 +147,8 @@ def test_a_task_id_is_one_segment_of_a_path() -> None:
 
 
 def test_every_verdict_has_words() -> None:
-    assert len({in_plain_words(verdict) for verdict in Verdict}) == len(Verdict)
-    assert [verdict for verdict in Verdict if is_retryable(verdict)] == [Verdict.TIMEOUT, Verdict.INTERNAL_ERROR]
+    assert len({verdict.plain_words for verdict in Verdict}) == len(Verdict)
+    assert [verdict for verdict in Verdict if verdict.is_retryable] == [Verdict.TIMEOUT, Verdict.INTERNAL_ERROR]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_the_wall_is_ten_times_the_processor_limit() -> None:
     assert Limits(cpu_seconds=7).wall_seconds == 70
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SCHEMA_MODELS)
 def test_the_published_schema_accepts_what_the_model_writes(name: str) -> None:
     document: object
     if name in ("result", "trace"):

@@ -16,7 +16,7 @@ from evaluator.model.config.challenge import SubmissionLimits
 from scripts.commands import check, new
 from scripts.console import CommandError
 from scripts.repository.checkout import Checkout
-from scripts.runs.eligible_tasks import entered
+from scripts.runs.eligible_tasks import eligible_tasks
 
 GOOD = "name: Mine\nalgorithm: a rule\n"
 SOURCE = "class Agent:\n    def act(self, observation):\n        return 0\n"
@@ -385,7 +385,7 @@ def test_unknown_task_is_refused_with_the_known_ones(board: Checkout, monkeypatc
     entry = board.find(folder_of(board.root, GOOD + "tasks: [CartPole-v2]\n"))
 
     with pytest.raises(LoadError) as caught:
-        entered(entry, board.tasks(None))
+        eligible_tasks(entry, board.tasks(None))
 
     assert caught.value.lines == (
         "submissions/alice/agent/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1",

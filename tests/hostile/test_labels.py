@@ -101,7 +101,8 @@ def official(clone: Clone, login: str, agent: str) -> Document:
     """What an order of an official run says."""
     digest = folder(clone, login, agent).digest
     return {
-        "season": "1", "beacon": find_beacon(clone.repository, clone.head, login, agent, digest).sha, "beacon_verified": True,
+        "season": "1", "beacon": find_beacon(clone.repository, clone.head, login, agent, digest).sha,
+        "beacon_verified": True,
         "tier": Tier.OFFICIAL, "commit": clone.head, "run_url": RUN,
     }  # fmt: skip
 

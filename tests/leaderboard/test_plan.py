@@ -10,7 +10,14 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.standings import Entry
-from leaderboard.planning.missing import TRIES, DuelWorkItem, MeasurementContext, WorkItem, given_up_duels, missing_work
+from leaderboard.planning.missing import (
+    INTERNAL_ERROR_TRIES,
+    DuelWorkItem,
+    MeasurementContext,
+    WorkItem,
+    given_up_duels,
+    missing_work,
+)
 from leaderboard.planning.shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from tests.leaderboard import make
 from tests.leaderboard.recorded import recorded
@@ -38,7 +45,7 @@ def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
     """Two phases with one environment: keys are equal, seeds are not."""
     phases = CHALLENGE.model_copy(update={"tasks": (Task(id="dev", env="A"), Task(id="test", env="A"))})
     done = [recorded(phases, ENTRY, "dev", WHERE)]
-    failed = [recorded(phases, ENTRY, "test", WHERE, Verdict.INTERNAL_ERROR)] * TRIES
+    failed = [recorded(phases, ENTRY, "test", WHERE, Verdict.INTERNAL_ERROR)] * INTERNAL_ERROR_TRIES
 
     assert reasons(missing_work(phases, [ENTRY], done, WHERE)) == [("test", "new")]
     assert reasons(missing_work(phases, [ENTRY], failed, WHERE)) == [("dev", "new")]
@@ -186,9 +193,9 @@ def test_a_duel_that_failed_on_our_side_is_tried_again_a_few_times() -> None:
     (item,) = duels_of(missing_work(GAMES, [ALICE, BOB], [], WHERE, duels))
     failed = make.duel(*item.entries, "", key=item.wanted.key())
 
-    assert wanted([ALICE, BOB], [*duels, *[failed] * (TRIES - 1)]) == ["alice-bob: new"]
-    assert wanted([ALICE, BOB], [*duels, *[failed] * TRIES]) == []
-    assert given_up_duels([failed] * TRIES) == {(ALICE.name, BOB.name, failed.key)}
+    assert wanted([ALICE, BOB], [*duels, *[failed] * (INTERNAL_ERROR_TRIES - 1)]) == ["alice-bob: new"]
+    assert wanted([ALICE, BOB], [*duels, *[failed] * INTERNAL_ERROR_TRIES]) == []
+    assert given_up_duels([failed] * INTERNAL_ERROR_TRIES) == {(ALICE.name, BOB.name, failed.key)}
 
 
 def test_two_examples_of_one_version_each_have_duels_of_their_own() -> None:
@@ -202,7 +209,7 @@ def test_two_examples_of_one_version_each_have_duels_of_their_own() -> None:
 def test_a_renamed_folder_is_not_evaluated_again() -> None:
     renamed = dataclasses.replace(ENTRY, agent="renamed")
     done = [recorded(CHALLENGE, ENTRY, task, WHERE) for task in ("A", "B")]
-    ours = [recorded(CHALLENGE, ENTRY, task, WHERE, Verdict.INTERNAL_ERROR) for task in ("A", "B")] * TRIES
+    ours = [recorded(CHALLENGE, ENTRY, task, WHERE, Verdict.INTERNAL_ERROR) for task in ("A", "B")] * INTERNAL_ERROR_TRIES
 
     assert missing_work(CHALLENGE, [renamed], done, WHERE) == []
     assert missing_work(CHALLENGE, [dataclasses.replace(renamed, login="ALICE")], done, WHERE) == []

@@ -5,7 +5,7 @@ from typing import Any
 
 from evaluator.model.config.challenge import Anchor, Task
 from evaluator.model.records.result import Result, sealed
-from evaluator.model.records.verdict import Verdict, is_retryable
+from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
     AgentPreview,
     Broken,
@@ -68,7 +68,7 @@ def scored(task: Task, score: float, error: float, **fields: Any) -> TaskPreview
 
 
 def failed(task: Task, verdict: Verdict, message: str) -> TaskPreview:
-    return TaskPreview(task=task, result=result(task, verdict, message=message), retryable=is_retryable(verdict))
+    return TaskPreview(task=task, result=result(task, verdict, message=message), retryable=verdict.is_retryable)
 
 
 def estimate(score: float, error: float) -> Estimate:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, LogTail, log_tails, neutralised, written
+from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, LogTail, log_tails, neutralised, write_preview_log
 from leaderboard.comments.render_comment import COMMENT_LIMIT, TRUNCATION_NOTE, comment_length, truncate_comment
 from leaderboard.comments.text_charts import LEADER_SIGN, TEXT_WIDTH, TextBar, text_chart, text_shares
 from leaderboard.core.standings import Estimate
@@ -126,7 +126,7 @@ COMMAND_LINES = [
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
 def test_no_line_of_an_agent_is_a_command(line: str) -> None:
-    log = written([LogTail(who="alice/x on T", verdict="crashed", text=line)]).decode()
+    log = write_preview_log([LogTail(who="alice/x on T", verdict="crashed", text=line)]).decode()
 
     assert not [one for one in re.split(r"[\n\r]", log) if obeyed(one)]
     assert obeyed(neutralised(line)) is None
@@ -135,7 +135,7 @@ def test_no_line_of_an_agent_is_a_command(line: str) -> None:
 
 @given(st.text(st.one_of(st.sampled_from(":#[]errorset-output \t\r\n\x85\u2028"), st.characters()), max_size=80))
 def test_no_text_of_an_agent_is_a_command(text: str) -> None:
-    log = written([LogTail(who="alice/x on T", verdict="crashed", text=text)]).decode()
+    log = write_preview_log([LogTail(who="alice/x on T", verdict="crashed", text=text)]).decode()
 
     assert not [one for one in re.split(r"[\n\r]", log) if obeyed(one)]
 
@@ -147,7 +147,7 @@ def test_what_was_written_is_read() -> None:
         LogTail(who="alice/z on T", verdict="ok", text=" \n"),
     ]
 
-    assert log_tails(written(given).decode()) == {
+    assert log_tails(write_preview_log(given).decode()) == {
         "alice/x on CartPole-v1": "one\n\n  two x[::2]",
         "alice/y on ALE/Pong-v5": "| == alice/x on CartPole-v1: ok\n| > forged",
     }
@@ -155,7 +155,7 @@ def test_what_was_written_is_read() -> None:
 
 def test_a_log_keeps_the_ends_and_its_cap() -> None:
     lines = "\n".join(f"line {i} \N{GRINNING FACE}" for i in range(20_000))
-    log = written(LogTail(who=f"alice/x on T{i}", verdict="ok", text=lines) for i in range(40))
+    log = write_preview_log(LogTail(who=f"alice/x on T{i}", verdict="ok", text=lines) for i in range(40))
 
     assert len(log) <= PREVIEW_LOG_BYTES
     assert all(text.endswith("line 19999 \N{GRINNING FACE}") for text in log_tails(log.decode()).values())

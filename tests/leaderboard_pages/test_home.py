@@ -42,7 +42,7 @@ def test_a_season_ends_with_its_last_phase(made, now, said):
     assert home_page.season_end(made, now) == said
 
 
-def page(board, context=samples.CONTEXT, path=urls.HOME):
+def page(board, context=samples.CONTEXT, path=urls.HOME_PAGE):
     return render_pages(board, context)[path]
 
 
@@ -95,12 +95,12 @@ def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
 
 
 def test_the_overall_page_stops_where_its_document_goes_on():
-    text = page(many(home_page.MANY + 1), path=urls.OVERALL)
+    text = page(many(home_page.MANY + 1), path=urls.OVERALL_PAGE)
 
     assert text.count('<th scope="row"') == home_page.MANY
     assert "These are the first 100 of 101. All of them as JSON" in words(text)
-    assert "The same as JSON" in words(page(many(3), path=urls.OVERALL))
-    assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL))
+    assert "The same as JSON" in words(page(many(3), path=urls.OVERALL_PAGE))
+    assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL_PAGE))
 
 
 def test_a_strip_has_no_slot_for_a_task_without_anchors():

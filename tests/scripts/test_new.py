@@ -13,7 +13,7 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
-from scripts.runs.new_agent import TEMPLATES, TEMPLATES_OF_KINDS
+from scripts.runs.new_agent import AGENT_TEMPLATES, TEMPLATE_FOLDER
 from tests.scripts.boards import ROOT, run
 
 CHALLENGE = """\
@@ -72,13 +72,13 @@ def test_what_is_written_passes_check_and_evaluate_at_once(words: tuple[str, ...
 
 
 def test_every_kind_and_adapter_has_a_template_and_a_test() -> None:
-    assert [kind for kind in SubmissionKind if not any(one.kind is kind for one in TEMPLATES_OF_KINDS)] == []
-    assert [name for name in ADAPTERS if not any(one.adapter == name for one in TEMPLATES_OF_KINDS)] == []
+    assert [kind for kind in SubmissionKind if not any(one.kind is kind for one in AGENT_TEMPLATES)] == []
+    assert [name for name in ADAPTERS if not any(one.adapter == name for one in AGENT_TEMPLATES)] == []
     tested = {words[1] for words in HERE if words[:1] == ("--adapter",)}
     assert tested | NEED_AN_EXTRA == set(ADAPTERS)
 
 
-@pytest.mark.parametrize("folder", sorted(TEMPLATES.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", sorted(TEMPLATE_FOLDER.iterdir()), ids=lambda path: path.name)
 def test_a_template_is_itself_a_submission_that_the_schema_finds(folder: Path) -> None:
     first = (folder / "submission.yml").read_text().splitlines()[0]
     if folder.name != "image":
@@ -157,7 +157,7 @@ def test_check_tells_a_host_of_a_budget_that_leaves_nothing_to_train_with(board:
 
 
 def test_a_script_runs_at_home_without_the_board_too(tmp_path: Path) -> None:
-    shutil.copy(TEMPLATES / "script" / "submission.py", tmp_path)
+    shutil.copy(TEMPLATE_FOLDER / "script" / "submission.py", tmp_path)
     few = {**os.environ, "PULLRANK_TRAINING_STEPS": "500", "PULLRANK_EVALUATION_EPISODES": "2"}
 
     done = subprocess.run(

@@ -17,13 +17,13 @@ import yaml
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import SandboxKind, Tier, sealed
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout, SubmissionEntry
-from scripts.repository.season_file import sealed_with
+from scripts.repository.season_file import seal_result
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.seasons.archive import Citation
 from tests.bot.repos import git
@@ -82,7 +82,7 @@ def play(root: Path, place: Path) -> None:
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
     held = sealed({**result.document(), "sandbox": SandboxKind.DOCKER})
-    ResultStore(results=place / "results", traces=place / "traces").write(*sealed_with(board.challenge, SECRET, held, trace))
+    ResultStore(results=place / "results", traces=place / "traces").write(*seal_result(board.challenge, SECRET, held, trace))
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_seal_says_what_goes_where_and_its_lines_make_a_challenge(clone: Path) -
     assert made.sealed
     assert made.sealed.secret_sha256 == hashlib.sha256(bytes.fromhex(secret)).hexdigest()
     assert secret not in done.stdout
-    assert f"gh secret set {VARIABLE} --env season" in done.stderr
+    assert f"gh secret set {SECRET_VARIABLE} --env season" in done.stderr
 
 
 def test_seal_for_machines_is_one_document_and_never_the_same(clone: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_season_is_not_sealed_twice_and_an_open_one_not_revealed(clone: Path) 
     ("secret", "message"), [("", "is not set"), ("ab" * 32, "is not the secret whose hash"), ("x", "64 hex")]
 )
 def test_a_wrong_secret_reveals_nothing(clone: Path, monkeypatch: pytest.MonkeyPatch, secret: str, message: str) -> None:
-    monkeypatch.setenv(VARIABLE, secret)
+    monkeypatch.setenv(SECRET_VARIABLE, secret)
     code, out, err = run(clone, "season", "reveal")
 
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -235,7 +235,7 @@ def test_what_does_not_verify_closes_nothing(clone: Path) -> None:
 
 
 def test_the_reveal_reaches_the_branch(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, SECRET.raw.hex())
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
     git(clone, "remote", "set-url", "origin", copy_of_origin(clone))
 
     code, _, err = run(clone, "season", "reveal", "--push")

@@ -7,7 +7,7 @@ from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, op
 from evaluator.host.seeds.derive import opening_seeds
 from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
-from evaluator.model.records.parse import parse_duel as parse_duel
+from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 

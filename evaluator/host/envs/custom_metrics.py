@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, OwnFunction, import_entry_point, load_metric_functions
-from evaluator.model.config.metric import GROUPS
+from evaluator.model.config.metric import JACKKNIFE_GROUPS
 
 LengthAndActions = tuple[int, Sequence[npt.NDArray[Any]]]
 """An episode's length and recorded actions."""
@@ -101,18 +101,20 @@ def _standard_error(world: GymTask, kind: str, function: OwnFunction, episodes: 
 
     None where there are too few episodes, or the function has no value for a part of them.
     """
-    if len(episodes) < GROUPS:
+    if len(episodes) < JACKKNIFE_GROUPS:
         return None
-    subsets = [[e for index, e in enumerate(episodes) if index % GROUPS != group] for group in range(GROUPS)]
+    subsets = [
+        [e for index, e in enumerate(episodes) if index % JACKKNIFE_GROUPS != group] for group in range(JACKKNIFE_GROUPS)
+    ]
     try:
         values = [_call_metric(world, kind, function, subset) for subset in subsets]
     except EnvironmentFault:
         return None
     estimates = [value for value in values if value is not None]
-    if len(estimates) < GROUPS:
+    if len(estimates) < JACKKNIFE_GROUPS:
         return None
-    mean = math.fsum(estimates) / GROUPS
-    return math.sqrt((GROUPS - 1) / GROUPS * math.fsum((value - mean) ** 2 for value in estimates))
+    mean = math.fsum(estimates) / JACKKNIFE_GROUPS
+    return math.sqrt((JACKKNIFE_GROUPS - 1) / JACKKNIFE_GROUPS * math.fsum((value - mean) ** 2 for value in estimates))
 
 
 def custom_metric_faults(

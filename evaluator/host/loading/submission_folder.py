@@ -11,7 +11,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.challenge import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
-    OF_MODELS,
+    MODEL_ADAPTERS,
     Submission,
     SubmissionFile,
     SubmissionKind,
@@ -29,7 +29,7 @@ POINTER_BYTES = 1024
 POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for it, then commit the file itself"
 MAX_FOLDER_DEPTH = 6
 # Python writes these; they are never part of an agent.
-IGNORED = frozenset({"__pycache__"})
+IGNORED_FOLDERS = frozenset({"__pycache__"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
     entry = submission.source
     if entry not in content:
         raise LoadError(f"{entry}: the entry file does not exist; write it, or correct 'entry' in {MANIFEST_NAME}")
-    if submission.adapter in OF_MODELS:
+    if submission.adapter in MODEL_ADAPTERS:
         return
     try:
         text = content[entry].decode("utf-8")
@@ -159,7 +159,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     except OSError as error:
         raise LoadError(f"{prefix}: cannot be read ({error.strerror}); make it readable or remove it") from error
     for entry in entries:
-        if entry.name in IGNORED:
+        if entry.name in IGNORED_FOLDERS:
             continue
         path = prefix + entry.name
         check_name(path)

@@ -13,7 +13,7 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import INVISIBLE
 
-MAX_BYTES = 1 << 16
+MAX_SUBMISSION_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20
 MAX_YAML_DEPTH = 12
 LineNumber = NewType("LineNumber", int)
@@ -49,7 +49,7 @@ def parse_submission(content: bytes, name: str = "submission.yml") -> Submission
     Raises:
         LoadError: the document is invalid.
     """
-    return _model(Submission, content, name, MAX_BYTES)
+    return _model(Submission, content, name, MAX_SUBMISSION_BYTES)
 
 
 def parse_moderation(content: bytes, name: str = "moderation.yml") -> Moderation:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from evaluator.model import canonical_json
 from evaluator.model.sealed_fields import sealed_beacon
 
-VARIABLE = "PULLRANK_SEASON_SECRET"
+SECRET_VARIABLE = "PULLRANK_SEASON_SECRET"
 SEALED_EPISODE_LABEL = "pullrank-sealed-1"
 SEALED_AGENT_LABEL = "pullrank-sealed-agent-1"
 _HEX = re.compile(r"[0-9a-f]{64}")
@@ -61,10 +61,12 @@ def read_secret(text: str, secret_sha256: str) -> SeasonSecret:
     """
     text = text.strip()
     if not text:
-        raise SecretError(f"{VARIABLE} is not set; a sealed season is played and checked with its secret alone")
+        raise SecretError(f"{SECRET_VARIABLE} is not set; a sealed season is played and checked with its secret alone")
     if not _HEX.fullmatch(text):
-        raise SecretError(f"{VARIABLE} is not 64 hex digits; give it as 'pullrank season seal' printed it")
+        raise SecretError(f"{SECRET_VARIABLE} is not 64 hex digits; give it as 'pullrank season seal' printed it")
     secret = SeasonSecret(bytes.fromhex(text))
     if not hmac.compare_digest(secret.sha256, secret_sha256):
-        raise SecretError(f"{VARIABLE} is not the secret whose hash challenge.yml holds; a secret cannot change in a season")
+        raise SecretError(
+            f"{SECRET_VARIABLE} is not the secret whose hash challenge.yml holds; a secret cannot change in a season"
+        )
     return secret

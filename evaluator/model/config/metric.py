@@ -30,7 +30,7 @@ BUILT_IN = (
 )
 _WITH_THRESHOLD = ("success_rate", "steps_to_threshold")
 # Equal parts of the episodes; leaving each out once gives the standard error of a host's own function.
-GROUPS = 10
+JACKKNIFE_GROUPS = 10
 # Metrics of a script's learning curve.
 OF_CURVES = ("steps_to_threshold", "area_under_curve")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -64,7 +64,7 @@ _HOST = r"(?P<host>localhost(?::\d{1,5})?|[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5}
 _NAME = r"(?P<name>[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)"
 _PINNED = re.compile(_HOST + "/" + _NAME + r"@sha256:(?P<digest>[0-9a-f]{64})")
 _TAGGED = re.compile(_HOST + "/" + _NAME + r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?")
-MOVES = "which may be another image tomorrow"
+TAG_WARNING = "which may be another image tomorrow"
 IMAGE_FORM = "host/name@sha256:<64 digits>, such as ghcr.io/alice/agent@sha256:0123…"
 # How to find the digest of an image in a registry, and of one that this machine has pushed.
 DIGEST_ADVICE = (
@@ -117,7 +117,7 @@ def parse_reference(text: str) -> ImageReference:
             )
         return ImageReference(host=match["host"], name=match["name"], digest=match["digest"])
     if parse_tagged(text):
-        tag = f"'entry' names {text!r}, {MOVES}; write its digest, {IMAGE_FORM}"
+        tag = f"'entry' names {text!r}, {TAG_WARNING}; write its digest, {IMAGE_FORM}"
         raise ValueError(f"{tag}: " + DIGEST_ADVICE.format(shown=text))
     raise ValueError(f"'entry' is {text!r}, but an image is named by its registry and digest: {IMAGE_FORM}")
 
@@ -134,7 +134,7 @@ MANIFEST_NAME = "submission.yml"
 ADAPTERS = ("rl-arena", "kaggle-connectx", "predict", "function", "gym-policy", "sb3", "onnx", "evalai-grpc")
 
 # Adapters whose entry is a saved model instead of Python source.
-OF_MODELS = ("sb3", "onnx")
+MODEL_ADAPTERS = ("sb3", "onnx")
 
 
 @enum.unique

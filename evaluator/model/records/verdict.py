@@ -31,13 +31,3 @@ class Verdict(enum.StrEnum):
     PROTOCOL_ERROR = "protocol_error", "The agent answered with something that is not an action of this task."
     OUTPUT_LIMIT = "output_limit", "The agent printed more than the log may hold and was stopped."
     INTERNAL_ERROR = "internal_error", "The evaluator failed, not the agent. It will be tried again.", True
-
-
-def in_plain_words(verdict: Verdict) -> str:
-    """`verdict.plain_words`, as a function for templates."""
-    return verdict.plain_words
-
-
-def is_retryable(verdict: Verdict) -> bool:
-    """`verdict.is_retryable`, as a function for templates."""
-    return verdict.is_retryable

@@ -15,7 +15,7 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.versions import VersionFolders
 from leaderboard.pages.agent.profile import AgentProfile
 from leaderboard.scoring.intervals import values
-from leaderboard.scoring.metrics import known_metrics, ranking
+from leaderboard.scoring.metrics import ranking, value_or_none
 from leaderboard.text import format, urls
 from leaderboard.text.escape_html import escape_line, linked_line
 
@@ -213,5 +213,5 @@ def earlier_versions(profile: AgentProfile, results: Sequence[Result]) -> Earlie
 
 def _version(task: Task, result: Result, shown: set[str]) -> EarlierVersion:
     is_other = result.task_digest != task.digest()
-    score = None if is_other or result.verdict is not Verdict.OK else known_metrics(values([result], task, ranking(task))[0])
+    score = None if is_other or result.verdict is not Verdict.OK else value_or_none(values([result], task, ranking(task))[0])
     return EarlierVersion(task=task, result=result, score=score, is_shown=result.key in shown, is_other_task=is_other)

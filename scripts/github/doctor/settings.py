@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evaluator.host.seeds.season_secret import VARIABLE
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.config.challenge import Challenge
 from scripts.github.doctor.checks import (
     Check,
@@ -243,15 +243,15 @@ def check_season_environment(asks: SettingsReader, place: SettingLocation) -> Se
     )
 
 
-@check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {VARIABLE}")
+@check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {SECRET_VARIABLE}")
 def check_seal(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
     """Whether the sealed season's secret is in its environment. GitHub shows the name, never the value."""
     return setting_finding(
         place,
-        good=VARIABLE in _secret_names(asks),
+        good=SECRET_VARIABLE in _secret_names(asks),
         words=(
             "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
-            f"Without {VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
+            f"Without {SECRET_VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
         ),
         changes=(),
     )

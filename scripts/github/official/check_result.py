@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from evaluator.host.duels.verify_duel import parse_duel
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
-from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.records import duel_record as duels
 from evaluator.model.records import result as results
 from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import Provenance, Result, Tier, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry

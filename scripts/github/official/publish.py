@@ -13,9 +13,10 @@ from pathlib import Path
 
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import VerificationStatus, first_line, parse_result
+from evaluator.host.solo.verify_result import VerificationStatus, first_line
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RESULT, TRACE, write_atomically
 from scripts.console import CommandError, say
@@ -28,7 +29,7 @@ from scripts.github.official.workload import OfficialRun, Workload, read_workloa
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.layout import record_store
-from scripts.repository.season_file import sealed_with
+from scripts.repository.season_file import seal_result
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
 MANIFESTS = "manifests"
@@ -71,7 +72,7 @@ def sealed_record(
     challenge: Challenge, secret: SeasonSecret, record: Result | Duel, trace: bytes | None
 ) -> tuple[Result | Duel, bytes | None]:
     """A record that passed, encrypted again: publish has added GitHub's facts, and uses nonces of its own."""
-    return (record, trace) if isinstance(record, Duel) else sealed_with(challenge, secret, record, trace)
+    return (record, trace) if isinstance(record, Duel) else seal_result(challenge, secret, record, trace)
 
 
 def decrypted_copies(handed: Iterable[ShardFile], place: Path, secret: SeasonSecret) -> list[ShardFile]:

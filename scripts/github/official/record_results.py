@@ -11,24 +11,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.duels.verify_duel import parse_duel
 from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import parse_result
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
-from leaderboard.planning.missing import TRIES
+from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
 from scripts.github.official.check_result import ResultOrDuel
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
-from scripts.runs.workflow_duels import between, outcome
+from scripts.runs.workflow_duels import duel_outcome, player_names
 
 REPLACED_FILE = "replaced.json"
 
@@ -147,7 +146,7 @@ def record_accepted(
         for part in _parts(store, files):
             fresh += _push_part(branches, store, part, older, now, patience)
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in older)
-    final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{TRIES}{RESULT}"))
+    final = tuple(accepted_record for _, accepted_record, at in fresh if at.endswith(f".try{INTERNAL_ERROR_TRIES}{RESULT}"))
     filled_in = len(fresh) - len(recorded)
     known = len(files) - len(older) - len(recorded)
     return PublishedRound(recorded=recorded, known=known, filled_in=filled_in, given_up=final)
@@ -210,7 +209,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older
         if record.verdict is not Verdict.INTERNAL_ERROR:
             fresh.append((file, record, path + RESULT))
             continue
-        tries = [f"{path}.try{number}{RESULT}" for number in range(1, TRIES + 1)]
+        tries = [f"{path}.try{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
         name = object_name(file.read_bytes())
         free = next((at for at in tries if at not in existing), None)
         if free and not any(existing.get(at) == name for at in tries):
@@ -221,7 +220,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], older
 def _commit_message(record: ResultOrDuel, *, is_older: bool) -> str:
     verb = "fill in" if is_older else "record"
     if isinstance(record, Duel):
-        return f"{verb}: {between(record)} {outcome(record)} on {record.task}"
+        return f"{verb}: {player_names(record)} {duel_outcome(record)} on {record.task}"
     return f"{verb}: {record.login}/{record.agent} {record.verdict} on {record.task}"
 
 

@@ -21,7 +21,7 @@ from evaluator.model.records.result import Result, Tier, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
-from leaderboard.planning.missing import DuelWorkItem, WorkItem, shown
+from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
 from leaderboard.planning.reasons import reason_in_words
 from leaderboard.planning.shards import Capacity, minutes
 from scripts.console import OUR_FAULT, CommandError, say
@@ -31,7 +31,7 @@ from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem
 from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.season_key import season_secret
 from scripts.repository.layout import record_store
-from scripts.repository.season_file import sealed_with
+from scripts.repository.season_file import seal_result
 from scripts.runs.evaluate_missing import Evaluator
 from scripts.runs.workflow_duels import WorkflowDuelOptions, duel_line, play_duel
 
@@ -122,7 +122,7 @@ def plan_shards(official: OfficialRun, results_sha: str | None = None) -> Planne
         expected_minutes=minutes(work.packing, runners.at_once),
         moment=work.moment.serialised(),
         unasked=len(work.unasked),
-        held=tuple(f"{shown(held.item)}: {reason_in_words(held.reason)}" for held in work.held),
+        held=tuple(f"{work_in_words(held.item)}: {reason_in_words(held.reason)}" for held in work.held),
     )
 
 
@@ -196,11 +196,11 @@ def _sealed_result(
     """The result and trace, sealed. A result without a score becomes an internal error, so that the others are not lost."""
     assert order.secret is not None
     try:
-        return sealed_with(challenge, order.secret, result, trace)
+        return seal_result(challenge, order.secret, result, trace)
     except CommandError as error:
         fields = {name: value for name, value in result.document().items() if name not in ("returns", "lengths", "script")}
         failed = {**fields, "verdict": Verdict.INTERNAL_ERROR, "message": str(error), "metrics": {}, "trace_sha256": None}
-        return sealed_with(challenge, order.secret, sealed({**failed, "seeds": order.seeds()}), None)
+        return seal_result(challenge, order.secret, sealed({**failed, "seeds": order.seeds()}), None)
 
 
 def _failure_message(verdict: Verdict, message: str) -> str:

@@ -14,7 +14,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import is_asked
+from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import AdmissionContext, admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.quota import Deferred
@@ -30,7 +30,7 @@ from scripts.github.workflow.outputs import escape_commands
 from scripts.github.workflow.run_context import MembershipLookup, RunContext, current_run_context, members_of, merge_times
 from scripts.github.workflow.season_key import refuse_changed_seeds
 from scripts.repository.layout import LOCAL
-from scripts.repository.season_file import NAME, parse_seasons
+from scripts.repository.season_file import SEASON_FILE, parse_seasons
 
 ConfigFile = TypeVar("ConfigFile")
 WorkloadItem = WorkItem | DuelWorkItem
@@ -146,7 +146,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     gate = AdmissionContext(now=moment.now, arrived=merge_times(wanted, beacons), members=moment.members)
     admitted = admit(challenge, wanted, results, duels, measured, gate)
     items = _newcomers_first(admitted.items)
-    if NAME in aside and (over := parse_seasons(aside[NAME]).over(challenge.season)):
+    if SEASON_FILE in aside and (over := parse_seasons(aside[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
         items = []
     runners = challenge.runners
@@ -190,7 +190,7 @@ def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable
     """The run's context with the memberships that phases need."""
     moment = official.moment
     if moment.members is None and official.is_member and any(phase.teams for phase in challenge.phases):
-        logins = [entry.login for entry in entries if is_asked(challenge.people, entry)]
+        logins = [entry.login for entry in entries if is_participant(challenge.people, entry)]
         return replace(moment, members=members_of(challenge, logins, official.is_member))
     # Nobody else asks after the plan: an unknown member is none.
     return moment if moment.members is not None else replace(moment, members={})

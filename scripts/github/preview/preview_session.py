@@ -14,12 +14,12 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, sealed
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.log_excerpt import LogTail, written
+from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.core.store import write_atomically
 from scripts.github.preview.artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent
 from scripts.repository.checkout import Checkout, SubmissionEntry
-from scripts.runs.workflow_duels import between, duel_line
+from scripts.runs.workflow_duels import duel_line, player_names
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
 MAX_FAULTS = 50
@@ -97,7 +97,7 @@ class PreviewSession:
 
     def log(self) -> bytes:
         """The ends of the agents' logs; of a duel only the changed agent's."""
-        return written(tail for folder in self.folders for tail in _log_tails(folder))
+        return write_preview_log(tail for folder in self.folders for tail in _log_tails(folder))
 
     def write(self) -> Preview:
         """Write both files for the upload."""
@@ -124,7 +124,7 @@ def _log_tails(folder: ChangedAgent) -> Iterator[LogTail]:
     for duel in folder.duels:
         player = duel.players[folder.side(duel)]
         if duel.is_validation or player.verdict is not Verdict.OK:
-            yield LogTail(who=f"{between(duel)} on {duel.task}", verdict=player.verdict, text=player.log_tail)
+            yield LogTail(who=f"{player_names(duel)} on {duel.task}", verdict=player.verdict, text=player.log_tail)
 
 
 def serialised_preview(preview: Preview) -> bytes:

@@ -32,7 +32,7 @@ from scripts.github.workflow.event import WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import Checkout, SubmissionEntry, open_checkout
 from scripts.repository.layout import SUBMISSIONS
-from scripts.runs.eligible_tasks import closed, entered, people_faults
+from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults
 from scripts.runs.evaluate_missing import Evaluator, open_evaluator
 
 # The workflow's job times out after 60 minutes; what was not started is left for the official run.
@@ -149,10 +149,10 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         try:
             read = assemble(clone.blobs(session.pull.head_sha, path), session.board.challenge.submissions)
             submission = SubmissionEntry(login=login, agent=agent, path=session.board.root / path, folder=read)
-            tasks = entered(submission, list(session.board.challenge.tasks))
+            tasks = eligible_tasks(submission, list(session.board.challenge.tasks))
             if people := tuple(people_faults(session.board.challenge, submission, path)):
                 raise LoadError(*people)
-            shut = {task.id: why for task, why in closed(session.board.challenge, submission, session.now)}
+            shut = {task.id: why for task, why in closed_tasks(session.board.challenge, submission, session.now)}
             for task_id, why in shut.items():
                 session.skip(f"{evaluation_name(login, agent, task_id)}: {why}")
             folder.tasks = tuple(task for task in tasks if task.id not in shut)

@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from evaluator.model.records.verdict import Verdict, is_retryable
+from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
     AgentPreview,
     Broken,
@@ -15,7 +15,7 @@ from leaderboard.comments.states import (
     Running,
     WithdrawnEntry,
 )
-from leaderboard.planning.missing import TRIES
+from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 
@@ -101,7 +101,7 @@ def no_run_outcome(pull: PullRequest, reason: RefusalReason, run_url: str | None
 
 def broken_outcome(run: WorkflowRun, reason: str, tried: int, issue_url: str | None = None) -> Outcome:
     """The preview failed on our side."""
-    again = tried < TRIES
+    again = tried < INTERNAL_ERROR_TRIES
     state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url, issue_url=issue_url)
     words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
     return Outcome(state=state, status=StatusState.ERROR, words=words, ours=True)
@@ -132,5 +132,5 @@ def is_retry_worthwhile(outcome: Outcome) -> bool:
     """Whether another run of the same commit may have another outcome."""
     if isinstance(outcome.state, Previewed):
         rows = [row for agent in outcome.state.agents for row in agent.rows]
-        return outcome.ours or any(is_retryable(row.result.verdict) for row in rows)
+        return outcome.ours or any(row.result.verdict.is_retryable for row in rows)
     return outcome.ours

@@ -7,7 +7,7 @@ from dataclasses import replace
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import Broken, RefusalReason
 from leaderboard.core.versions import version_folders
-from leaderboard.planning.missing import TRIES, given_up, given_up_duels, mark_of
+from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, evaluation_id, given_up, given_up_duels
 from scripts.console import OK, CommandError, say
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api import posts
@@ -18,7 +18,7 @@ from scripts.github.pull_request.bot_context import BotContext, bot_status, deli
 from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report import PreviewCase, latest_run, outcome_without_scores, scored_outcome
 from scripts.repository.layout import MAIN_BRANCH
-from scripts.runs.workflow_duels import between
+from scripts.runs.workflow_duels import player_names
 
 FAILURE_ISSUE_TITLE = "Something of the board itself keeps failing"
 OFFICIAL_WORKFLOW = "official.yml"
@@ -104,7 +104,7 @@ def _deliver_or_retry(context: BotContext, case: PreviewCase, outcome: Outcome, 
     deliver_outcome(context, case.pull, max(case.run.id, _commented_run(context, case.pull)), outcome)
     if not outcome.ours:
         return []
-    if tried >= TRIES:
+    if tried >= INTERNAL_ERROR_TRIES:
         return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
     rerun(context, case.pull, case.run)
     return []
@@ -133,14 +133,14 @@ def _lost_results(context: BotContext) -> list[str]:
     at = version_folders(context.entries)
     marks = given_up(context.results, at)
     current = {(*entry.name, entry.digest) for entry in context.entries}
-    measured = {mark_of(result, at) for result in context.results if result.verdict is not Verdict.INTERNAL_ERROR}
+    measured = {evaluation_id(result, at) for result in context.results if result.verdict is not Verdict.INTERNAL_ERROR}
     lost = {
         f"{result.login}/{result.agent} on {result.task} has no official result"
         for result in context.results
         if result.verdict is Verdict.INTERNAL_ERROR
-        and mark_of(result, at) in marks
+        and evaluation_id(result, at) in marks
         and (*at.of(result), result.submission_digest) in current
-        and mark_of(result, at) not in measured
+        and evaluation_id(result, at) not in measured
     }
     return sorted(lost | _lost_duels(context))
 
@@ -152,7 +152,7 @@ def _lost_duels(context: BotContext) -> set[str]:
     current = {(*entry.name, entry.digest) for entry in context.entries}
     measured = {duel.path() for duel in context.duels if duel.verdict is Verdict.OK}
     return {
-        f"{between(duel)} on {duel.task} has no official result"
+        f"{player_names(duel)} on {duel.task} has no official result"
         for duel in context.duels
         if duel.verdict is Verdict.INTERNAL_ERROR
         and (at.of(duel.players[0]), at.of(duel.players[1]), duel.key) in marks
@@ -163,13 +163,13 @@ def _lost_duels(context: BotContext) -> set[str]:
 
 def _ended_runs(context: BotContext) -> list[WorkflowRun]:
     """The last official runs that ended, newest first."""
-    runs = context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, 2 * TRIES)
+    runs = context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, 2 * INTERNAL_ERROR_TRIES)
     return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
 
 
 def _workflow_failures(ended: list[WorkflowRun]) -> list[str]:
     """A line if all of the last official runs failed."""
-    last = ended[:TRIES]
-    if len(last) == TRIES and all(run.conclusion != "success" for run in last):
-        return [f"the last {TRIES} official runs failed: {last[0].html_url}"]
+    last = ended[:INTERNAL_ERROR_TRIES]
+    if len(last) == INTERNAL_ERROR_TRIES and all(run.conclusion != "success" for run in last):
+        return [f"the last {INTERNAL_ERROR_TRIES} official runs failed: {last[0].html_url}"]
     return []

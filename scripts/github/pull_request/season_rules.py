@@ -5,7 +5,7 @@ from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import is_asked
+from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import AdmissionContext, phase_refusal, refusals
 from leaderboard.planning.quota import OwnerAccounts
 from leaderboard.planning.reasons import PhaseRefusalKind, QuotaExhausted, Reason, reason_in_words
@@ -67,7 +67,7 @@ def rules_after_merge(
     """Of merged agents: why each agent and task is held back, and what is left of quotas."""
     challenge = recorded.challenge
     names = {AgentName.folded(*name) for name in agents}
-    mine = [entry for entry in recorded.entries if entry.name in names and is_asked(challenge.people, entry)]
+    mine = [entry for entry in recorded.entries if entry.name in names and is_participant(challenge.people, entry)]
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], asked)

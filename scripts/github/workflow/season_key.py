@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evaluator.host.seeds.season_secret import VARIABLE, SeasonSecret, SecretError, read_secret
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret, SecretError, read_secret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
@@ -47,7 +47,7 @@ def refuse_secret(text: str) -> None:
     """
     if text.strip():
         raise CommandError(
-            USAGE, f"{VARIABLE} is set in a preview, which must not know it; give it to the official jobs alone"
+            USAGE, f"{SECRET_VARIABLE} is set in a preview, which must not know it; give it to the official jobs alone"
         )
 
 

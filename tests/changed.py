@@ -16,8 +16,10 @@ PACKAGES = ("evaluator/", "leaderboard/", "scripts/")
 ALWAYS = ("tests/test_architecture.py", "tests/test_spread.py")
 # They need a container engine or a browser, or start the command again and again: a minute is too short for them.
 SLOW = (
-    "tests/act/test_story", "tests/act/test_chapter", "tests/browser/", "tests/docker/", "tests/hostile/", "tests/scripts/",
-    "tests/docs/", "tests/evaluator/conformance/", "tests/workflows/test_rehearsal", "tests/workflows/test_story",
+    "tests/act/test_story", "tests/act/test_chapter", "tests/browser/", "tests/docker/", "tests/docs/", "tests/hostile/",
+    "tests/evaluator/conformance/", "tests/scripts/commands/", "tests/scripts/import_evalai/", "tests/scripts/rehearsal/",
+    "tests/scripts/runs/", "tests/scripts/seasons/", "tests/scripts/static_site/", "tests/scripts/verification/",
+    "tests/workflows/test_rehearsal", "tests/workflows/test_story",
 )  # fmt: skip
 # Test files that are run for one changed module, besides those that bear its name.
 MOST = 6

@@ -24,13 +24,12 @@ FIRST = (
     "pages",
     "tests/hostile/test_attacks.py",
     "tests/hostile/test_players.py",
-    "tests/scripts/test_cli.py",
+    "tests/scripts/commands/test_cli.py",
     "tests/docker/",
     "tests/scripts/",
     "tests/docs/",
     "tests/workflows/",
     "tests/evaluator/",
-    "tests/bot/",
 )
 
 

@@ -8,27 +8,27 @@ import pytest
 from tests import changed
 
 TEXTS = {
-    "tests/leaderboard/test_rank.py": "from leaderboard.rank import places\n",
-    "tests/leaderboard/test_board.py": "from leaderboard import rank\nimport json\n",
-    "tests/leaderboard/test_rated.py": "from leaderboard.rankings import other\n",
-    "tests/docker/test_image.py": "from evaluator.host import image\n",
-    "tests/evaluator/test_seeds.py": "import evaluator.host.image\n",
+    "tests/leaderboard/scoring/test_ranking.py": "from leaderboard.scoring.ranking import rank_intervals\n",
+    "tests/leaderboard/test_build.py": "from leaderboard.scoring import ranking\nimport json\n",
+    "tests/leaderboard/ratings/test_fit.py": "from leaderboard.scoring.rankings import other\n",
+    "tests/docker/test_image.py": "from evaluator.host.docker import evaluator_image\n",
+    "tests/evaluator/test_seeds.py": "import evaluator.host.docker.evaluator_image\n",
 }
 
 
 def test_a_module_brings_the_tests_that_bear_its_name_and_those_that_import_it() -> None:
     assert changed.tests_of("leaderboard/scoring/ranking.py", TEXTS) == [
-        "tests/leaderboard/test_rank.py",
-        "tests/leaderboard/test_board.py",
+        "tests/leaderboard/scoring/test_ranking.py",
+        "tests/leaderboard/test_build.py",
     ]
     assert changed.tests_of("leaderboard/none.py", TEXTS) == []
     assert changed.tests_of("README.md", TEXTS) == []
 
 
 def test_a_changed_test_is_run_and_what_needs_containers_is_named_only() -> None:
-    now, later = changed.chosen(["evaluator/host/docker/evaluator_image.py", "tests/leaderboard/test_rated.py"], TEXTS)
+    now, later = changed.chosen(["evaluator/host/docker/evaluator_image.py", "tests/leaderboard/ratings/test_fit.py"], TEXTS)
 
-    assert now == [*changed.ALWAYS, "tests/evaluator/test_seeds.py", "tests/leaderboard/test_rated.py"]
+    assert now == [*changed.ALWAYS, "tests/evaluator/test_seeds.py", "tests/leaderboard/ratings/test_fit.py"]
     assert later == ["tests/docker/test_image.py"]
 
 

@@ -28,9 +28,9 @@ def test_what_there_is_only_one_of_is_used_by_one_group(word: str) -> None:
 
 def test_groups_are_side_by_side_and_the_longest_comes_first() -> None:
     paths = [
-        "tests/bot/test_git.py",
+        "tests/scripts/git/test_git_repository.py",
         "tests/browser/test_axe.py",
-        "tests/leaderboard/test_rank.py",
+        "tests/leaderboard/scoring/test_ranking.py",
         "tests/docker/test_image.py",
     ]
     paths += ["tests/docker/test_extras.py", "tests/browser/test_table.py", "tests/docker/test_templates.py"]
@@ -38,6 +38,6 @@ def test_groups_are_side_by_side_and_the_longest_comes_first() -> None:
     spread.longest_first(items)  # type: ignore[arg-type]
 
     assert [spread.group_of(item.nodeid) for item in items] == [
-        "images", "images", "pages", "pages", "tests/docker/test_image.py", "tests/bot/test_git.py",
-        "tests/leaderboard/test_rank.py",
+        "images", "images", "pages", "pages", "tests/docker/test_image.py", "tests/scripts/git/test_git_repository.py",
+        "tests/leaderboard/scoring/test_ranking.py",
     ]  # fmt: skip

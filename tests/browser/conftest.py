@@ -13,7 +13,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from leaderboard.pages.page_renderer import render_pages
 from tests.browser import built, disk, whole
-from tests.leaderboard_pages import game_samples, samples
+from tests.leaderboard.pages import game_samples, samples
 from tests.needs import lacking
 
 ROOT = Path(__file__).parents[2]

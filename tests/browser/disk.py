@@ -15,8 +15,8 @@ from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.result import Result, sealed
 from leaderboard.core.entry import Entry
 from scripts.repository.checkout import Checkout
-from tests.leaderboard_pages import game_samples, samples
-from tests.leaderboard_pages.test_markdown import HOSTILE
+from tests.leaderboard.pages import game_samples, samples
+from tests.leaderboard.text.test_escape_markdown import HOSTILE
 from tests.rooms import evaluated
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry, Standings
 from leaderboard.pages.page_context import PageContext
 from tests.leaderboard import make
-from tests.leaderboard_pages import samples
+from tests.leaderboard.pages import samples
 
 AGENTS = 230
 HOSTILE = "</td><img src=x onerror=alert(1)>"

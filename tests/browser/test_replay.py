@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.leaderboard_pages import game_samples
+from tests.leaderboard.pages import game_samples
 
 ALICE_BOB = "tasks/{}/duels/alice+minimax--bob+mcts/"
 FOUR = ALICE_BOB.format("connect_four")

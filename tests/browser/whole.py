@@ -18,7 +18,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
 from scripts.static_site.build_site import make
-from tests.leaderboard_pages import game_samples, samples
+from tests.leaderboard.pages import game_samples, samples
 
 HOSTILE = "</b><img src=x onerror=alert(1)>"
 POLE, CAR = samples.POLE, samples.CAR

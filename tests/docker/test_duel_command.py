@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.docker.engine import OWNER_LABEL, Engine
-from tests.scripts.boards import LAST_LEGAL, duels, game_board, run, start, submit
+from tests.scripts.checkouts import LAST_LEGAL, duels, game_board, run, start, submit
 
 pytestmark = pytest.mark.docker
 

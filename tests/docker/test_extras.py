@@ -24,7 +24,7 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3
 from tests.docker import onnx_file
 from tests.docker.extras import torch_index
-from tests.evaluator import foreign
+from tests.evaluator import foreign_agents
 from tests.hostile.arena import base
 from tests.rooms import folder, on_the_same_seeds, order
 
@@ -51,11 +51,13 @@ def container(request: pytest.FixtureRequest) -> SelectedSandbox:
 
 @pytest.mark.parametrize(
     ("source", "same"),
-    [(foreign.EVALAI, foreign.BLIND_START), (foreign.EVALAI_LOOP, foreign.AS_AGENT)],
+    [(foreign_agents.EVALAI, foreign_agents.BLIND_START), (foreign_agents.EVALAI_LOOP, foreign_agents.AS_AGENT)],
     ids=["template", "loop"],
 )
 def test_an_agent_of_evalai_plays_what_the_same_agent_plays(container: SelectedSandbox, source: str, same: str) -> None:
-    result = on_the_same_seeds(folder(source, foreign.manifest("evalai-grpc")), TASK, container, limits=PATIENT).result
+    result = on_the_same_seeds(
+        folder(source, foreign_agents.manifest("evalai-grpc")), TASK, container, limits=PATIENT
+    ).result
 
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
     assert len(result.returns) == TASK.episodes
@@ -66,7 +68,7 @@ def test_an_agent_of_evalai_plays_what_the_same_agent_plays(container: SelectedS
 
 def test_a_pickle_of_evalais_agent_is_opened_in_the_sandbox_only(docker: SelectedSandbox) -> None:
     """It ends the process that opens it: the sandbox's, and this test goes on."""
-    result = played(docker, folder(foreign.BOMB, foreign.manifest("evalai-grpc"))).result
+    result = played(docker, folder(foreign_agents.BOMB, foreign_agents.manifest("evalai-grpc"))).result
 
     assert result.verdict is Verdict.CRASHED
     assert "exit code 7" in result.message
@@ -74,7 +76,7 @@ def test_a_pickle_of_evalais_agent_is_opened_in_the_sandbox_only(docker: Selecte
 
 def test_an_agent_of_evalai_that_fails_is_told_how(docker: SelectedSandbox) -> None:
     source = "raise ValueError('no weights here')\n"
-    result = played(docker, folder(source, foreign.manifest("evalai-grpc"))).result
+    result = played(docker, folder(source, foreign_agents.manifest("evalai-grpc"))).result
 
     assert result.verdict is Verdict.CRASHED
     assert "exit code 1" in result.message
@@ -84,16 +86,18 @@ def test_an_agent_of_evalai_that_fails_is_told_how(docker: SelectedSandbox) -> N
 def test_a_network_saved_as_onnx_plays_what_the_same_agent_plays(container: SelectedSandbox) -> None:
     weights = np.array([[0, 0], [0, 0], [-1, 1], [0, 0]], np.float32)
     files = {"model.onnx": onnx_file.linear(weights)}
-    submission = folder("", foreign.manifest("onnx", "model.onnx"), **files)
+    submission = folder("", foreign_agents.manifest("onnx", "model.onnx"), **files)
     result = on_the_same_seeds(submission, TASK, container, limits=PATIENT).result
 
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)
-    assert result.returns == on_the_same_seeds(folder(foreign.AS_AGENT), TASK, container, limits=PATIENT).result.returns
+    assert (
+        result.returns == on_the_same_seeds(folder(foreign_agents.AS_AGENT), TASK, container, limits=PATIENT).result.returns
+    )
     assert result.versions["onnxruntime"]
 
 
 def test_a_file_that_is_no_network_is_told_so(docker: SelectedSandbox) -> None:
-    result = played(docker, folder("", foreign.manifest("onnx", "model.onnx"), **{"model.onnx": b"none"})).result
+    result = played(docker, folder("", foreign_agents.manifest("onnx", "model.onnx"), **{"model.onnx": b"none"})).result
 
     assert (result.verdict, "model.onnx" in result.message) == (Verdict.CRASHED, True)
 
@@ -161,7 +165,7 @@ def models(engine: Engine, with_torch: None) -> dict[str, bytes]:
 
 
 def with_model(model: bytes) -> SubmissionFolder:
-    return folder("", foreign.manifest("sb3", "model.zip"), **{"model.zip": model})
+    return folder("", foreign_agents.manifest("sb3", "model.zip"), **{"model.zip": model})
 
 
 def test_a_model_of_stable_baselines3_plays(container: SelectedSandbox, models: dict[str, bytes]) -> None:

@@ -14,7 +14,7 @@ from evaluator.host.docker.engine import Engine
 from evaluator.model.config.submission import parse_reference
 from tests.docker.hub import Hub, need, running
 from tests.docker.test_image_agents import LEGACY
-from tests.scripts.boards import ROOT, game_board, records, run
+from tests.scripts.checkouts import ROOT, game_board, records, run
 
 pytestmark = pytest.mark.docker
 PAGE = ROOT / "site" / "pages" / "agents" / "image.md"

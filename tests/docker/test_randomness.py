@@ -13,15 +13,15 @@ from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict
-from tests.evaluator import foreign
-from tests.evaluator.scripts import script
-from tests.evaluator.test_randomness import AGENT, CHOICES, PLAYER, POLE, SCRIPT, TICTACTOE, UNEVEN, actions, agent
+from tests.evaluator import foreign_agents
+from tests.evaluator.sandbox.test_seeding import AGENT, CHOICES, PLAYER, POLE, SCRIPT, TICTACTOE, UNEVEN, actions, agent
+from tests.evaluator.script_runs import script
 from tests.rooms import duelled, evaluated, folder, order
 
 pytestmark = pytest.mark.docker
 URANDOM = AGENT.format(imports="import os", choice="os.urandom(1)[0] % 2", kind="")
 # The platform's template, a process for each episode, at random.
-EVALAI = foreign.EVALAI.replace("import time", "import time, random", 1).replace(
+EVALAI = foreign_agents.EVALAI.replace("import time", "import time, random", 1).replace(
     'int(base["feedback"][0][2] > 0)', "random.choice([0, 1])"
 )
 PATIENT = Limits(answer_seconds=60, start_seconds=300)
@@ -61,7 +61,7 @@ def test_entropy_of_the_machine_stays_its_own_and_the_record_fits(box: SelectedS
 
 
 def test_every_process_of_an_agent_of_evalai_draws_by_its_own_episodes_seed(docker: SelectedSandbox) -> None:
-    submission = folder(EVALAI, foreign.manifest("evalai-grpc"))
+    submission = folder(EVALAI, foreign_agents.manifest("evalai-grpc"))
 
     def played() -> Evaluation:
         wanted = order(submission, POLE.model_copy(update={"episodes": 4}), limits=PATIENT)

@@ -10,7 +10,7 @@ from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
-from tests.evaluator.scripts import LAKE, POLE, script
+from tests.evaluator.script_runs import LAKE, POLE, script
 
 pytestmark = pytest.mark.docker
 HONEST = 'print("training")\nprint(json.dumps({"score": sum(play(train(gym.make(sys.argv[1])), 10)) / 10}))'
@@ -50,7 +50,7 @@ def test_a_script_in_a_container_plays_what_it_plays_in_a_process(box: SelectedS
 
 def test_a_hosts_own_metric_is_measured_of_a_script_in_a_container(docker: SelectedSandbox) -> None:
     """The host's function sees the recorded episodes that count; what the script claims is nothing to it."""
-    here = "tests.evaluator.own_functions"
+    here = "tests.evaluator.own_metrics"
     metrics = [
         {"name": "own", "kind": f"{here}:replayed_return", "direction": "higher"},
         {"name": "downs", "kind": f"{here}:share_of_lefts", "direction": "lower"},

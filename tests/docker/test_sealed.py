@@ -16,8 +16,8 @@ from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout, SubmissionEntry
 from scripts.repository.season_file import seal_result
 from scripts.runs.evaluate_missing import open_evaluator
-from tests.bot.repos import git
-from tests.scripts.boards import put, records, run
+from tests.scripts.checkouts import put, records, run
+from tests.scripts.github.remotes import git
 
 pytestmark = pytest.mark.docker
 SECRET = SeasonSecret(bytes(range(32)))

@@ -14,8 +14,8 @@ from tests.docker.extras import torch_index
 from tests.docker.hub import need, running
 from tests.docker.test_image_page import follow
 from tests.hostile.arena import base
-from tests.scripts.boards import records, run
-from tests.scripts.test_new import CHALLENGE, FOLDER, SOLO
+from tests.scripts.checkouts import records, run
+from tests.scripts.runs.test_new_agent import CHALLENGE, FOLDER, SOLO
 
 pytestmark = pytest.mark.docker
 GAMES = ["tictactoe", "connect_four", "quarto"]

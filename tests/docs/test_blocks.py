@@ -14,7 +14,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission
 from tests.docs.blocks import LANGUAGES, ROOT, Block, as_challenge, every_block
-from tests.scripts.boards import run
+from tests.scripts.checkouts import run
 
 BLOCKS = every_block()
 SHOWN = [block for block in BLOCKS if block.note is None or block.note[0] == "plays"]

@@ -24,7 +24,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
-from tests.evaluator.test_remote import Wire
+from tests.evaluator.host.training_scripts.test_remote_envs import Wire
 
 LIMIT, STARTS = 20, 20
 

@@ -32,11 +32,11 @@ from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.store import ResultStore
 from scripts.git.beacon import find_beacon
 from scripts.verification.verify_records import verify_files
-from tests.bot.games import FIRST, MIDDLE
-from tests.bot.repos import MANIFEST, Clone, agent_files, make_board
-from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST
-from tests.evaluator.scripts import PLAY
+from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
+from tests.evaluator.script_runs import PLAY
 from tests.rooms import ANGLE_RULE, DIGEST, order, process
+from tests.scripts.github.games import FIRST, MIDDLE
+from tests.scripts.github.remotes import MANIFEST, Clone, agent_files, make_board
 
 ROOT = Path(__file__).parents[2]
 RULES = b"""title: Test

@@ -20,8 +20,8 @@ from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
-from tests.evaluator.scripts import script
-from tests.evaluator.test_remote import Wire
+from tests.evaluator.host.training_scripts.test_remote_envs import Wire
+from tests.evaluator.script_runs import script
 from tests.rooms import evaluated
 
 

@@ -21,7 +21,7 @@ from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, ev
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
-from tests.evaluator.scripts import MANIFEST as SCRIPT_MANIFEST
+from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duel_order
 

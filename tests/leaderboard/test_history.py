@@ -13,7 +13,7 @@ from leaderboard.charts.history_charts import best_score_chart, places_chart, ti
 from leaderboard.core.game_standings import RatingSnapshot
 from leaderboard.history import BoardHistory, RecordScore
 from tests.leaderboard import make
-from tests.leaderboard_pages import game_samples, samples
+from tests.leaderboard.pages import game_samples, samples
 
 TASK = make.task()
 ALICE, BOB, CAROL = (make.entry(name) for name in ("alice", "bob", "carol"))

@@ -1,0 +1,184 @@
+"""The referee gives what a plain Gymnasium loop gives, float for float, whatever the number of lanes."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from evaluator.host.errors import AgentFault
+from evaluator.host.loading.yaml_loader import read_challenge
+from evaluator.model.config.challenge import ParallelEpisodes, Task
+from evaluator.model.records.verdict import Verdict
+from tests.rooms import played, process, tickets
+
+CHALLENGE = read_challenge(Path(__file__).parents[4] / "challenge.yml")
+
+SEEDED = """
+import numpy as np
+class Agent:
+    def __init__(self, action_space, seed):
+        self.space = action_space
+        self.space.seed(seed)
+    def act(self, observation):
+        return self.space.sample()
+"""
+
+# Chooses by a hash of what it sees: memoryless, so it may be asked about many episodes at once.
+HASHED = """
+import hashlib
+import numpy as np
+class Agent:
+    memoryless = True
+    def __init__(self, action_space):
+        self.space = action_space
+    def act(self, observation):
+        return choose(self.space, observation)
+def choose(space, observation):
+    seed = int.from_bytes(hashlib.sha256(np.asarray(observation).tobytes()).digest()[:4], "big")
+    if hasattr(space, "n"):
+        return seed % int(space.n)
+    return np.random.default_rng(seed).uniform(space.low, space.high).astype(space.dtype)
+"""
+BATCHED = (
+    HASHED
+    + """
+class Agent:
+    def __init__(self, action_space):
+        self.space = action_space
+    def act_batch(self, observations):
+        return np.stack([choose(self.space, observation) for observation in observations])
+"""
+)
+
+
+def hashed(space: spaces.Space[Any], observation: Any) -> Any:
+    seed = int.from_bytes(hashlib.sha256(np.asarray(observation).tobytes()).digest()[:4], "big")
+    if isinstance(space, spaces.Discrete):
+        return seed % int(space.n)
+    assert isinstance(space, spaces.Box)
+    return np.random.default_rng(seed).uniform(space.low, space.high).astype(space.dtype)
+
+
+def plain(task: Task, source: str) -> list[tuple[float, int]]:
+    """Returns and lengths of the loop that everybody writes, a fresh environment for each episode."""
+    episodes = []
+    for ticket in tickets(task):
+        environment = gymnasium.make(task.env_id, max_episode_steps=task.max_episode_steps, **task.kwargs)
+        own = gymnasium.make(task.env_id).action_space
+        own.seed(ticket.agent_seed)
+        observation, _ = environment.reset(seed=int(ticket.seed, 16))
+        total, length, over = 0.0, 0, False
+        while not over:
+            action = own.sample() if source is SEEDED else hashed(environment.action_space, observation)
+            observation, reward, terminated, truncated, _ = environment.step(action)
+            total += float(reward)
+            length += 1
+            over = terminated or truncated
+        episodes.append((total, length))
+    return episodes
+
+
+@pytest.mark.parametrize("source", [SEEDED, HASHED, BATCHED], ids=["fresh", "memoryless", "batched"])
+@pytest.mark.parametrize("task_id", [task.id for task in CHALLENGE.solo_tasks])
+def test_returns_equal_a_plain_loop_for_every_default_task(task_id: str, source: str) -> None:
+    full = CHALLENGE.task(task_id)
+    assert full is not None
+    # MountainCar's, which a blind agent never ends, go on to Gymnasium's own limit; no other needs to.
+    limit = None if task_id == "MountainCar-v0" else 150
+    task = full.model_copy(update={"episodes": 5, "max_episode_steps": limit})
+
+    expected = plain(task, source)
+
+    for lanes in (
+        ParallelEpisodes(shared=1, separate=1),
+        ParallelEpisodes(shared=2, separate=2),
+        ParallelEpisodes(shared=10, separate=10),
+    ):
+        tally = played(source, task.model_copy(update={"lanes": lanes}), process())
+        assert expected == [(episode.total, episode.length) for episode in tally.episodes]
+
+
+def test_checksums_and_actions_do_not_depend_on_the_number_of_lanes() -> None:
+    tallies = [
+        played(SEEDED, Task(id="CartPole-v1", episodes=12, lanes=ParallelEpisodes(shared=n, separate=n)), process())
+        for n in (1, 5, 12)
+    ]
+
+    first = tallies[0].episodes
+    for tally in tallies[1:]:
+        assert [e.checksum for e in first] == [e.checksum for e in tally.episodes]
+        assert all(np.array_equal(a.actions[0], b.actions[0]) for a, b in zip(first, tally.episodes, strict=True))
+
+
+def test_a_time_limit_truncates_at_the_step_where_gymnasium_does() -> None:
+    always = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 1\n"
+    task = Task(id="MountainCar-v0", episodes=3, max_episode_steps=17)
+
+    tally = played(always, task, process())
+
+    assert [episode.length for episode in tally.episodes] == [17, 17, 17]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ("tests.evaluator.own_environments:Everything-v0", "dict and tuple of every kind"),
+        ("tests.evaluator.own_environments:Shifted-v0", "discrete spaces that do not start at 0"),
+    ],
+)
+def test_every_kind_of_space_crosses_the_wire(environment: str, expected: str) -> None:
+    source = """
+class Agent:
+    def __init__(self, action_space, observation_space, seed):
+        self.actions, self.observations = action_space, observation_space
+        self.actions.seed(seed)
+    def act(self, observation):
+        assert self.observations.contains(observation), observation
+        return self.actions.sample()
+"""
+    task = Task(id="host-made", env=environment, episodes=9)
+
+    tally = played(source, task, process())
+
+    assert [episode.length for episode in tally.episodes] == [5] * 9
+    assert all(episode.total > 0 for episode in tally.episodes)
+
+
+def test_an_action_outside_the_space_names_its_episode() -> None:
+    source = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 2\n"
+
+    with pytest.raises(AgentFault) as caught:
+        played(source, Task(id="CartPole-v1", episodes=1), process())
+
+    assert caught.value.verdict is Verdict.PROTOCOL_ERROR
+    assert str(caught.value) == "episode 0: the action 2 is not in the action space"
+
+
+def test_float_actions_outside_the_box_are_clipped_and_counted() -> None:
+    source = (
+        "import numpy as np\nclass Agent:\n    memoryless = True\n"
+        "    def act(self, observation):\n        return np.array([9.0])\n"
+    )
+    task = Task(id="Pendulum-v1", episodes=2)
+
+    tally = played(source, task, process())
+
+    assert tally.clipped == 400
+    assert all((episode.actions[0] == 2.0).all() for episode in tally.episodes)
+    with pytest.raises(AgentFault, match="not in the action space"):
+        played(source, task.model_copy(update={"clip": False}), process())
+
+
+def test_actions_are_put_on_the_grid_before_stepping() -> None:
+    source = (
+        "import numpy as np\nclass Agent:\n    memoryless = True\n"
+        "    def act(self, observation):\n        return np.array([0.123])\n"
+    )
+
+    tally = played(source, Task(id="Pendulum-v1", episodes=1, grid=0.25), process())
+
+    assert (tally.episodes[0].actions[0] == 0.0).all()

@@ -1,0 +1,243 @@
+"""What the documents say: the numbers of the board and no others, in every order."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from evaluator.model.records.verdict import Verdict
+from leaderboard.api.standings_json import standings_document
+from leaderboard.core.former_entries import FormerEntry
+from leaderboard.core.game_standings import GameExcluded
+from tests.leaderboard.api.leaderboards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts
+from tests.leaderboard.pages import game_samples, samples
+
+BOARDS = all_boards()
+
+
+def read(files, path):
+    return json.loads(files[path])
+
+
+@pytest.mark.parametrize("name", ["crowded", "games", "scripts", "tied", "failed"])
+def test_every_number_is_the_one_that_rank_prints(name):
+    board, context = BOARDS[name]
+    printed, files = json.loads(json.dumps(standings_document(board))), documents(board, context)
+
+    overall = read(files, "api/overall.json")["rows"]
+    assert [{k: row[k] for k in line} for row, line in zip(overall, printed["overall"], strict=True)] == printed["overall"]
+    for board_document in [*printed["tasks"], *printed["games"]]:
+        folder = f"api/tasks/{board_document['task'].replace('/', '%2F')}"
+        document, table = read(files, f"{folder}/leaderboard.json"), read(files, f"{folder}/table.json")
+        lines = list(csv.DictReader(io.StringIO(files[f"{folder}/leaderboard.csv"].decode())))
+        assert [
+            {k: row[k] for k in own} for row, own in zip(document["rows"], board_document["rows"], strict=True)
+        ] == board_document["rows"]
+        for place, row in enumerate(board_document["rows"]):
+            score = row["estimate"]["score"] if "estimate" in row else row["rating"]["elo"]
+            shown = dict(zip(table["columns"], table["rows"][place], strict=True))
+            assert (shown["place"], shown["login"], shown["score"]) == (row["place"], row["login"], score)
+            assert float(lines[place]["score"]) == score
+            agent = read(files, f"api/agents/{row['login']}/{row['agent']}.json")
+            own = next(one for one in agent["tasks"] if one["task"] == board_document["task"])
+            assert {name: own[name] for name in own if name in row} == {name: row[name] for name in row if name in own}
+        assert len(lines) == len(table["rows"]) == len(board_document["rows"])
+
+
+def test_other_orders_hold_the_same_rows():
+    files = documents(samples.crowded())
+    folder = "api/tasks/MountainCar-v0"
+
+    by_place = read(files, f"{folder}/leaderboard.json")["rows"]
+    for order in ("newest", "oldest"):
+        other = read(files, f"{folder}/leaderboard-{order}.json")["rows"]
+        dates = [row["evaluated_at"] for row in other]
+        assert sorted(dates, reverse=order == "newest") == dates
+        assert sorted(map(str, other)) == sorted(map(str, by_place))
+
+
+def test_medals_go_to_the_first_three_places_whatever_the_sign_and_to_no_baseline():
+    rows = read(documents(samples.crowded()), "api/tasks/MountainCar-v0/leaderboard.json")["rows"]
+
+    assert [row["medal"] for row in rows] == ["gold", "silver", "bronze", None, None, None, None]
+    assert rows[-1]["place"] is None
+
+
+def test_those_who_share_a_place_share_its_medal():
+    rows = read(documents(samples.tied()), "api/tasks/CartPole-v1/leaderboard.json")["rows"]
+
+    assert [row["medal"] for row in rows] == ["gold", "gold", "gold", None]
+
+
+def test_a_table_lists_everybody_without_a_place_with_the_reason():
+    files = documents(scripts())
+
+    table = read(files, "api/tasks/Script-v0/table.json")
+    document = [dict(zip(table["columns"], row, strict=True)) for row in table["failures"]]
+    assert [(one["agent"], one["verdict"], one["flags"], one["score"]) for one in document] == [
+        ("claims", "crashed", ["self-reported"], 1e6),
+        ("waits", "waiting", [], None),
+        ("out", "excluded", ["excluded"], None),
+        ("left", "withdrawn", ["withdrawn"], None),
+    ]
+    assert all(one["message"] for one in document)
+    assert table["columns"].count("metric:Length") == 1
+    assert table["leader"] == 0
+    assert dict(zip(table["columns"], table["rows"][0], strict=True))["flags"] == ["verified"]
+
+
+def test_a_table_describes_its_columns_for_the_page():
+    files = documents(scripts())
+    table = read(files, "api/tasks/Script-v0/table.json")
+    heads = dict(zip(table["columns"], table["heads"], strict=True))
+
+    assert heads["metric:Length"]["kind"] == "metric"
+    assert [name for name in heads if heads[name]["label"]] == ["peak_memory_bytes", "kind", "verdict", "message"]
+    game = read(documents(game_samples.full()), "api/tasks/connect_four/table.json")
+    labels = [name for name, head in zip(game["columns"], game["heads"], strict=True) if head["label"]]
+    assert labels == ["verdict", "message"]
+
+
+def test_a_table_of_nobody_has_no_leader():
+    files = documents(samples.empty())
+
+    assert read(files, "api/tasks/CartPole-v1/table.json")["leader"] is None
+    assert len(files["api/tasks/CartPole-v1/leaderboard.csv"].splitlines()) == 1
+
+
+def test_a_task_with_a_slash_has_one_folder():
+    files = documents(samples.crowded())
+    document = {task["id"]: task for task in read(files, "api/tasks.json")}
+
+    assert "api/tasks/ALE%2FPong-v5/leaderboard.json" in files
+    assert document["ALE/Pong-v5"]["leaderboard"] == "api/tasks/ALE%252FPong-v5/leaderboard.json"
+
+
+def test_an_agent_has_its_returns_its_circumstances_once_and_its_earlier_versions():
+    files = documents(samples.crowded(), departed())
+    agent = read(files, "api/agents/user1/rule-1.json")
+    result = samples.crowded().tasks[0].rows[0].result
+
+    pole = agent["tasks"][0]
+    assert pole["returns"] == list(result.returns)
+    assert pole["length"] == {"mean": 10.0, "least": 10, "greatest": 10}
+    assert [(one["score"], one["digest"]) for one in pole["history"]] == [(2.0, samples.digest("earlier"))]
+    assert pole["replays"][0]["file"] == "episodes/a%20b.webp"
+    assert len(agent["runs"]) == 1
+    assert agent["runs"][pole["run"]]["commit"] == "c" * 40
+    assert agent["pull"] == 12
+
+
+def test_a_script_has_its_curve_and_the_lengths_that_a_metric_needs():
+    task = read(documents(scripts()), "api/agents/zed/runner.json")["tasks"][0]
+
+    assert task["curve"][0] == [5, 1.0]
+    assert task["lengths"] == [5, 5, 5]
+    assert task["script"] == {"claimed": 9.5, "steps": 20, "episodes": 4, "unfinished": 1}
+    assert SCRIPT.metrics[1].name in task["metrics"]
+
+
+def test_who_left_keeps_a_document_a_badge_and_a_state():
+    files = documents(samples.crowded(), departed())
+
+    assert read(files, "api/agents/dora/gone.json")["state"] == "withdrawn"
+    assert read(files, "api/agents/eve/copy.json")["exclusion"]["why"] == "copied"
+    assert read(files, "badges/dora/gone/CartPole-v1.json")["message"] == "withdrawn"
+    agents = {one["login"]: one for one in read(files, "api/status.json")["agents"]}
+    assert agents["dora"]["tasks"] == [["withdrawn", "its folder is on main no more"], None, None]
+    assert agents["eve"]["tasks"] == [["excluded", "copied"]] * 3
+
+
+def test_the_status_says_where_everybody_stands():
+    agents = {one["login"]: one for one in read(documents(game_samples.full()), "api/status.json")["agents"]}
+
+    assert agents["alice"]["tasks"][3] == ["ranked", 1]
+    assert agents["mallory"]["tasks"][3][0] == "refused"
+    assert agents["carol"]["tasks"][3] == ["waiting"]
+    assert agents["local"]["tasks"][1] == ["ranked", None]
+
+
+def test_the_status_has_advice_for_every_verdict_but_ok():
+    verdicts = read(documents(samples.one()), "api/status.json")["verdicts"]
+
+    assert list(verdicts) == [verdict.value for verdict in Verdict if verdict is not Verdict.OK]
+    assert [word for word, words in verdicts.items() if words["ours"]] == ["internal_error"]
+    assert all(words["next"] for words in verdicts.values())
+
+
+def test_health_counts_what_waits_and_whose_fault_it_was():
+    health = read(documents(samples.failed()), "api/health.json")
+
+    assert (health["waiting"], health["ours"], health["failures"]["crashed"]) == (1, 1, 1)
+    assert health["last_evaluation"] == samples.NOON
+    assert "internal_error" not in health["failures"]
+
+
+def test_a_missing_score_is_null_and_never_nan():
+    who = samples.entry()
+    nan = float("nan")
+    row = samples.row(who, samples.POLE, 1, 1.0, estimate=samples.Estimate(score=nan, low=nan, high=nan))
+    files = documents(samples.board(samples.task_board(samples.POLE, [row])))
+
+    document = read(files, "api/tasks/CartPole-v1/leaderboard.json")["rows"][0]
+    assert (document["estimate"]["score"], document["medal"]) == (None, None)
+
+
+def test_a_moment_is_iso_also_where_only_words_are_known():
+    board = samples.one()
+    document = read(documents(board, samples.CONTEXT), "api/index.json")
+
+    assert document["generated_at"] == "2026-01-02T03:04:00Z"
+    assert read(documents(board, CONTEXT), "api/index.json")["generated_at"] == "2026-01-02T03:04:00Z"
+
+
+def test_flags_and_reasons_of_a_game_are_told_too():
+    who = game_samples.players()
+    host = replace(who[0], host=True)
+    out = GameExcluded(login="eve", agent="x", exclusion=samples.excluded(samples.entry("x", "eve")).exclusion)
+    made = game_samples.board(game_samples.TICTACTOE, [host, *who[1:2]], excluded=(out,), waiting=(who[2],))
+    files = documents(game_samples.of(made))
+
+    document = read(files, "api/tasks/tictactoe/leaderboard.json")
+    assert document["excluded"][0]["why"] == "copies weights"
+    assert document["rows"][0]["host"] is True
+    table = read(files, "api/tasks/tictactoe/table.json")
+    assert [row[table["columns"].index("verdict")] for row in table["failures"]] == ["waiting", "excluded"]
+    assert (table["leader"], table["rows"][0][0]) == (1, None)
+    assert read(files, f"badges/{host.login}/{host.agent}/tictactoe.json")["message"].startswith("host · ")
+
+
+def test_what_does_not_count_here_is_no_history_and_who_stands_here_has_not_left():
+    row = samples.one().tasks[0].rows[0]
+    other = {"key": samples.digest("other"), "submission_digest": samples.digest("other")}
+    preview = samples.result(row.entry, samples.POLE, (9.0,), **other, **{"class": "preview"})
+    early = samples.result(row.entry, samples.POLE, (9.0,), **other, season="2025")
+    gone = FormerEntry(login="alice", agent="angle-rule", exclusion=None, results=(row.result,))
+    context = replace(CONTEXT, results=(preview, early, row.result), departed=(gone,))
+    files = documents(samples.one(), context)
+
+    agent = read(files, "api/agents/alice/angle-rule.json")
+    assert (agent["state"], "history" in agent["tasks"][0]) == ("entered", False)
+    assert read(files, "badges/alice/angle-rule/overall.json")["message"].startswith("#1")
+    assert read(files, "api/status.json")["agents"][0]["tasks"] == [["ranked", 1]]
+
+
+def test_a_version_that_was_measured_again_stands_since_the_first_time():
+    row = samples.one().tasks[0].rows[0]
+    before = {"commit": None, "run_url": None, "evaluated_at": "2025-06-01T00:00:00Z"}
+    first = samples.result(row.entry, samples.POLE, (9.0,), key=samples.digest("first"), provenance=before)
+    files = documents(samples.one(), replace(CONTEXT, results=(first, row.result)))
+
+    document = read(files, "api/tasks/CartPole-v1/leaderboard.json")["rows"][0]
+    assert (document["since"], document["evaluated_at"]) == ("2025-06-01T00:00:00Z", samples.NOON)
+
+
+def test_on_a_local_board_everything_but_previews_counts():
+    row = samples.one().tasks[0].rows[0]
+    local = samples.result(row.entry, samples.POLE, (1.0,), key=samples.digest("l"), sandbox="process", **{"class": "local"})
+    board = replace(samples.one(), official=False)
+    files = documents(board, replace(CONTEXT, results=(row.result, local)))
+
+    assert len(read(files, "api/agents/alice/angle-rule.json")["tasks"][0]["history"]) == 1

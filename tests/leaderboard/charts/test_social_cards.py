@@ -1,0 +1,95 @@
+"""What cards say, and that their pictures can be draw_card."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from leaderboard.charts import social_cards
+from leaderboard.charts.social_cards import CARD_HEIGHT, CARD_WIDTH, cut_to_width, draw_card, first_drawable
+from scripts.static_site.build_site import card_pictures
+from tests.leaderboard.pages import game_samples, samples
+from tests.leaderboard.pages.test_page_renderer import hostile_board
+
+BOARDS = {name: getattr(samples, name) for name in ("empty", "one", "tied", "failed", "crowded")}
+BOARDS |= {"full": game_samples.full, "lone": game_samples.lone}
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_every_card_is_a_picture_of_its_size(name):
+    pictures = dict(card_pictures(BOARDS[name]()))
+
+    assert social_cards.HOME_CARD in pictures
+    for content in pictures.values():
+        assert Image.open(io.BytesIO(content)).size == (CARD_WIDTH, CARD_HEIGHT)
+        assert len(content) < 40_000
+
+
+def test_every_page_that_names_a_card_has_one():
+    board = game_samples.full()
+    files = {card.file.replace("%", "%25") for card in social_cards.social_cards(board)}
+
+    assert set(social_cards.card_files(board).values()) <= files
+    assert social_cards.task_card("ALE/Pong-v5") == "cards/tasks/ALE%252FPong-v5.png"
+
+
+def test_only_the_best_have_cards():
+    rows = [samples.row(samples.entry(f"agent-{i}"), samples.POLE, i + 1, 9.0 - i) for i in range(8)]
+    board = samples.board(samples.task_board(samples.POLE, rows))
+
+    assert [entry.agent for entry in social_cards.chosen_cards(board)] == ["agent-0", "agent-1", "agent-2"]
+
+
+def lines(board, file):
+    (found,) = [card for card in social_cards.social_cards(board) if card.file == file]
+    return [(line.place, line.name[0], line.value) for line in found.lines]
+
+
+def test_a_tasks_card_has_its_best():
+    assert lines(samples.crowded(), "cards/tasks/MountainCar-v0.png")[:2] == [
+        (1, "W" * 60, "−104.2"),
+        (2, "rule-0", "−105.0"),
+    ]
+
+
+def test_what_stands_aside_has_no_line():
+    board = samples.board(
+        samples.task_board(samples.POLE, [samples.row(samples.entry(baseline=True), samples.POLE, 1, 1.0)])
+    )
+
+    assert lines(board, "cards/tasks/CartPole-v1.png") == []
+
+
+def test_a_board_of_games_names_each_champion():
+    assert lines(game_samples.full(), social_cards.HOME_CARD)[0] == (1, "Connect Four: minimax", "412")
+
+
+def test_an_agents_card_has_its_places():
+    assert lines(samples.crowded(), "cards/agents/user1/rule-1.png") == [
+        (1, "CartPole", "500.0"),
+        (3, "MountainCar-v0", "−113.0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("plain",), "plain"),
+        (("世界", "alice/world"), "alice/world"),
+        (("مرحبا", "日本"), ""),
+        (("−12 345.6",), "-12 345.6"),
+        (("", "alice/empty"), "alice/empty"),
+    ],
+)
+def test_what_the_font_has_not_falls_back(names, shown):
+    assert first_drawable(names) == shown
+
+
+def test_long_text_is_cut():
+    assert cut_to_width("short", 30, 500) == "short"
+    assert cut_to_width("W" * 60, 30, 300).endswith("...")
+
+
+@pytest.mark.parametrize("text", ["<img src=x>", "\u202eمرحبا", "😀" * 9, "a\nb\x00c", " "])
+def test_hostile_names_are_drawn_or_replaced(text):
+    assert all(draw_card(card) for card in social_cards.social_cards(hostile_board(text)))

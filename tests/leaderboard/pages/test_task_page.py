@@ -1,0 +1,141 @@
+"""The page of a task: what stands in it, what is behind the switch, and what it says of time and of doubt."""
+
+import json
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leaderboard.api.files import api_files
+from leaderboard.charts.interval_chart import ChartScale
+from leaderboard.pages import page_renderer
+from leaderboard.pages.page_renderer import render_pages
+from leaderboard.text import format
+from tests.leaderboard.pages import game_samples, samples
+from tests.leaderboard.pages.test_page_renderer import words
+from tests.needs import node
+
+POLE = "tasks/CartPole-v1.md"
+FORMAT = Path(__file__).parents[3] / "site" / "assets" / "js" / "format.js"
+
+
+def page(board, context=samples.CONTEXT) -> str:
+    return render_pages(board, context)[POLE]
+
+
+def crowd(count: int):
+    entries = [samples.entry(f"agent-{i}", f"user-{i}") for i in range(count)]
+    return [samples.row(who, samples.POLE, i + 1, 400.0 - i) for i, who in enumerate(entries)]
+
+
+def test_the_first_hundred_stand_in_the_page_and_the_rest_in_documents():
+    text = page(samples.board(samples.task_board(samples.POLE, crowd(130))))
+
+    assert text.count("data-who=") == 100
+    assert "The first 100 of 130. Download all rows: CSV, JSON." in words(text)
+    assert "leaderboard.csv" in text
+
+
+def test_every_head_says_what_it_heads():
+    heads = re.findall("<th .*?>", page(samples.crowded()))
+
+    assert heads
+    assert all('scope="' in head for head in heads)
+
+
+def test_long_lists_of_failures_are_cut_and_counted():
+    failures = [samples.failure(samples.entry(f"agent-{i}", "bob"), samples.POLE) for i in range(120)]
+    text = words(page(samples.board(samples.task_board(samples.POLE, crowd(1), failures))))
+
+    assert "Not ranked: 120 failed" in text
+    assert "The first 100 of 120; the files above have all of them." in text
+
+
+def test_what_is_not_ranked_stands_open_only_where_nothing_is_ranked():
+    assert '<details class="pr-unranked" data-search-exclude open>' in page(samples.failed())
+    assert '<details class="pr-unranked" data-search-exclude>' in page(samples.crowded())
+
+
+def test_the_resolution_is_said_in_words():
+    text = words(page(samples.board(samples.task_board(samples.POLE, crowd(3)))))
+
+    assert "Differences below 7.1 are not significant here" in text
+
+
+@pytest.mark.parametrize("name", ["one", "tied", "empty"])
+def test_nothing_is_said_of_a_resolution_that_nobody_knows(name):
+    assert "are not significant here" not in words(page(getattr(samples, name)()))
+
+
+def test_history_is_told_once_there_are_two_days():
+    one, two = samples.entry("a", "alice"), samples.entry("b", "bob")
+    day = {"provenance": {"commit": None, "run_url": None, "evaluated_at": "2026-01-03T12:00:00Z"}}
+    results = (
+        samples.result(one, samples.POLE, (400.0,)),
+        samples.result(two, samples.POLE, (450.0,), **day),
+    )
+    board = samples.board(
+        samples.task_board(
+            samples.POLE, [samples.row(two, samples.POLE, 1, 450.0), samples.row(one, samples.POLE, 2, 400.0)]
+        )
+    )
+    told = words(page(board, replace(samples.CONTEXT, results=results)))
+
+    assert "By the date of each result." in told
+    assert "2026-01-03 b bob 450.0 2026-01-01 a alice 400.0" in told
+    assert "By the date of each result." not in words(page(board, replace(samples.CONTEXT, results=results[:1])))
+
+
+def test_a_game_has_the_same_table():
+    game = game_samples.board(game_samples.TICTACTOE, game_samples.players())
+    text = render_pages(replace(samples.empty(), games=(game,)), samples.CONTEXT)["tasks/tictactoe.md"]
+
+    assert text.count("data-who=") == 4
+    assert 'data-column="wins"' in text
+    assert "board.js" in text
+
+
+def test_addresses_of_documents_and_forges():
+    assert page_renderer.task_documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
+    assert page_renderer.forge_url("https://github.com/example/board") == "https://github.com"
+    assert [page_renderer.forge_url(None), page_renderer.forge_url("")] == ["", ""]
+    assert page_renderer.scale_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
+
+
+def in_browser(cases: list[tuple[float, int]]) -> list[str]:
+    script = (
+        f"import {{ number }} from {json.dumps(FORMAT.as_uri())};"
+        "import fs from 'node:fs';"
+        "const cases = JSON.parse(fs.readFileSync(0, 'utf8'));"
+        "console.log(JSON.stringify(cases.map(([value, decimals]) => number(value, decimals))));"
+    )
+    done = subprocess.run(
+        [node(), "--input-type=module", "-e", script], input=json.dumps(cases), capture_output=True, text=True
+    )
+    found: list[str] = json.loads(done.stdout)
+    return found
+
+
+HALVES = st.builds(lambda whole, power: whole / 2**power, st.integers(-(10**9), 10**9), st.integers(0, 8))
+CASES = st.lists(st.tuples(st.floats(-1e23, 1e23) | HALVES, st.integers(0, 6)), min_size=60, max_size=60)
+
+
+@settings(max_examples=8, deadline=None)
+@given(CASES)
+def test_the_script_writes_numbers_as_the_pages_do(cases):
+    assert in_browser(cases) == [format.number(value, decimals) for value, decimals in cases]
+
+
+def test_what_came_out_again_is_marked_in_the_page_and_in_its_table():
+    board = samples.board(samples.task_board(samples.POLE, crowd(2)))
+    key = board.tasks[0].rows[1].result.key
+    marked = replace(samples.CONTEXT, reproduced=frozenset([key]))
+
+    assert "agent-1 reproduced" in words(page(board, marked))
+    assert "reproduced" not in page(board)
+    table = json.loads(dict(api_files(board, marked))["api/tasks/CartPole-v1/table.json"])
+    assert [row[-3] for row in table["rows"]] == [[], ["reproduced"]]

@@ -1,0 +1,327 @@
+"""From duels to the board of a game."""
+
+import dataclasses
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leaderboard.build import build_standings
+from leaderboard.core.game_standings import WinCount
+from leaderboard.ratings.fit import EQUAL
+from leaderboard.ratings.game_leaderboard import build_game_standings, points_places
+from tests.leaderboard import make
+from tests.leaderboard.test_build import excluding
+
+EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+ALICE, BOB, CAROL, DAVE = PLAYERS = tuple(make.entry(login) for login in ("alice", "bob", "carol", "dave"))
+
+
+def admitted(*entries, **fields):
+    """Passed validations."""
+    return [make.duel(entry, **fields) for entry in entries]
+
+
+def board(entries, duels, *, official=True, task=None, moderation=None, baselines=()):
+    return build_game_standings(
+        task or make.game(), entries, duels, official=official, moderation=moderation, season="1", baselines=baselines
+    )
+
+
+def logins(entries):
+    return [entry.login for entry in entries]
+
+
+def test_an_empty_board_is_a_board():
+    empty = board([], [])
+
+    assert (empty.rows, empty.failures, empty.waiting, empty.crosstable) == ((), (), (), {})
+    assert (empty.anchor, empty.prior, empty.history, empty.cycle.names) == (None, (), (), ())
+
+
+def test_standings_hold_the_games_beside_the_solo_tasks():
+    solo, game = make.task("solo"), make.game()
+    duels = [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "wwwl")]
+
+    whole = build_standings(
+        make.challenge(solo, game), [ALICE, BOB], [make.result(ALICE, [1.0], on=solo)], official=True, duels=duels
+    )
+
+    assert [found.task.id for found in whole.tasks] == ["solo"]
+    assert [found.task.id for found in whole.games] == ["game"]
+    assert logins(row.entry for row in whole.games[0].rows) == ["alice", "bob"]
+
+
+def test_the_stronger_stands_first_with_its_counts():
+    found = board([ALICE, BOB], [*admitted(BOB, at=LATE), *admitted(ALICE), make.duel(BOB, ALICE, "wwwlId")])
+
+    first, second = found.rows
+    assert (first.entry, first.place, second.entry, second.place) == (BOB, 1, ALICE, 2)
+    assert first.rating.elo > second.rating.elo
+    assert first.count == WinCount(wins=4, draws=1, losses=1, errors=0, score=3.0)
+    assert second.count == WinCount(wins=1, draws=1, losses=4, errors=1, score=-3.0)
+    assert (first.points_place, second.points_place, first.opponents, first.attempts) == (1, 2, 1, 1)
+    assert first.since == LATE
+    assert first.rating.low <= first.rating.elo <= first.rating.high
+
+
+def test_who_is_not_validated_or_met_nobody_waits():
+    lone = board([CAROL, BOB, ALICE], [*admitted(ALICE), make.duel(ALICE, CAROL, "ww")])
+
+    assert (lone.rows, lone.waiting) == ((), (ALICE, BOB, CAROL))
+
+
+def test_a_refused_player_is_listed_with_its_reason_and_its_duels_do_not_count():
+    duels = [
+        *admitted(ALICE, BOB),
+        make.duel(CAROL, outcomes="di"),
+        make.duel(ALICE, BOB, "wl"),
+        make.duel(CAROL, BOB, "ww"),
+    ]
+
+    found = board([ALICE, BOB, CAROL], duels)
+
+    assert logins(row.entry for row in found.rows) == ["alice", "bob"]
+    assert [(one.entry, one.reason, one.attempts) for one in found.failures] == [
+        (CAROL, "match 2, move 4: the illegal move 9, after 1 0 1", 1)
+    ]
+    assert found.failures[0].duel == duels[2]
+
+
+def test_a_new_version_starts_anew_and_going_back_restores():
+    newer = make.entry("bob", version="2")
+    duels = [*admitted(ALICE, BOB, CAROL), make.duel(ALICE, BOB, "wl"), make.duel(ALICE, CAROL, "wl")]
+
+    assert board([ALICE, newer, CAROL], duels).waiting == (newer,)
+    again = board([ALICE, newer, CAROL], [*duels, *admitted(newer, at=LATE), make.duel(newer, ALICE, "ww", at=LATE)])
+    assert again.rows[0].entry == newer
+    assert (again.rows[0].count.wins, again.rows[0].attempts) == (2, 2)
+    assert board([ALICE, BOB, CAROL], duels).rows[0].attempts == 1
+    assert logins(row.entry for row in board([ALICE, BOB, CAROL], duels).rows) == logins(PLAYERS[:3])
+
+
+def test_who_left_takes_its_duels_along():
+    duels = [*admitted(ALICE, BOB, CAROL), make.duel(ALICE, BOB, "wl"), make.duel(CAROL, ALICE, "wwww")]
+
+    found = board([ALICE, BOB], duels)
+
+    assert logins(row.entry for row in found.rows) == ["alice", "bob"]
+    assert found.rows[0].count.matches == 2
+    assert {name for pair in found.crosstable for name in pair} == {("alice", "agent"), ("bob", "agent")}
+
+
+def test_an_excluded_player_is_listed_and_its_duels_do_not_count():
+    duels = [*admitted(*PLAYERS), make.duel(ALICE, BOB, "wl"), make.duel(CAROL, ALICE, "ww"), make.duel(DAVE, ALICE, "ww")]
+    moderation = excluding("carol", "dave/agent")
+
+    found = board([ALICE, BOB, CAROL], duels, moderation=moderation)
+
+    assert [(one.login, one.exclusion) for one in found.excluded] == list(
+        zip(("carol", "dave"), moderation.exclusions, strict=True)
+    )
+    assert logins(row.entry for row in found.rows) == ["alice", "bob"]
+    assert (found.waiting, found.failures) == ((), ())
+
+
+def test_an_exclusion_stands_only_on_the_boards_that_the_player_enters():
+    picky = make.entry("carol", tasks=("other",))
+
+    assert board([picky], [], moderation=excluding("carol")).excluded == ()
+
+
+def test_an_official_board_counts_only_official_jailed_duels():
+    local = [
+        *admitted(ALICE, BOB, **{"class": "local"}),
+        make.duel(ALICE, BOB, "ww", **{"class": "local"}),
+    ]
+
+    assert board([ALICE, BOB], local).rows == ()
+    assert len(board([ALICE, BOB], local, official=False).rows) == 2
+    loose = [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "ww", sandbox="process")]
+    assert board([ALICE, BOB], loose).rows == ()
+
+
+def test_of_the_examples_only_baselines_are_on_the_official_board():
+    example = make.entry("local", agent="greedy")
+    baseline = dataclasses.replace(make.entry("local", agent="random"), baseline=True)
+    duels = [*admitted(ALICE, example, baseline), make.duel(ALICE, baseline, "wl"), make.duel(ALICE, example, "ww")]
+
+    found = board([ALICE, example, baseline], duels)
+
+    assert {row.entry.agent for row in found.rows} == {"agent", "random"}
+    assert len(board([ALICE, example, baseline], duels, official=False).rows) == 3
+
+
+def ring():
+    return [
+        *admitted(ALICE, at=LATE), *admitted(CAROL, at="2026-01-02T00:00:00Z"), *admitted(BOB, at=LATE),
+        make.duel(ALICE, BOB, "wwld"), make.duel(BOB, CAROL, "wwld"), make.duel(CAROL, ALICE, "wwld"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("named", "baselines", "anchor"),
+    [
+        (None, (), "carol/agent"),
+        (None, ("nobody", "BOB/agent", "alice/agent"), "bob/agent"),
+        ("alice/agent", ("bob/agent",), "alice/agent"),
+        ("gone/agent", ("bob/agent",), "bob/agent"),
+    ],
+)
+def test_the_anchor_is_named_or_the_first_baseline_that_plays_or_the_earliest(named, baselines, anchor):
+    found = board([ALICE, BOB, CAROL], ring(), task=make.game(anchor=named), baselines=baselines)
+
+    assert found.anchor == anchor
+    assert [row.rating.elo for row in found.rows if f"{row.entry.login}/agent" == anchor] == [0.0]
+
+
+def test_an_example_is_an_anchor_by_its_folder():
+    example = make.entry("local", agent="random")
+    duels = [*admitted(example, ALICE), make.duel(ALICE, example, "wl")]
+
+    assert board([ALICE, example], duels, official=False, baselines=("random",)).anchor == "local/random"
+    named_so = make.entry("bob", agent="random")
+    duels = [*admitted(named_so, ALICE), make.duel(ALICE, named_so, "wl")]
+    assert board([ALICE, named_so], duels, baselines=("random",)).anchor == "alice/agent"
+
+
+def test_identical_games_count_once_for_the_rating_only():
+    alike = [make.duel(ALICE, BOB, "wlwdwd", moves=[[1], [2], [1], [3], [1], [3]])]
+    plain = [make.duel(ALICE, BOB, "wldd", moves=[[1], [2], [4], [3]])]
+    once = board([ALICE, BOB], [*admitted(ALICE, BOB), *alike])
+    other = board([ALICE, BOB], [*admitted(ALICE, BOB), *plain])
+
+    assert once.rows[0].rating.elo == pytest.approx(other.rows[0].rating.elo, abs=1e-6)
+    assert [row.count.matches for row in once.rows] == [6, 6]
+
+
+def test_equal_players_share_a_place_and_the_earlier_stands_first():
+    found = board([ALICE, BOB], [*admitted(ALICE, at=LATE), *admitted(BOB, at=EARLY), make.duel(ALICE, BOB, "wl")])
+
+    assert [(row.entry.login, row.place, row.points_place) for row in found.rows] == [("bob", 1, 1), ("alice", 1, 1)]
+
+
+def test_to_be_measured_again_makes_nobody_later():
+    duels = [*admitted(BOB, at=EARLY), *admitted(BOB, at="2026-03-01T00:00:00Z"), *admitted(ALICE, at=LATE)]
+
+    found = board([ALICE, BOB], [*duels, make.duel(ALICE, BOB, "wl")])
+
+    assert [(row.entry.login, row.since) for row in found.rows] == [("bob", EARLY), ("alice", LATE)]
+
+
+def test_points_places_are_1_1_3_by_points_then_wins_then_score():
+    counts = [WinCount(draws=2), WinCount(wins=1, score=1), WinCount(wins=1, score=1), WinCount(wins=1, score=2), WinCount()]
+
+    assert points_places(counts) == [4, 2, 2, 1, 5]
+    assert points_places([WinCount(wins=1), WinCount(wins=1), WinCount()]) == [1, 1, 3]
+
+
+def test_the_crosstable_shows_each_pair_from_both_sides():
+    meeting = make.duel(BOB, ALICE, "wwld")
+    found = board([ALICE, BOB], [*admitted(ALICE, BOB), meeting])
+
+    ours, theirs = (found.crosstable[pair] for pair in ((ALICE.name, BOB.name), (BOB.name, ALICE.name)))
+    assert (ours.count.wins, theirs.count.wins, ours.side, theirs.side) == (1, 2, 0, 1)
+    assert ours.duel == theirs.duel == meeting
+
+
+def test_where_both_offend_in_all_matches_both_are_on_the_board():
+    found = board([ALICE, BOB], [*admitted(ALICE, BOB), make.duel(ALICE, BOB, "bb")])
+
+    assert [(row.count.losses, row.count.errors) for row in found.rows] == [(2, 2), (2, 2)]
+
+
+def test_a_cycle_is_named():
+    beats = "w" * 30 + "l" * 2
+    met = [make.duel(one, other, beats) for one, other in ((ALICE, BOB), (BOB, CAROL), (CAROL, ALICE))]
+
+    found = board([ALICE, BOB, CAROL], [*admitted(ALICE, BOB, CAROL), *met]).cycle
+
+    assert (set(found.names), found.share, found.triads) == ({"alice/agent", "bob/agent", "carol/agent"}, 1.0, 1)
+    assert found.names.index("bob/agent") == (found.names.index("alice/agent") + 1) % 3
+
+
+def test_who_lost_everything_is_named_as_needing_a_prior():
+    duels = [*admitted(*PLAYERS), make.duel(ALICE, BOB, "wl"), make.duel(BOB, CAROL, "wl"), make.duel(DAVE, ALICE, "ll")]
+
+    assert board(PLAYERS, duels).prior == ("dave/agent",)
+
+
+OUTCOME = st.sampled_from(["ww", "wl", "ll", "dw", "db", "FF", "iw"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), OUTCOME), max_size=12), st.randoms(use_true_random=False))
+def test_the_order_of_input_never_matters(games, random):
+    entries = [make.entry(f"user{i}") for i in range(6)]
+    versions = [*entries, make.entry("user1", version="0")]
+    duels = admitted(*versions) + [
+        make.duel(versions[a], versions[b], outcome, at=f"2026-01-0{1 + n % 3}T00:00:00Z")
+        for n, (a, b, outcome) in enumerate(games)
+        if a != b
+    ]
+    rules, moderation = make.challenge(make.game()), excluding("user5")
+
+    expected = build_standings(rules, entries, [], official=True, moderation=moderation, duels=duels)
+
+    again = [random.sample(values, k=len(values)) for values in (entries, duels)]
+    assert build_standings(rules, again[0], [], official=True, moderation=moderation, duels=again[1]) == expected
+
+
+def aside(login):
+    """A host's own entry, which takes no place."""
+    return dataclasses.replace(make.entry(login), host=True)
+
+
+def stands(found):
+    return {row.entry.login: (row.place, row.rank_low, row.rank_high, row.with_leader) for row in found.rows}
+
+
+def test_rank_intervals_count_only_those_that_have_places():
+    """Alice is surely stronger than Bob; the host's stands between them, and is statistically tied with Bob."""
+    host = aside("carol")
+    duels = [
+        *admitted(ALICE, BOB, host),
+        make.duel(ALICE, BOB, "w" * 30 + "llll"),
+        make.duel(ALICE, host, "w" * 24 + "llll"),
+        make.duel(host, BOB, "w" * 6 + "llll"),
+    ]
+
+    found = board([ALICE, BOB, host], duels)
+
+    assert logins(row.entry for row in found.rows) == ["alice", "carol", "bob"]
+    assert stands(found) == {"alice": (1, 1, 1, True), "bob": (2, 2, 2, False), "carol": (2, 2, 2, False)}
+
+
+def test_who_trails_a_host_alone_leads_among_those_that_have_places():
+    host = aside("carol")
+    duels = [*admitted(ALICE, BOB, host), make.duel(ALICE, BOB, "wwll"), make.duel(host, ALICE, "w" * 30 + "ll")]
+    duels.append(make.duel(host, BOB, "w" * 30 + "ll"))
+
+    found = stands(board([ALICE, BOB, host], duels))
+
+    assert found == {"carol": (1, 1, 1, False), "alice": (1, 1, 2, True), "bob": (1, 1, 2, True)}
+
+
+def test_a_board_of_hosts_entries_alone_has_no_places():
+    hosts = [aside("alice"), aside("bob")]
+
+    found = stands(board(hosts, [*admitted(*hosts), make.duel(*hosts, "wwwl")]))
+
+    assert found == {"alice": (1, 1, 1, False), "bob": (1, 1, 1, False)}
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text("wdl", min_size=1, max_size=6), min_size=6, max_size=6), st.sets(st.sampled_from(range(4))))
+def test_rank_intervals_are_sound_whoever_stands_aside(outcomes, chosen):
+    players = [dataclasses.replace(one, host=i in chosen) for i, one in enumerate(PLAYERS)]
+    pairs = list(itertools.combinations(players, 2))
+    duels = [make.duel(*pair, 2 * text) for pair, text in zip(pairs, outcomes, strict=True)]
+
+    found = board(players, [*admitted(*players), *duels])
+
+    placed = [row for row in found.rows if not row.entry.is_aside]
+    assert all(1 <= row.rank_low <= row.place <= row.rank_high <= len(placed) for row in placed)
+    assert not placed or any(row.place == 1 and row.with_leader for row in placed)
+    assert all(better.rating.elo > worse.rating.elo - EQUAL for better, worse in itertools.pairwise(placed))

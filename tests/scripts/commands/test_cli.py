@@ -1,0 +1,319 @@
+"""The command as a person and as a machine uses it: exit codes, one line for an error, nothing done twice, nothing lost."""
+
+import json
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.model.records.result import sealed
+from tests.scripts.checkouts import ROOT, run, start
+
+CHALLENGE = """\
+title: Test board
+season: test
+limits: {start_seconds: 30}
+tasks:
+  - id: CartPole-v1
+    episodes: 5
+    random: {score: 22, source: test}
+    reference: {score: 475, source: test}
+  - id: MountainCar-v0
+    episodes: 3
+    random: {score: -200, source: test}
+    reference: {score: -110, source: test}
+"""
+ONE_TASK = "name: Test\nalgorithm: none\ntasks: [CartPole-v1]\n"
+NO_AGENT = "defines no class Agent; write 'class Agent' with a method act(self, observation)"
+SHORT = "class Agent:\n    memoryless = True\n    def act(self, observation):\n        return 0\n"
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """A board with one example agent that enters one task."""
+    (tmp_path / "challenge.yml").write_text(CHALLENGE)
+    shutil.copytree(ROOT / "site", tmp_path / "site")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path / "mkdocs.yml")
+    shutil.copytree(ROOT / "example_agents/cartpole-angle-rule", tmp_path / "example_agents/cartpole-angle-rule")
+    return tmp_path
+
+
+def agent(
+    board: Path, name: str, source: str, manifest: str = "name: Test\nalgorithm: none\ntasks: [CartPole-v1]\n"
+) -> Path:
+    folder = board / "submissions" / "alice" / name
+    folder.mkdir(parents=True)
+    (folder / "agent.py").write_text(source)
+    (folder / "submission.yml").write_text(manifest)
+    return folder
+
+
+def files(board: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(board)): p.read_bytes() for p in (board / "results").rglob("*.json")}
+
+
+def test_a_new_agent_passes_check_and_evaluate_at_once(board: Path) -> None:
+    folder = "submissions/alice/first"
+
+    assert run(board, "new", folder)[0] == 0
+    assert run(board, "check", folder)[::2] == (0, "challenge.yml and 1 folders are fine.\n")
+    code, out, _ = run(board, "evaluate", folder, "--sandbox", "process", "--json")
+
+    results: list[dict[str, Any]] = json.loads(out)
+    assert code == 0
+    assert [(r["task"], r["verdict"], len(r["returns"])) for r in results] == [
+        ("CartPole-v1", "ok", 5),
+        ("MountainCar-v0", "ok", 3),
+    ]
+    assert {(r["class"], r["beacon"], r["login"]) for r in results} == {("local", "preview", "alice")}
+
+
+def test_a_second_attempt_is_told_and_why(board: Path) -> None:
+    (board / "challenge.yml").write_text(CHALLENGE.replace("start_seconds: 30", "start_seconds: 10"))
+    mark = str(board / "was-here")
+    slow = f"import os, time\nif not os.path.exists({mark!r}):\n    os.mkdir({mark!r})\n    time.sleep(1000)\n"
+    folder = str(agent(board, "slow", slow + SHORT))
+
+    code, _, err = run(board, "evaluate", folder, "--sandbox", "process")
+
+    why = "second attempt, because the first ended before the agent was shown anything: the agent was not ready in time"
+    assert code == 0, err
+    assert f"CartPole-v1: {why}" in " ".join(err.split())
+
+
+def test_evaluating_twice_plays_once_and_again_gives_the_same(board: Path) -> None:
+    words = ("evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "process")
+    assert run(board, *words)[0] == 0
+    before = files(board)
+
+    code, _, err = run(board, *words)
+    assert (code, files(board)) == (0, before)
+    assert "CartPole-v1: recorded before" in err
+
+    assert run(board, *words, "--again")[0] == 0
+    old, new = (json.loads(content) for content in (*before.values(), *files(board).values()))
+    same = ("key", "returns", "lengths", "seeds", "trace_sha256")
+    assert [old[name] for name in same] == [new[name] for name in same]
+
+
+def test_a_failing_agent_exits_with_1_and_says_where(board: Path) -> None:
+    agent(board, "bad", "class Agent:\n    def act(self, observation):\n        print('hello')\n        return 1 / 0\n")
+
+    code, out, _ = run(board, "evaluate", "submissions/alice/bad", "--sandbox", "process")
+
+    assert code == 1
+    assert "crashed" in out
+    assert "ZeroDivisionError: division by zero at agent.py:4" in out
+    assert "| hello" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("evaluate", "nowhere"), 1, "nowhere: cannot be read (No such file or directory)"),
+        (
+            ("evaluate", "example_agents/cartpole-angle-rule", "--task", "Chess"),
+            2,
+            "there is no task 'Chess'; the tasks are",
+        ),
+        (("evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "vault"), 2, "'vault' is unknown"),
+        (("verify", "elsewhere.json"), 2, "is not under"),
+        (("frobnicate",), 2, "there is no verb 'frobnicate'"),
+        (("new", "submissions/alice/Not Allowed"), 2, "cannot be an agent's folder"),
+        (("site", "serve"), 2, "run 'pullrank site build' first"),
+    ],
+)
+def test_wrong_words_get_one_line_and_a_code(board: Path, words: tuple[str, ...], code: int, message: str) -> None:
+    got, _, err = run(board, *words)
+
+    assert (code, 1) == (got, len(err.strip().splitlines()))
+    assert message in err
+
+
+def test_outside_a_board_it_says_where_to_go(tmp_path: Path) -> None:
+    assert run(tmp_path, "rank")[::2] == (
+        2,
+        "there is no challenge.yml here or above; run this inside a leaderboard's clone\n",
+    )
+
+
+def test_a_wrong_challenge_is_told_with_its_line(board: Path) -> None:
+    (board / "challenge.yml").write_text(CHALLENGE.replace("episodes: 5", "episoden: 5"))
+
+    assert run(board, "rank")[::2] == (2, "challenge.yml:6: unknown key 'episoden'; did you mean 'episodes'?\n")
+
+
+def test_an_example_of_other_tasks_is_no_part_of_the_board_and_no_fault(board: Path) -> None:
+    example = board / "example_agents" / "elsewhere"
+    example.mkdir()
+    (example / "agent.py").write_text(SHORT)
+    (example / "submission.yml").write_text("name: A\nalgorithm: b\ntasks: [Chess]\n")
+
+    code, _, message = run(board, "check")
+    assert code == 0
+    assert "example_agents: 1 of them play none of this board's tasks, so they are not part of it.\n" in message
+
+
+def test_check_names_every_fault_of_every_folder(board: Path) -> None:
+    agent(board, "one", "class Agent:\n    def act(self, x):\n        return 0\n", "name: A\nalgoritm: b\n")
+    agent(board, "two", "def act(:\n", "name: A\nalgorithm: b\n")
+    agent(board, "three", "x = 1\n", "name: A\nalgorithm: b\n")
+    agent(board, "four", SHORT, "name: A\nalgorithm: b\ntasks: [CartPole-v2]\n")
+
+    code, out, err = run(board, "check")
+
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "submissions/alice/four/submission.yml: there is no task 'CartPole-v2'; the tasks are CartPole-v1, MountainCar-v0",
+        "submissions/alice/one/submission.yml:1: the key 'algorithm' is missing; add it",
+        "submissions/alice/one/submission.yml:2: unknown key 'algoritm'; did you mean 'algorithm'?",
+        "submissions/alice/three/agent.py:1: " + NO_AGENT,
+        "submissions/alice/two/agent.py:1: invalid syntax; correct the syntax",
+    ]
+
+
+def test_source_that_breaks_the_parser_breaks_only_the_check(board: Path) -> None:
+    agent(board, "deep", "(" * 50_000 + ")" * 50_000)
+
+    code, _, err = run(board, "check", "submissions/alice/deep")
+
+    assert (code, len(err.splitlines())) == (1, 1)
+
+
+def test_demo_evaluates_verifies_ranks_and_builds_once(board: Path) -> None:
+    agent(board, "zero", SHORT)
+    agent(board, "broken", SHORT, "name: [\n")
+
+    code, out, err = run(board, "demo", "--sandbox", "process")
+
+    assert code == 0
+    assert "submissions/alice/broken/submission.yml:" in err
+    assert "2 verified" in err
+    assert "CartPole angle rule" in out
+    page = board / "build/site/tasks/CartPole-v1/index.html"
+    assert "CartPole angle rule" in page.read_text()
+    before = files(board)
+    assert len(before) == 2
+
+    code, _, err = run(board, "demo", "--sandbox", "process")
+    assert (code, files(board)) == (0, before)
+    assert " on CartPole-v1: ok" not in err
+
+
+def test_rank_verify_and_plan_speak_json(board: Path) -> None:
+    run(board, "evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "process")
+
+    table = json.loads(run(board, "rank", "--json")[1])
+    assert [row["name"] for row in table["tasks"][0]["rows"]] == ["CartPole angle rule"]
+    assert [f["standing"] for f in json.loads(run(board, "verify", "--json")[1])] == ["verified"]
+    assert json.loads(run(board, "plan", "--json", "--sandbox", "process")[1]) == []
+
+
+MODERATION = """\
+exclusions:
+  - {login: alice, agent: copied, since: "2026-05-01", who: host, why: copies weights, link: "https://example.org/1"}
+"""
+
+
+def test_who_is_excluded_is_named_and_not_ranked(board: Path) -> None:
+    agent(board, "copied", SHORT)
+    (board / "moderation.yml").write_text(MODERATION)
+    run(board, "evaluate", "submissions/alice/copied", "--sandbox", "process")
+
+    first = json.loads(run(board, "rank", "--json")[1])["tasks"][0]
+    message = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
+    assert first["excluded"] == [{"login": "alice", "agent": "copied", **message}]
+    assert (first["rows"], [one["login"] for one in first["waiting"]]) == ([], ["local"])
+    assert "excluded" in run(board, "rank")[1]
+    assert run(board, "site", "build")[0] == 0
+    assert "copies weights" in (board / "build/site/tasks/CartPole-v1/index.html").read_text()
+    assert "copies weights" in (board / "build/site/agents/alice/copied/index.html").read_text()
+
+
+def record_officially(board: Path, folder: Path) -> None:
+    """Play it here and record it as what official runs leave."""
+    run(board, "evaluate", str(folder.relative_to(board)), "--sandbox", "process")
+    for path in (board / "results").rglob("*.json"):
+        fields = json.loads(path.read_bytes())
+        path.write_bytes(sealed({**fields, "class": "official", "sandbox": "docker", "beacon": "ab" * 20}).serialised())
+
+
+def test_who_left_the_board_is_withdrawn_but_not_who_has_a_fault(board: Path) -> None:
+    folder = agent(board, "gone", SHORT)
+    record_officially(board, folder)
+    (folder / "submission.yml").write_text("name: [")
+
+    assert json.loads(run(board, "rank", "--official", "--json")[1])["tasks"][0]["withdrawn"] == []
+
+    shutil.rmtree(folder)
+    first = json.loads(run(board, "rank", "--official", "--json")[1])["tasks"][0]
+    (left,) = first["withdrawn"]
+    assert (left["login"], left["agent"], left["verdict"], first["rows"]) == ("alice", "gone", "ok", [])
+    assert left["score"] > 0
+    assert "withdrawn" in run(board, "rank", "--official")[1]
+    assert run(board, "site", "build", "--official")[0] == 0
+    assert ">Withdrawn" in (board / "build/site/tasks/CartPole-v1/index.html").read_text()
+    assert "Withdrawn" in (board / "build/site/agents/alice/gone/index.html").read_text()
+
+
+def test_the_examples_are_no_part_of_an_official_board(board: Path) -> None:
+    lists = [json.loads(run(board, "rank", "--json", *flags)[1])["tasks"][0]["waiting"] for flags in ((), ("--official",))]
+
+    assert [len(outcome) for outcome in lists] == [1, 0]
+
+
+@pytest.mark.parametrize("words", [("rank",), ("site", "build")])
+def test_a_fault_in_the_moderation_is_told_with_its_line(board: Path, words: tuple[str, ...]) -> None:
+    path = board / "moderation.yml"
+    path.write_text(MODERATION.replace("why:", "way:").replace("copies weights", "x, why: y"))
+
+    assert run(board, *words)[::2] == (2, "moderation.yml:2: unknown key 'way'; did you mean 'why'?\n")
+
+    path.unlink()
+    path.mkdir()
+    assert run(board, *words)[::2] == (2, "moderation.yml: cannot be read (Is a directory); make it a file\n")
+
+
+def test_verify_names_a_tampered_result_and_exits_with_1(board: Path) -> None:
+    run(board, "evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "process")
+    path = next((board / "results").rglob("*.json"))
+    path.write_bytes(path.read_bytes().replace(b'"agent": "cartpole', b'"agent": "Cartpole'))
+
+    code, _, err = run(board, "verify")
+
+    assert code == 1
+    assert f"{path.name}: refuted" in err.replace("\n", "")
+
+
+def test_rerun_plays_the_agents_again(board: Path) -> None:
+    run(board, "evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "process")
+
+    code, _, err = run(board, "verify", "--rerun", "--sandbox", "process")
+
+    assert code == 0
+    assert "1 verified" in err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_demo_keeps_what_was_finished(board: Path, how: signal.Signals) -> None:
+    for number in range(3):
+        agent(board, f"agent-{number}", SHORT + f"# {number}\n")
+    process = start(board, "demo", "--sandbox", "process")
+    until = time.monotonic() + 300
+    while not list(board.glob("results/*/*/*/*.json")) and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=300)
+
+    kept = files(board)
+    assert kept
+    assert "Traceback" not in err
+    if how is not signal.SIGKILL:
+        assert process.returncode == 130
+    assert run(board, "demo", "--sandbox", "process")[0] == 0
+    after = files(board)
+    assert {name: after[name] for name in kept} == kept
+    assert len(after) == 4

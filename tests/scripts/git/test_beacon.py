@@ -1,0 +1,222 @@
+"""The beacon is the oldest first-parent commit of main that holds a version; whole history or nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.model.config.challenge import Challenge
+from leaderboard.core.entry import AgentName
+from scripts.console import CommandError
+from scripts.git.beacon import SeedBeacon, find_beacon, version_beacons, version_origins
+from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
+from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
+
+RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})
+
+
+def beacons(repository: GitRepository, main_sha: str, digests: dict[AgentName, str]) -> dict[AgentName, SeedBeacon]:
+    """The commits that brought versions."""
+    return version_origins(repository, main_sha, digests, {}).versions
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    return make_board(tmp_path)
+
+
+def digest(board: Clone, login: str = "alice") -> str:
+    return next(entry.digest for entry in read_entries(board.repository, board.head, RULES)[0] if entry.login == login)
+
+
+def version_commit(board: Clone, login: str = "alice") -> str:
+    """Both ways to ask give the same."""
+    name, version = (login, "a"), digest(board, login)
+    beacon_commit = find_beacon(board.repository, board.head, login, "a", version)
+    assert beacons(board.repository, board.head, {name: version})[name] == beacon_commit
+    return beacon_commit.sha
+
+
+def test_the_commit_that_brought_it_is_the_beacon_whatever_came_later(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit({"README.md": b"later\n"})
+    board.commit(agent_files("bob"))
+
+    assert version_commit(board) == first
+
+
+def test_another_version_has_another_beacon_and_going_back_the_first_again(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    second = board.commit(agent_files("alice", source=AGENT + b"# 2\n"))
+    assert version_commit(board) == second
+    board.commit(agent_files("alice"))
+
+    assert version_commit(board) == first
+
+
+def of_tasks(board: Clone, agent: str, *tasks: str) -> dict[str, str]:
+    """The commit that the seeds of each task come from."""
+    name = ("alice", agent)
+    entry = next(one for one in read_entries(board.repository, board.head, RULES)[0] if (one.login, one.agent) == name)
+    origins = version_origins(board.repository, board.head, {name: entry.digest}, {name: tasks})
+    return {task: item.sha for (_, task), item in origins.tasks.items()}
+
+
+def test_a_task_that_is_named_later_has_seeds_of_a_later_commit(board: Clone) -> None:
+    """Else one could merge many versions, try each one's seeds for the task at home, and name it in the best."""
+    first = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1]\n"))
+    second = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1, Acrobot-v1]\n"))
+    board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [Acrobot-v1]\n"))
+    last = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: all\n"))
+
+    assert version_commit(board) == first
+    assert of_tasks(board, "a", "CartPole-v1", "Acrobot-v1", "Taxi-v4") == {
+        "CartPole-v1": first, "Acrobot-v1": second, "Taxi-v4": last,
+    }  # fmt: skip
+
+
+def test_another_folder_that_named_the_task_before_keeps_its_seeds(board: Clone) -> None:
+    first = board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [Acrobot-v1]\n"))
+    gone: dict[str, bytes | None] = dict.fromkeys(agent_files("alice"))
+    board.commit({**gone, **agent_files("alice", "b", manifest=MANIFEST + b"tasks: all\n")})
+
+    assert of_tasks(board, "b", "Acrobot-v1") == {"Acrobot-v1": first}
+
+
+def test_other_words_in_the_manifest_keep_the_beacon(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit(agent_files("alice", manifest=MANIFEST + b"description: better words\n"))
+
+    assert version_commit(board) == first
+
+
+def test_withdrawn_and_entered_again_keeps_the_beacon(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit(dict.fromkeys(agent_files("alice")))
+    board.commit(agent_files("alice"))
+
+    assert version_commit(board) == first
+
+
+def test_a_merge_commit_is_the_beacon_not_the_authors_own_commits(board: Clone) -> None:
+    """Whoever could choose the id of his commit could choose his seeds."""
+    main = board.head
+    own = board.commit(agent_files("alice"))
+    merge = board.commit(agent_files("alice"), "merge", (main, own))
+
+    assert version_commit(board) == merge
+
+
+def test_other_folders_with_odd_names_do_not_pass_for_commits(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit({f"submissions/bob/a/{'0' * 40} 2020-01-01T00:00:00Z": b"", "submissions/bob/a/x\n\ny": b""})
+    board.commit({f"submissions/alice/{'1' * 40} 2020": b""})
+
+    assert version_commit(board) == first
+
+
+def test_a_version_that_main_does_not_hold_has_none(board: Clone) -> None:
+    board.commit(agent_files("alice"))
+
+    with pytest.raises(CommandError, match="no commit of main holds"):
+        find_beacon(board.repository, board.head, "alice", "a", "0" * 64)
+    with pytest.raises(CommandError, match="no commit of main holds"):
+        beacons(board.repository, board.head, {("carol", "a"): "0" * 64})
+
+
+def test_a_shallow_clone_is_refused(board: Clone, tmp_path: Path) -> None:
+    board.commit(agent_files("alice"))
+    board.push()
+    origin = (tmp_path / "origin.git").as_uri()
+    git(tmp_path, "clone", "-q", "--depth", "1", origin, "shallow")
+    shallow = GitRepository(tmp_path / "shallow")
+
+    assert shallow.is_shallow()
+    with pytest.raises(CommandError, match="fetch-depth: 2147483647"):
+        find_beacon(shallow, board.head, "alice", "a", digest(board))
+
+
+def moved(old: str, new: str, login: str = "alice") -> dict[str, bytes | None]:
+    """The same files in another folder."""
+    return {**dict.fromkeys(agent_files(login, old)), **agent_files(login, new)}
+
+
+def test_a_folder_that_is_renamed_keeps_its_seeds_and_so_does_the_way_back(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit(moved("a", "b"))
+    version = digest(board)
+
+    assert beacons(board.repository, board.head, {("alice", "b"): version})["alice", "b"].sha == first
+    assert find_beacon(board.repository, board.head, "alice", "b", version).sha == first
+    board.commit(moved("b", "a"))
+    assert version_commit(board) == first
+
+
+def test_twenty_folders_of_one_login_draw_once(board: Clone) -> None:
+    first = board.commit(agent_files("alice", "a0"))
+    version = digest(board)
+    for number in range(1, 20):
+        board.commit(agent_files("alice", f"a{number}"))
+    asked = {("alice", f"a{number}"): version for number in range(20)}
+
+    assert {item.sha for item in beacons(board.repository, board.head, asked).values()} == {first}
+    assert {item.sha for item in version_beacons(board.repository, board.head, asked).values()} == {first}
+
+
+def test_other_words_and_another_folder_keep_the_beacon(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    reworded = agent_files("alice", "b", manifest=MANIFEST + b"tasks: [CartPole-v1]\n")
+    board.commit({**dict.fromkeys(agent_files("alice")), **reworded})
+
+    assert beacons(board.repository, board.head, {("alice", "b"): digest(board)})["alice", "b"].sha == first
+
+
+def test_another_kind_of_manifest_is_another_version(board: Clone) -> None:
+    board.commit(agent_files("alice", manifest=MANIFEST + b"adapter: function\n"))
+    second = board.commit({**dict.fromkeys(agent_files("alice")), **agent_files("alice", "b")})
+
+    assert beacons(board.repository, board.head, {("alice", "b"): digest(board)})["alice", "b"].sha == second
+
+
+def test_another_spelling_of_a_login_is_the_same_login_and_another_login_is_not(board: Clone) -> None:
+    first = board.commit(agent_files("Alice"))
+    board.commit(dict.fromkeys(agent_files("Alice")))
+    board.commit(agent_files("alice", "b"))
+    other = board.commit(agent_files("bob"))
+    version = digest(board)
+
+    assert find_beacon(board.repository, board.head, "alice", "b", version).sha == first
+    assert find_beacon(board.repository, board.head, "bob", "a", version).sha == other
+
+
+def test_what_is_no_part_of_a_version_changes_no_beacon(board: Clone) -> None:
+    first = board.commit(agent_files("alice"))
+    board.commit({**moved("a", "b"), "submissions/alice/b/__pycache__/agent.pyc": b"x"})
+
+    assert beacons(board.repository, board.head, {("alice", "b"): digest(board)})["alice", "b"].sha == first
+
+
+def test_a_folder_that_once_held_a_link_held_no_version_then(board: Clone) -> None:
+    board.commit({**agent_files("alice"), "120000:submissions/alice/a/link": b"agent.py"})
+    second = board.commit({"submissions/alice/a/link": None})
+
+    assert version_commit(board) == second
+
+
+def test_a_long_history_is_walked_once_and_read_hardly(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        board.commit(agent_files("alice", f"a{number % 3}", source=AGENT + b"# %d\n" % number))
+    asked = {(entry.login, entry.agent): entry.digest for entry in read_entries(board.repository, board.head, RULES)[0]}
+    verbs: list[str] = []
+    run = GitRepository.run
+
+    def counted(self: GitRepository, *arguments: str, **limits: Any) -> bytes:
+        verbs.append(arguments[0])
+        return run(self, *arguments, **limits)
+
+    monkeypatch.setattr(GitRepository, "run", counted)
+
+    assert len(beacons(board.repository, board.head, asked)) == 3
+    assert verbs.count("log") == 1
+    assert len(verbs) <= 4

@@ -1,0 +1,76 @@
+"""Git as an owner of objects: what it reads is data, what it is told is checked, what it says is one line."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.console import CommandError
+from scripts.git.git_repository import Credentials, GitError, GitRepository, full_sha
+from scripts.git.tree_diff import tree_changes
+from tests.scripts.github.remotes import Clone, agent_files, git, make_board
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    return make_board(tmp_path, agent_files("bob"))
+
+
+@pytest.mark.parametrize("sha", ["", "HEAD", "main", "--upload-pack=touch x", "a" * 39, "A" * 40, "a" * 40 + "\n", "a" * 41])
+def test_only_full_commit_ids_reach_a_command_line(sha: str) -> None:
+    with pytest.raises(CommandError, match="not a full commit id"):
+        full_sha(sha)
+
+
+def test_a_pull_requests_head_is_fetched_by_its_id_as_data(board: Clone, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "origin.git", "fork")
+    fork = Clone(tmp_path / "fork")
+    head = fork.commit(agent_files("alice"))
+    git(fork.path, "push", "-q", "origin", "HEAD:refs/pull/1/head")
+
+    assert board.repository.resolve(head) is None
+    board.repository.fetch(head)
+    assert [change.path for change in tree_changes(board.repository, board.head, head, "alice")] == [
+        b"submissions/alice/a/agent.py", b"submissions/alice/a/submission.yml",
+    ]  # fmt: skip
+    assert not (board.path / "submissions").exists()
+
+
+def test_what_git_refuses_is_one_line(board: Clone) -> None:
+    with pytest.raises(GitError, match=r"^git fetch failed: (fatal|error): ") as caught:
+        board.repository.fetch("0" * 40)
+
+    assert "\n" not in str(caught.value)
+
+
+def test_folders_blobs_and_first_parents(board: Clone) -> None:
+    main = board.head
+    own = board.commit({**agent_files("alice"), "755:x": b""} | {"100755:submissions/alice/a/run.sh": b"#!\n"})
+    merge = board.commit({}, "merge", (main, own))
+    repository = board.repository
+
+    assert repository.folders(merge) == [("alice", "a"), ("bob", "a")]
+    assert [(blob.path, blob.executable) for blob in repository.blobs(merge, "submissions/alice/a")] == [
+        ("agent.py", False), ("run.sh", True), ("submission.yml", False),
+    ]  # fmt: skip
+    assert repository.first_parent(merge) == [merge, main]
+    assert repository.blobs(merge, "submissions/ali") == ()
+
+
+def test_reading_what_is_no_blob_is_an_error(board: Clone) -> None:
+    with pytest.raises(GitError, match="no blob"):
+        board.repository.read([board.head])
+    with pytest.raises(GitError, match="no blob"):
+        board.repository.read(["0" * 40])
+
+
+def test_the_token_is_for_one_server_and_stands_in_no_command_line(tmp_path: Path) -> None:
+    secret = Credentials(server_url="https://example.org/", token="t0ken")
+    environment = secret.environment()
+
+    assert environment["GIT_CONFIG_KEY_0"] == "http.https://example.org/.extraheader"
+    assert "t0ken" not in "".join(environment.values())
+    git(tmp_path, "init", "-q", ".")
+    repository = GitRepository(tmp_path, secret)
+    assert repository.run("config", "--get-urlmatch", "http.extraheader", "https://example.org/a/b") != b""
+    with pytest.raises(GitError):
+        repository.run("config", "--get-urlmatch", "http.extraheader", "https://evil.example/a/b")

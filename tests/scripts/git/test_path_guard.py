@@ -1,0 +1,306 @@
+"""A pull request touches its author's own folders with plain files, and nothing else; by git objects, renames off."""
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.model.config.challenge import SubmissionLimits
+from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
+from scripts.git.tree_diff import TreeChange
+from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
+
+LIMITS = SubmissionLimits(files=5, kib=4)
+ALICE = PullAuthor(login="Alice", id=1)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    return make_board(tmp_path, {**agent_files("bob", "b", AGENT + b"# bob's\n"), ".gitattributes": b"* text=auto\n"})
+
+
+def judge(board: Clone, head: str, author: PullAuthor = ALICE, base: str | None = None) -> GuardedPaths:
+    return inspect_pull(board.repository, base or git(board.path, "rev-parse", "origin/main"), head, author, LIMITS)
+
+
+def test_a_new_agent_in_its_authors_folder_is_clean(board: Clone) -> None:
+    paths = judge(board, board.commit(agent_files("Alice")))
+
+    assert paths == GuardedPaths(agents=("submissions/Alice/a",), removed=(), faults=(), outside=())
+    assert paths.is_clean
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "evaluator/e.py", "challenge.yml", ".github/workflows/preview.yml", ".github/workflows/other.yml",
+        "moderation.yml",
+        "submissions/bob/b/agent.py", "submissions/bob/new/agent.py", "SUBMISSIONS/Alice/a/agent.py",
+        "submissions/README.md",
+        "submissions", "Submissions/Alice/a/x", "submissions/Alicе/a/agent.py", "submissions/Alice-/a/agent.py",
+        "submissions\\Alice\\a\\agent.py", ".gitattributes", ".gitmodules", "submissions/.gitattributes", "submissions/bob",
+    ],
+)  # fmt: skip
+def test_whatever_is_not_the_authors_is_outside(board: Clone, path: str) -> None:
+    if path in ("submissions", "submissions/bob"):
+        git(board.path, "rm", "-rq", "--cached", path)
+    paths = judge(board, board.commit({**({} if path == "submissions" else agent_files("Alice")), path: b"mine now\n"}))
+
+    assert paths.outside
+    assert not paths.is_clean
+
+
+@pytest.mark.parametrize(
+    ("path", "fault_text"),
+    [
+        ("submissions/Alice/a/.gitattributes", "git's own files"),
+        ("submissions/Alice/a/deep/.GitModules", "git's own files"),
+        ("submissions/Alice/a/.gitkeep", "git's own files"),
+        ("submissions/Alice/notes.txt", "outside an agent's folder"),
+        ("submissions/Alice/.gitattributes", "outside an agent's folder"),
+        ("submissions/Alice/UPPER/agent.py", "lower-case"),
+        ("submissions/Alice/m.json/agent.py", "must not end in .json"),
+        ("submissions/Alice/m.svg/deep/agent.py", "must not end in .json"),
+        ("submissions/Alice/a/-rf", "names of files"),
+        ("submissions/Alice/a/x\ny.py", "names of files"),
+        ("submissions/Alice/a/ﬁle.py", "names of files"),
+        ("submissions/Alice/a/$(id).py", "names of files"),
+        ("submissions/Alice/a/1/2/3/4/5/6/x.py", "deeper"),
+        ("submissions/Alice/a/__pycache__/agent.cpython-312.pyc", "byte code"),
+        ("submissions/ALICE/a/agent.py", "spelled submissions/Alice"),
+        ("120000:submissions/Alice/a/link", "symbolic link"),
+        ("120000:submissions/Alice/link", "symbolic link"),
+        ("160000:submissions/Alice/a/module", "another repository"),
+    ],
+)
+def test_inside_the_authors_folder_the_rules_hold(board: Clone, path: str, fault_text: str) -> None:
+    content = board.head.encode() if path.startswith("160000") else b"/etc/passwd"
+    paths = judge(board, board.commit({**agent_files("Alice"), path: content}))
+
+    assert paths.outside == ()
+    assert len(paths.faults) == 1
+    assert fault_text in paths.faults[0]
+    assert "\n" not in paths.faults[0]
+
+
+def test_an_account_called_like_the_examples_owner_is_refused(board: Clone) -> None:
+    paths = judge(board, board.commit(agent_files("Local")), PullAuthor(login="Local", id=9))
+
+    assert not paths.is_clean
+    assert "stands for the example agents" in paths.faults[0]
+
+
+def test_a_rename_from_outside_is_a_deletion_outside(board: Clone) -> None:
+    paths = judge(board, board.commit({"evaluator/e.py": None, **agent_files("Alice", source=b"x = 1\n")}))
+
+    assert paths.outside == ("evaluator/e.py",)
+
+
+def test_a_file_that_becomes_a_link_is_seen_though_its_path_is_old(board: Clone) -> None:
+    board.commit(agent_files("Alice"))
+    board.push()
+    paths = judge(board, board.commit({"120000:submissions/Alice/a/agent.py": b"/etc/passwd"}))
+
+    assert "symbolic link" in paths.faults[0]
+
+
+def test_mains_spelling_of_a_login_is_the_only_one(board: Clone) -> None:
+    board.commit(agent_files("alice"))
+    board.push()
+    right = judge(board, board.commit(agent_files("alice", "second", AGENT + b"# 2\n")))
+    wrong = judge(board, board.commit(agent_files("Alice", "third")))
+
+    assert right.agents == ("submissions/alice/second",)
+    assert right.is_clean
+    assert "spelled submissions/alice" in wrong.faults[0]
+
+
+def test_names_that_differ_only_by_case_are_one_on_some_disks(board: Clone) -> None:
+    board.commit({**agent_files("Alice"), "submissions/Alice/a/data.txt": b"1"})
+    board.push()
+    paths = judge(board, board.commit({"submissions/Alice/a/Data.txt": b"2"}))
+
+    assert "only by case" in paths.faults[0]
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 1048576\n"
+
+
+def test_a_pointer_of_git_lfs_is_not_taken_for_weights(board: Clone) -> None:
+    paths = judge(board, board.commit({**agent_files("Alice"), "submissions/Alice/a/weights.npz": POINTER}))
+
+    (fault,) = paths.faults
+    assert fault.startswith("submissions/Alice/a: weights.npz: is a Git LFS pointer, not the file; run 'git lfs untrack'")
+
+
+def test_words_about_git_lfs_are_no_pointer(board: Clone) -> None:
+    files = {"submissions/Alice/a/notes.md": b"# " + POINTER, "submissions/Alice/a/long.bin": POINTER + b"x" * 1024}
+
+    assert judge(board, board.commit({**agent_files("Alice"), **files})).is_clean
+
+
+@pytest.mark.parametrize("login", ["octo_corp", "mona--lisa"])
+def test_logins_that_github_manages_or_gave_long_ago_may_submit(board: Clone, login: str) -> None:
+    paths = judge(board, board.commit(agent_files(login)), PullAuthor(login=login, id=9))
+
+    assert paths == GuardedPaths(agents=(f"submissions/{login}/a",), removed=(), faults=(), outside=())
+
+
+def test_the_whole_folder_keeps_the_caps_of_size_and_number(board: Clone) -> None:
+    large = judge(board, board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": b"0" * 5000}))
+    many = judge(
+        board, board.commit({f"submissions/Alice/a/f{n}": b"" for n in range(6)} | {"submissions/Alice/a/w.bin": None})
+    )
+
+    assert "more than 4 KiB" in large.faults[0]
+    assert "more than 5 files" in many.faults[0]
+
+
+def test_taking_an_agent_away_is_a_withdrawal_and_half_of_it_is_a_change(board: Clone) -> None:
+    board.commit({**agent_files("Alice"), **agent_files("Alice", "b"), "submissions/Alice/b/more.txt": b""})
+    board.push()
+    gone = judge(board, board.commit(dict.fromkeys(agent_files("Alice"))))
+    half = judge(board, board.commit({"submissions/Alice/b/more.txt": None}))
+
+    assert (gone.agents, gone.removed, gone.faults) == ((), ("submissions/Alice/a",), ())
+    assert (half.agents, half.removed) == (("submissions/Alice/b",), ("submissions/Alice/a",))
+
+
+def test_an_agent_with_a_name_that_is_refused_now_can_be_taken_away(board: Clone) -> None:
+    board.commit(agent_files("Alice", "m.json"))
+    board.push()
+    gone = judge(board, board.commit(dict.fromkeys(agent_files("Alice", "m.json"))))
+
+    assert (gone.removed, gone.is_clean) == (("submissions/Alice/m.json",), True)
+
+
+def test_nobody_withdraws_for_another(board: Clone) -> None:
+    paths = judge(board, board.commit(dict.fromkeys(agent_files("bob", "b"))))
+
+    assert paths.outside == ("submissions/bob/b/agent.py", "submissions/bob/b/submission.yml")
+
+
+def test_a_copy_of_anothers_agent_is_refused_whatever_it_calls_itself(board: Clone) -> None:
+    copy = agent_files("Alice", "mine", AGENT + b"# bob's\n", b"name: All my own work\nalgorithm: genius\n")
+    paths = judge(board, board.commit(copy))
+
+    fault_text = "is the same agent as submissions/bob/b, which stands on main already; enter one of your own"
+    assert paths.faults == (f"submissions/Alice/mine: {fault_text}",)
+
+
+def test_ones_own_agent_stands_in_one_folder(board: Clone) -> None:
+    paths = judge(board, board.commit(agent_files("bob", "again", AGENT + b"# bob's\n")), PullAuthor(login="bob"))
+
+    assert len(paths.faults) == 1
+    assert paths.faults[0].startswith(
+        "submissions/bob/again: is the same agent as submissions/bob/b, and one version stands in"
+    )
+
+
+def test_two_new_folders_of_the_same_bytes_are_refused(board: Clone) -> None:
+    files = {**agent_files("Alice", "x"), **agent_files("Alice", "y", manifest=MANIFEST + b"tasks: [CartPole-v1]\n")}
+    paths = judge(board, board.commit(files))
+
+    assert [fault.partition("; ")[0] for fault in paths.faults] == [
+        "submissions/Alice/x: is the same agent as submissions/Alice/y, and one version stands in one folder",
+        "submissions/Alice/y: is the same agent as submissions/Alice/x, and one version stands in one folder",
+    ]
+
+
+def test_a_folder_may_be_renamed_and_another_version_may_stand_beside_it(board: Clone) -> None:
+    renamed = {**dict.fromkeys(agent_files("bob", "b")), **agent_files("bob", "c", AGENT + b"# bob's\n")}
+    paths = judge(
+        board, board.commit({**renamed, **agent_files("bob", "d", AGENT + b"# another\n")}), PullAuthor(login="bob")
+    )
+
+    assert paths.is_clean
+    assert (paths.agents, paths.removed) == (("submissions/bob/c", "submissions/bob/d"), ("submissions/bob/b",))
+
+
+def test_a_twin_that_came_to_main_meanwhile_is_seen(board: Clone) -> None:
+    start = board.head
+    head = board.commit(agent_files("Alice", "x"))
+    board.switch(start)
+    board.commit(agent_files("Alice", "y"))
+    board.push()
+
+    assert "same agent as submissions/Alice/y" in judge(board, head).faults[0]
+
+
+def test_a_login_that_was_registered_again_does_not_inherit(board: Clone) -> None:
+    author = PullAuthor(login="bob", id=99, known_ids=frozenset({2}))
+    paths = judge(board, board.commit(agent_files("bob", "c")), author)
+
+    assert "another account" in paths.faults[0]
+
+
+def test_what_main_did_meanwhile_is_not_the_pull_requests(board: Clone) -> None:
+    start = board.head
+    head = board.commit(agent_files("Alice"))
+    board.switch(start)
+    board.commit({"evaluator/e.py": b"x = 2\n"})
+    board.push()
+    main = board.head
+    merged = judge(board, head)
+    board.switch(head)
+    after = board.commit({"evaluator/e.py": b"x = 2\n"}, "merge main", (head, main))
+
+    assert merged.is_clean
+    assert judge(board, after).is_clean
+
+
+def test_a_merge_that_smuggles_a_change_is_seen(board: Clone) -> None:
+    start = board.head
+    head = board.commit(agent_files("Alice"))
+    board.switch(start)
+    main = board.commit({"README.md": b"other\n"})
+    board.push()
+    board.switch(head)
+    evil = board.commit({"README.md": b"other\n", "evaluator/e.py": b"evil\n"}, "merge main", (head, main))
+
+    assert judge(board, evil).outside == ("evaluator/e.py",)
+
+
+def test_a_history_of_its_own_is_refused(board: Clone) -> None:
+    main = board.head
+    tree = git(board.path, "write-tree")
+    orphan = git(board.path, "commit-tree", tree, "-m", "orphan")
+
+    assert "in common" in judge(board, orphan, base=main).faults[0]
+
+
+def test_more_faults_than_anybody_reads_are_counted() -> None:
+    changes = [TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"x/%d" % n) for n in range(1000)]
+    paths = check_paths(changes, "Alice", {})
+
+    assert len(paths.outside) == 51
+    assert paths.outside[-1] == "and 950 more"
+
+
+def test_a_path_that_is_no_text_is_shown_escaped() -> None:
+    change = TreeChange(status="A", old_mode="000000", new_mode="100644", path=b"\xff\x1b[31m/\xe2\x80\xae")
+    paths = check_paths([change], "Alice", {})
+
+    assert paths.outside[0].isprintable()
+
+
+def test_the_repositorys_own_configuration_runs_nothing(board: Clone, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    for name in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand", "diff.x.textconv"):
+        git(board.path, "config", name, f"touch {mark}; false")
+    hook = board.path / ".git/hooks/reference-transaction"
+    hook.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    hook.chmod(0o755)
+    head = board.commit({**agent_files("Alice"), ".gitattributes": b"* diff=x filter=x\n"})
+    mark.unlink(missing_ok=True)
+    judge(board, head)
+    board.repository.run("update-ref", "refs/pullrank/x", head)
+
+    assert not mark.exists()
+
+
+def test_an_untouched_manifest_matters_too(board: Clone) -> None:
+    board.commit(agent_files("bob", "c", AGENT + b"# other\n"))
+    board.push()
+    stolen = agent_files("Alice", "x", AGENT + b"# other\n", MANIFEST + b"entry: agent.py\n")
+
+    assert "same agent as submissions/bob/c" in judge(board, board.commit(stolen)).faults[0]

@@ -1,0 +1,219 @@
+"""Trees that a stranger made are read within limits, and what breaks them is the pull request's fault, in words."""
+
+from pathlib import Path
+
+import pytest
+
+from evaluator.model.config.challenge import SubmissionLimits
+from scripts.git import tree_diff
+from scripts.git.git_repository import GitError, GitLimitError, GitRepository
+from scripts.git.path_guard import AGENTS_CHANGED, GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.tree_diff import UnreadableError, fetch_head, tree_changes
+from tests.scripts.git.tree_bombs import BLOB, TREE, bomb, chain, commit_tree, object_id, raw_tree, write_objects
+from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board
+
+LIMITS = SubmissionLimits(files=5, kib=4)
+ALICE = PullAuthor(login="alice", id=1)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    return make_board(tmp_path, agent_files("bob"))
+
+
+def judge(board: Clone, head: str) -> GuardedPaths:
+    return inspect_pull(board.repository, board.head, head, ALICE, LIMITS)
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes git printed, for each call."""
+    sizes: list[int] = []
+    run = GitRepository.run
+
+    def counted(self: GitRepository, *arguments: str, **options: object) -> bytes:
+        try:
+            output = run(self, *arguments, **options)  # type: ignore[arg-type]
+        except GitLimitError:
+            sizes.append(int(options["at_most"]))  # type: ignore[call-overload]
+            raise
+        sizes.append(len(output))
+        return output
+
+    monkeypatch.setattr(GitRepository, "run", counted)
+    return sizes
+
+
+@pytest.mark.parametrize("path", ["submissions/alice", "submissions/alice/a", "submissions/alice/a/data"])
+def test_a_few_trees_that_unfold_to_a_million_paths_are_refused(board: Clone, path: str, printed: list[int]) -> None:
+    paths = judge(board, commit_tree(board, path, bomb(board.path, 6), board.head))
+
+    assert not paths.is_clean
+    assert paths.faults == ("submissions/alice: holds more than can be listed; leave out what is no part of an agent",)
+    assert sum(printed) <= tree_diff.LIST_BYTES + 10_000
+
+
+@pytest.mark.parametrize("path", ["docs", "submissions/zed", "submissions/bob/a/data"])
+def test_outside_the_authors_folder_little_is_unfolded(board: Clone, path: str, printed: list[int]) -> None:
+    paths = judge(board, commit_tree(board, path, bomb(board.path, 12), board.head))
+
+    assert paths.outside[0].startswith(f"{path}/d0/")
+    assert len(paths.outside) == 51
+    assert len(printed) < 2 * tree_diff.FOLDERS_OPENED + 20
+    assert sum(printed) < 100_000
+
+
+def test_an_honest_change_outside_is_named_by_its_files(board: Clone) -> None:
+    head = board.commit({"a/b/c/d.txt": b"1\n", "a/b/e.txt": b"2\n", "README.md": None})
+    paths = inspect_pull(board.repository, git(board.path, "rev-parse", "origin/main"), head, ALICE, LIMITS)
+
+    assert paths.outside == ("README.md", "a/b/c/d.txt", "a/b/e.txt")
+
+
+def test_a_folder_that_is_not_opened_is_named_as_a_whole(board: Clone) -> None:
+    files = {f"docs/{n:03}/file.txt": b"x\n" for n in range(tree_diff.FOLDERS_OPENED + 5)}
+    main = board.head
+    changes = tree_changes(board.repository, main, board.commit(files), "alice")
+
+    assert [change.path for change in changes[:2]] == [b"docs/000/file.txt", b"docs/001/file.txt"]
+    assert [change.path for change in changes if change.path.endswith(b"/")] == [
+        b"docs/%03d/" % n for n in range(tree_diff.FOLDERS_OPENED - 1, tree_diff.FOLDERS_OPENED + 5)
+    ]
+    assert all((one.status, one.new_mode) == ("A", "040000") for one in changes if one.path.endswith(b"/"))
+
+
+@pytest.mark.parametrize("levels", [100, 5_000, 100_000])
+def test_a_folder_without_a_floor_is_refused(board: Clone, levels: int) -> None:
+    (fault,) = judge(board, commit_tree(board, "submissions/alice/a/x", chain(board.path, levels), board.head)).faults
+
+    assert fault.startswith("submissions/alice: ")
+    assert "64 deep" in fault or "git cannot read it" in fault
+    assert "\n" not in fault
+
+
+def test_a_folder_without_a_floor_elsewhere_is_outside(board: Clone) -> None:
+    paths = judge(board, commit_tree(board, "docs", chain(board.path, 100_000), board.head))
+
+    assert paths.faults == ()
+    assert [path[:9] for path in paths.outside] == ["docs/d/d/"]
+
+
+def test_a_tree_with_more_names_than_are_listed_is_refused(board: Clone) -> None:
+    blob = object_id("blob", b"x\n")
+    names = ((BLOB, b"f%07d" % n, blob) for n in range(80_000))
+    *_, tree = write_objects(board.path, [("blob", b"x\n"), ("tree", raw_tree(names))])
+    inside = judge(board, commit_tree(board, "submissions/alice/a", tree, board.head))
+    outside = judge(board, commit_tree(board, "docs", tree, board.head))
+
+    assert "more than can be listed" in inside.faults[0]
+    assert outside.outside == ("docs/",)
+
+
+def test_a_very_long_name_is_one_short_line(board: Clone) -> None:
+    tree = raw_tree([(BLOB, b"n" * 3_000_000, object_id("blob", b"x\n"))])
+    *_, oid = write_objects(board.path, [("blob", b"x\n"), ("tree", tree)])
+    (fault,) = judge(board, commit_tree(board, "submissions/alice/a", oid, board.head)).faults
+
+    assert len(fault) < 400
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [(BLOB, b"agent.py", b"x\n"), (BLOB, b"agent.py", b"y\n")],
+        [(BLOB, b"data", b"x\n"), (TREE, b"data", b"")],
+    ],
+)
+def test_a_name_that_stands_twice_is_refused(board: Clone, entries: list[tuple[str, bytes, bytes]]) -> None:
+    inner = ("tree", raw_tree([(BLOB, b"f", object_id("blob", b"x\n"))]))
+    named = [(m, n, object_id(*inner) if m == TREE else object_id("blob", content)) for m, n, content in entries]
+    objects = [("blob", b"x\n"), ("blob", b"y\n"), inner, ("tree", raw_tree(named))]
+    tree = write_objects(board.path, objects)[-1]
+    (fault,) = judge(board, commit_tree(board, "submissions/alice/a", tree, board.head)).faults
+
+    assert "malformed" in fault or "a file and a folder at once" in fault
+
+
+def test_a_root_that_holds_submissions_twice_is_refused(board: Clone) -> None:
+    """The first is main's own, so that a look at the first alone would see no change."""
+    honest = git(board.path, "rev-parse", f"{board.head}:submissions")
+    evil = bomb(board.path, 2)
+    rest = [(TREE, b"submissions", honest), (TREE, b"submissions", evil)]
+    (root,) = write_objects(board.path, [("tree", raw_tree(rest))])
+    head = git(board.path, "commit-tree", root, "-p", board.head, "-m", "two")
+
+    assert "malformed" in judge(board, head).faults[0]
+
+
+def test_a_path_in_one_name_does_not_pass_for_the_authors_folder(board: Clone) -> None:
+    blob = git(board.path, "hash-object", "-w", "--stdin", given=AGENT)
+    (root,) = write_objects(board.path, [("tree", raw_tree([(BLOB, b"submissions/alice/a/agent.py", blob)]))])
+    head = git(board.path, "commit-tree", root, "-p", board.head, "-m", "one name")
+
+    assert "malformed" in judge(board, head).faults[0]
+
+
+def test_many_spellings_of_a_login_share_one_limit(
+    board: Clone, printed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_diff, "LIST_BYTES", 100_000)
+    monkeypatch.setattr(tree_diff, "ALL_BYTES", 400_000)
+    blob = object_id("blob", b"x\n")
+    spelled = [b"alice", b"alicE", b"aliCe", b"alIce", b"aLice", b"Alice", b"ALice", b"ALIce"]
+    folders = [raw_tree((BLOB, spelling + b"%06d" % n, blob) for n in range(1400)) for spelling in spelled]
+    _, *made = write_objects(board.path, [("blob", b"x\n"), *(("tree", content) for content in folders)])
+    (own,) = write_objects(board.path, [("tree", raw_tree(sorted(zip([TREE] * 8, spelled, made, strict=True))))])
+    paths = judge(board, commit_tree(board, "submissions", own, board.head))
+
+    assert "more than can be listed" in paths.faults[0]
+    assert 300_000 < sum(printed) <= 410_000
+
+
+def test_more_agents_than_one_pull_request_may_change_are_refused(board: Clone) -> None:
+    main = board.head
+    tree = git(board.path, "rev-parse", f"{main}:submissions/bob/a")
+    lines = "".join(f"040000 tree {tree}\tagent{n}\n" for n in range(AGENTS_CHANGED + 1))
+    head = commit_tree(board, "submissions/alice", git(board.path, "mktree", given=lines.encode()), main)
+
+    assert judge(board, head).faults == (f"the pull request changes more than {AGENTS_CHANGED} agents; make several of it",)
+
+
+def test_many_places_where_histories_meet_are_refused(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_diff, "MERGE_BASES", 0)
+
+    assert "begin a new branch" in judge(board, board.commit(agent_files("alice"))).faults[0]
+
+
+def test_git_is_stopped_when_it_takes_too_long_or_prints_too_much(board: Clone) -> None:
+    with pytest.raises(GitLimitError, match=r"longer than 0\.2 seconds"):
+        board.repository.run("-c", "alias.doze=!sleep 60", "doze", seconds=0.2)
+    with pytest.raises(GitLimitError, match="more than 10 bytes"):
+        board.repository.run("cat-file", "-p", board.head, at_most=10)
+
+
+def test_a_head_that_keeps_git_from_sending_it_is_its_authors_fault(board: Clone, tmp_path: Path) -> None:
+    origin = Clone(tmp_path / "origin.git")
+    missing = write_objects(origin.path, [("tree", raw_tree([(BLOB, b"f", "1" * 40)]))])[0]
+    head = commit_tree(origin, "submissions/alice/a", missing, board.head)
+    git(origin.path, "update-ref", "refs/pull/1/head", head)
+
+    with pytest.raises(UnreadableError, match="cannot be fetched"):
+        fetch_head(board.repository, head)
+
+
+def test_an_origin_that_does_not_answer_is_nobodys_fault(board: Clone, tmp_path: Path) -> None:
+    head = board.commit(agent_files("alice"))
+    fresh = Clone(tmp_path / "fresh")
+    git(tmp_path, "clone", "-q", "origin.git", "fresh")
+    (tmp_path / "origin.git").rename(tmp_path / "gone.git")
+
+    with pytest.raises(GitError):
+        fetch_head(fresh.repository, head)
+
+
+def test_a_slow_fetch_is_stopped(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(board.path, "config", "remote.origin.uploadpack", "sleep 60;")
+    monkeypatch.setattr(tree_diff, "FETCH_SECONDS", 0.3)
+
+    with pytest.raises(UnreadableError, match=r"takes more than 0\.3 seconds"):
+        fetch_head(board.repository, "1" * 40)

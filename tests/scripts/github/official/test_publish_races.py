@@ -1,0 +1,250 @@
+"""Twelve publishers at once lose nothing, and neither does one that is killed at any of its steps."""
+
+import hashlib
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evaluator.model.records.parse import parse_result
+from leaderboard.core.store import RESULT, TRACE, ResultStore
+from scripts.console import CommandError
+from scripts.github.official import record_results
+from scripts.github.official.workload import OfficialRun, open_official
+from scripts.repository.layout import RESULTS_BRANCH
+from tests.leaderboard.make import entry, result
+from tests.scripts.github.remotes import Clone, git, make_board, origin_branch
+from tests.scripts.github.rounds import answers
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PUBLISHERS = 12
+KILLER = """#!/bin/sh
+# The machine stops at the n-th call of git: before it, or right after it.
+n=$(($(cat {count} 2>/dev/null || echo 0) + 1)); echo $n > {count}
+[ "$n" = "{before}" ] && kill -9 $PPID && exit 1
+{git} "$@"; code=$?
+[ "$n" = "{after}" ] && kill -9 $PPID
+exit $code
+"""
+
+
+def run_on(clone: Clone) -> OfficialRun:
+    return open_official(clone.repository, ("process", ""), answers())
+
+
+def accepted(place: Path, *logins: str) -> Path:
+    """A folder as `check` leaves it, with a result and a trace for each login."""
+    store = ResultStore(results=place / "results", traces=place / "traces")
+    for login in logins:
+        trace = f"trace of {login} by {place.name}\n".encode()
+        measured = result(entry(login), [1.0], trace_sha256=hashlib.sha256(trace).hexdigest(), message=place.name)
+        store.write(measured, trace)
+    return place
+
+
+def whole(clone: Clone) -> dict[str, str]:
+    """Login to the publisher whose result is recorded, once every result is seen to lie with the very trace it names."""
+    results, traces = origin_branch(clone, RESULTS_BRANCH), origin_branch(clone, "traces-1")
+    messages = {}
+    for name, content in results.items():
+        recorded = parse_result(content)
+        trace = traces[name.removesuffix(RESULT) + TRACE]
+        assert hashlib.sha256(trace).hexdigest() == recorded.trace_sha256
+        messages[recorded.login] = recorded.message
+    assert len(traces) == len(results)
+    git(clone.path.parent / "origin.git", "fsck", "--strict")
+    return messages
+
+
+def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Each brings a result of its own and one that all of them bring: of that, one result lies with its own trace."""
+    clone = make_board(tmp_path / "board")
+    folders = [accepted(tmp_path / f"publisher-{n}", f"user{n}", "shared") for n in range(PUBLISHERS)]
+
+    refused: list[int] = []
+
+    def pause(attempt: int) -> None:
+        refused.append(attempt)
+        time.sleep(random.uniform(0, 1.5))
+
+    with ThreadPoolExecutor(PUBLISHERS) as pool:
+        patience = record_results.PushPatience(pause=pause)
+        done = list(
+            pool.map(lambda folder: record_results.record_accepted(run_on(clone), "1", folder, NOW, patience), folders)
+        )
+    messages = whole(clone)
+
+    assert refused  # they did get in each other's way
+    assert set(messages) == {f"user{n}" for n in range(PUBLISHERS)} | {"shared"}
+    assert all(messages[f"user{n}"] == f"publisher-{n}" for n in range(PUBLISHERS))
+    assert sum(len(each.recorded) for each in done) == PUBLISHERS + 1
+    assert len(git(tmp_path / "board/origin.git", "log", "--format=%s", RESULTS_BRANCH).splitlines()) == PUBLISHERS + 1
+
+
+def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:
+    """Publish in a process of its own with a git that kills it; the exit code, negative for a signal."""
+    tools = tmp_path / "tools"
+    tools.mkdir(exist_ok=True)
+    count = tmp_path / "count"
+    count.unlink(missing_ok=True)
+    script = tools / "git"
+    script.write_text(KILLER.format(count=count, git=shutil.which("git"), **{"before": 0, "after": 0, **when}))
+    script.chmod(0o755)
+
+    def work() -> None:
+        os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+        record_results.record_accepted(
+            run_on(clone), "1", folder, NOW, record_results.PushPatience(pause=lambda attempt: None)
+        )
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.join(600)
+    assert process.exitcode is not None
+    return process.exitcode
+
+
+def test_a_kill_at_any_step_loses_nothing_and_the_next_run_completes(tmp_path: Path) -> None:
+    first = accepted(tmp_path / "first", "alice")
+    folder = accepted(tmp_path / "second", "alice", "bob", "carol")
+    original = make_board(tmp_path / "original")
+    record_results.record_accepted(run_on(original), "1", first, NOW)
+    calls, killed, seen = 1, 0, set()
+    while True:
+        codes = []
+        for when in ("before", "after"):
+            shutil.rmtree(tmp_path / "board", ignore_errors=True)
+            shutil.copytree(tmp_path / "original", tmp_path / "board")
+            clone = Clone(tmp_path / "board" / "clone")
+            git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
+            codes.append(killed_publish(clone, folder, tmp_path, **{when: calls}))
+            after_kill = whole(clone)
+            seen.add(len(after_kill))
+            assert after_kill["alice"] == "first"
+            record_results.record_accepted(run_on(clone), "1", folder, NOW)
+            assert whole(clone) == {"alice": "first", "bob": "second", "carol": "second"}
+        if codes == [0, 0]:
+            break
+        assert codes == [-signal.SIGKILL] * 2
+        killed += 2
+        calls += 1
+
+    assert killed >= 16
+    assert seen == {1, 3}
+
+
+def test_a_kill_at_first_use_leaves_both_branches_or_none(tmp_path: Path) -> None:
+    folder = accepted(tmp_path / "first", "alice")
+    for call in (4, 5, 6, 7):
+        clone = make_board(tmp_path / f"board-{call}")
+        killed_publish(clone, folder, tmp_path, after=call)
+        branches = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
+        assert branches in (["main"], ["main", "results", "traces-1"])
+        record_results.record_accepted(run_on(clone), "1", folder, NOW)
+        assert whole(clone) == {"alice": "first"}
+
+
+def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
+    clone = make_board(tmp_path / "board")
+    folder = accepted(tmp_path / "mine", "alice")
+    waits: list[int] = []
+    lock = tmp_path / "board/origin.git/refs/heads/results.lock"
+    lock.write_text("")
+    with pytest.raises(CommandError, match="nothing is lost"):
+        record_results.record_accepted(
+            run_on(clone), "1", folder, NOW, record_results.PushPatience(tries=5, pause=waits.append)
+        )
+    lock.unlink()
+
+    assert waits == [1, 2, 3, 4, 5]
+    assert len(record_results.record_accepted(run_on(clone), "1", folder, NOW).recorded) == 1
+
+
+# In parts
+
+
+def pushes(clone: Clone) -> list[dict[str, bool]]:
+    """Of each push to the origin, oldest first: whether it moved each of the two branches."""
+    log = clone.path.parent / "pushes"
+    lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+    return [{"results": f"refs/heads/{RESULTS_BRANCH}" in line, "traces": "refs/heads/traces-1" in line} for line in lines]
+
+
+def watched(clone: Clone) -> Clone:
+    """The origin writes down each push as one line of the branches that it moves."""
+    hook = clone.path.parent / "origin.git/hooks/pre-receive"
+    hook.write_text(
+        f"#!/bin/sh\ncut -d' ' -f3 | tr '\\n' ' ' >> {clone.path.parent}/pushes; echo >> {clone.path.parent}/pushes\n"
+    )
+    hook.chmod(0o755)
+    return clone
+
+
+LOGINS = tuple(f"user{number}" for number in range(7))
+
+
+@pytest.mark.parametrize(("files", "size", "expected"), [(2, 10**9, 4), (100, 1, 7), (100, 10**9, 1)])
+def test_a_large_round_is_pushed_in_parts_of_results_with_their_traces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, size: int, expected: int
+) -> None:
+    monkeypatch.setattr(record_results, "PART_FILES", files)
+    monkeypatch.setattr(record_results, "PART_BYTES", size)
+    clone = watched(make_board(tmp_path / "board"))
+    published = record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "mine", *LOGINS), NOW)
+
+    assert pushes(clone) == [{"results": True, "traces": True}] * expected
+    assert (len(published.recorded), published.known) == (7, 0)
+    assert whole(clone) == dict.fromkeys(LOGINS, "mine")
+    assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 7
+
+
+def test_a_kill_between_parts_keeps_what_was_pushed_and_the_next_run_records_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_results, "PART_FILES", 2)
+    folder = accepted(tmp_path / "mine", *LOGINS[:4])
+    counts = set()
+    for call in range(2, 60):
+        shutil.rmtree(tmp_path / "board", ignore_errors=True)
+        clone = watched(make_board(tmp_path / "board"))
+        code = killed_publish(clone, folder, tmp_path, after=call)
+        if code == 0:
+            break
+        there = git(clone.path.parent / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
+        counts.add(len(whole(clone)) if RESULTS_BRANCH in there else 0)
+        before = len(pushes(clone))
+        again = record_results.record_accepted(run_on(clone), "1", folder, NOW)
+        assert whole(clone) == dict.fromkeys(LOGINS[:4], "mine")
+        assert len(again.recorded) + again.known == 4
+        assert len(pushes(clone)) == 2
+        assert before <= 2
+        assert len(git(clone.path.parent / "origin.git", "rev-list", RESULTS_BRANCH).split()) == 4
+
+    assert code == 0
+    assert counts == {0, 2, 4}
+
+
+def test_a_part_that_the_remote_refuses_leaves_the_parts_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_results, "PART_FILES", 3)
+    clone = make_board(tmp_path / "board")
+    hook = clone.path.parent / "origin.git/hooks/pre-receive"
+    hook.write_text("#!/bin/sh\n[ -e once ] && echo 'error: too large' >&2 && exit 1\ntouch once\n")
+    hook.chmod(0o755)
+    folder = accepted(tmp_path / "mine", *LOGINS)
+    with pytest.raises(CommandError, match="too large"):
+        record_results.record_accepted(run_on(clone), "1", folder, NOW)
+    assert len(whole(clone)) == 3
+
+    hook.unlink()
+    again = record_results.record_accepted(run_on(clone), "1", folder, NOW)
+    assert (len(again.recorded), again.known) == (4, 3)
+    assert whole(clone) == dict.fromkeys(LOGINS, "mine")

@@ -1,0 +1,491 @@
+"""A sealed season from plan to pages, with real agents: nothing carries the episodes out; the reveal opens it all."""
+
+import base64
+import dataclasses
+import html
+import io
+import json
+import shutil
+import subprocess
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.seeds.encryption import decrypt_result
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
+from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.parse import parse_result
+from evaluator.model.records.preview import Preview
+from evaluator.model.records.result import Result, SandboxKind, sealed
+from evaluator.model.records.verdict import Verdict
+from leaderboard.api.standings_json import standings_document
+from leaderboard.comments import render_comment
+from leaderboard.comments.states import CommentContext
+from leaderboard.core.store import ResultStore
+from leaderboard.pages.page_context import PageContext
+from leaderboard.pages.page_renderer import render_pages
+from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, preview_state
+from scripts.commands import bot
+from scripts.console import CommandError
+from scripts.git.data_branches import export_results, newest_results
+from scripts.github.official import publish, shard_jobs
+from scripts.github.official.workload import OfficialRun, read_workload
+from scripts.github.preview.artifact import ArtifactError, read_artifact
+from scripts.github.workflow.season_key import PACE_SECONDS, seconds_to_wait
+from scripts.repository.checkout import Checkout
+from scripts.repository.layout import RESULTS_BRANCH
+from scripts.repository.recorded_standings import recorded_standings
+from scripts.repository.season_file import RevealedSecret, SeasonFile
+from scripts.seasons.publish_season import record_locally
+from scripts.seasons.publish_season import record_on_branch as publish_news
+from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
+from tests.leaderboard import make
+from tests.scripts.github.remotes import Clone, agent_files, git, make_board, origin_branch
+from tests.scripts.github.rounds import Round, bench, open_run
+
+SECRET = SeasonSecret(bytes(range(32)))
+CHALLENGE = f"""title: Test
+season: "1"
+quota: {{per_day: 3}}
+seeds: sealed
+sealed: {{secret_sha256: {SECRET.sha256}, decimals: 0}}
+tasks:
+  - {{id: CartPole-v1, episodes: 3}}
+  - {{id: FrozenLake-v1, script: {{steps: 400, last: 3, worst: 0}}}}
+""".encode()
+OPENED = CHALLENGE[: CHALLENGE.index(b"seeds")] + CHALLENGE[CHALLENGE.index(b"tasks") :]
+# Writes what it sees wherever it can: to its log, into the time it takes, and into the number of its steps. The colons keep
+# the word from coming up by chance, as four letters do in Base64.
+PROBE = b"""
+import time
+class Agent:
+    def __init__(self, seed):
+        print(":MARK: seed", seed, flush=True)
+    def act(self, observation):
+        print(":MARK:", observation.tolist(), flush=True)
+        time.sleep(0.02 if observation[0] > 0 else 0)
+        return int(observation[2] > 0)
+"""
+SHOUT = b"""
+class Agent:
+    def act(self, observation):
+        raise ValueError(f":MARK: {observation.tolist()}")
+"""
+SCRIPT = b"""
+import sys
+import gymnasium
+env = gymnasium.make(sys.argv[1])
+for _ in range(5):
+    state, _ = env.reset()
+    over = False
+    while not over:
+        state, _, ended, cut, _ = env.step((state + 1) % 4)
+        over = ended or cut
+print(':MARK:', state)
+print('{"score": 0.123456789}')
+"""
+SCRIPT_FILES: dict[str, bytes | None] = {
+    "submissions/erin/s/submission.py": SCRIPT,
+    "submissions/erin/s/submission.yml": b"name: S\nalgorithm: none\nkind: script\nmain_file: submission.py\n",
+}
+
+
+def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> OfficialRun:
+    return dataclasses.replace(open_run(clone), secret=secret)
+
+
+def plan_sealed(clone: Clone, place: Path) -> Round:
+    git(clone.path, "checkout-index", "-f", "challenge.yml")
+    return Round(clone, run_with(clone), shard_jobs.plan_shards(open_run(clone)), place)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Round:
+    """A round with a probe, one that shouts, and a plain agent: played, checked and recorded."""
+    place = tmp_path_factory.mktemp("sealed")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in pinned_environment().items():
+            patch.setenv(name, value)
+        clone = make_board(place / "board", {"challenge.yml": CHALLENGE})
+        clone.commit({**agent_files("alice", "probe", PROBE), **agent_files("bob", "shout", SHOUT)})
+        clone.commit({**agent_files("carol"), **SCRIPT_FILES})
+        clone.push()
+        git(clone.path, "reset", "-q", "--hard")
+        begun = plan_sealed(clone, place / "in")
+        for shard in begun.planned.shards:
+            begun.evaluate(shard)
+        checked = begun.check()
+        assert checked.refused == ()
+        assert len(begun.record().recorded) == 4
+    return begun
+
+
+def open_board(played: Round, place: Path, *, revealed: bool) -> Checkout:
+    """A clone of the board with the branches checked out."""
+    shutil.copytree(played.clone.path, place / "clone")
+    board = Checkout(place / "clone")
+    export_results(played.clone.repository, newest_results(played.clone.repository), board.root / "results")
+    origin = played.clone.path.parent / "origin.git"
+    packed = subprocess.run(["git", "-C", str(origin), "archive", "traces-1"], capture_output=True, check=True).stdout
+    (board.root / "traces").mkdir()
+    subprocess.run(["tar", "-x", "-C", str(board.root / "traces")], input=packed, check=True)
+    if revealed:
+        record_locally(board, reveal)
+        board = Checkout(place / "clone")
+    return board
+
+
+def reveal(seasons: SeasonFile) -> SeasonFile:
+    news = RevealedSecret(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z")
+    return seasons.having(seasons.of("1").model_copy(update={"revealed": news}))
+
+
+def test_every_entry_plays_the_same_episodes_and_none_knows_its_own_seed(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=True)
+    results = {result.login: result for result in board.recorded[0]}
+
+    assert results["alice"].seeds == results["carol"].seeds == SECRET.episode_seeds("1", "CartPole-v1", 3)
+    assert results["alice"].beacon == f"sealed-{SECRET.sha256}"
+    assert ":MARK: seed" not in results["carol"].log_tail
+    assert SECRET.agent_seeds("1", "a" * 64, "t", 3) != SECRET.agent_seeds("1", "b" * 64, "t", 3)
+
+
+def test_what_is_public_carries_no_episode(played: Round) -> None:
+    handed = [p for p in played.place.rglob("*") if p.is_file()]
+    branch = origin_branch(played.clone, RESULTS_BRANCH)
+    traces = origin_branch(played.clone, "traces-1")
+    seeds = SECRET.episode_seeds("1", "CartPole-v1", 3)
+    everything = [*(p.read_bytes() for p in handed), *branch.values(), *traces.values()]
+    public = [parse_result(content) for content in branch.values()]
+
+    assert len(handed) >= 8
+    assert not [c for c in everything if b":MARK:" in c or b"0.1234" in c or any(seed.encode() in c for seed in seeds)]
+    for result in public:
+        assert (result.seeds, result.returns, result.lengths, result.metrics, result.log_tail, result.message) == (
+            (), (), (), {}, "", "",
+        )  # fmt: skip
+        assert (result.cost.steps, result.cost.peak_memory_bytes, result.script) == (0, None, None)
+        assert result.cost.wall_seconds in (60, 240, 960, 3840)
+        assert result.provenance.evaluated_at.endswith(":00:00Z")
+    assert {r.login: r.verdict for r in public} == {
+        "alice": Verdict.OK, "bob": Verdict.CRASHED, "carol": Verdict.OK, "erin": Verdict.OK,
+    }  # fmt: skip
+    assert all(r.sealed and r.sealed.score == round(r.sealed.score) for r in public if r.verdict is Verdict.OK)
+
+
+def test_how_much_an_agent_wrote_does_not_show_in_the_size(played: Round) -> None:
+    sizes = {len(base64.b64decode(json.loads(content)["sealed"]["ciphertext"])) for content in played_results(played)}
+    traces = {len(json.loads(content)["ciphertext"]) for content in origin_branch(played.clone, "traces-1").values()}
+
+    assert sizes == {(1 << 14) + 16}
+    assert len(traces) == 1
+
+
+def played_results(played: Round) -> list[bytes]:
+    return list(origin_branch(played.clone, RESULTS_BRANCH).values())
+
+
+def test_the_public_log_of_a_shard_says_nothing_of_the_agents(played: Round, capsys: pytest.CaptureFixture[str]) -> None:
+    again = dataclasses.replace(played, place=played.place.parent / "again")
+    again.evaluate(0)
+    printed = capsys.readouterr()
+
+    assert printed.out + printed.err == ""
+
+
+def test_a_job_ends_at_full_multiples_only() -> None:
+    assert [seconds_to_wait(elapsed) for elapsed in (1.0, PACE_SECONDS, 2.5 * PACE_SECONDS)] == [599.0, 0.0, 300.0]
+
+
+def test_publish_seals_anew_with_what_only_github_tells(played: Round) -> None:
+    handed = {r.login: r for r in map(parse_result, (p.read_bytes() for p in shard_results(played)))}
+    recorded = {r.login: r for r in map(parse_result, played_results(played))}
+
+    assert (handed["alice"].login_id, recorded["alice"].login_id) == (None, 11)
+    assert len({one.sealed.nonce for one in (handed["alice"], recorded["alice"]) if one.sealed}) == 2
+    assert decrypt_result(recorded["alice"], SECRET).returns == decrypt_result(handed["alice"], SECRET).returns
+
+
+def shard_results(played: Round) -> list[Path]:
+    return [p for shard in played.planned.shards for p in (played.folder(shard) / "results").rglob("*.json")]
+
+
+def test_what_is_recorded_is_not_wanted_again_and_a_version_more_changes_no_episode(played: Round) -> None:
+    work = read_workload(open_run(played.clone), played.clone.head, newest_results(played.clone.repository))
+
+    assert work.items == ()
+
+
+@pytest.mark.parametrize(
+    ("secret", "why"),
+    [("", "is not set"), ("00" * 32, "is not the secret whose hash"), ("secret", "is not 64 hex digits")],
+)
+def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
+    played: Round, tmp_path: Path, secret: str, why: str
+) -> None:
+    run = run_with(played.clone, secret)
+    out = tmp_path / "out"
+
+    with pytest.raises(CommandError, match=why):
+        shard_jobs.evaluate_shard(run, bench(played.clone.path), played.assignment(), out)
+    with pytest.raises(CommandError, match=why):
+        publish.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("other", [CHALLENGE.replace(SECRET.sha256.encode(), b"ab" * 32), OPENED])
+def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: Path, other: bytes) -> None:
+    shutil.copytree(played.clone.path.parent, tmp_path / "board")
+    clone = Clone(tmp_path / "board" / "clone")
+    git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
+    clone.commit({"challenge.yml": other})
+
+    with pytest.raises(CommandError, match=r"season 1 has results of other episodes: .*give the season another name"):
+        read_workload(open_run(clone), clone.head, newest_results(clone.repository))
+
+
+def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
+
+    with pytest.raises(CommandError, match="set in a preview, which must not know it"):
+        bot.preview(head=tmp_path, out=tmp_path / "out")
+
+
+def test_a_forged_score_and_a_changed_byte_are_refused(played: Round, tmp_path: Path) -> None:
+    shutil.copytree(played.place, tmp_path / "in")
+    begun = dataclasses.replace(played, place=tmp_path / "in")
+    path = next(p for p in shard_results(begun) if "alice" in str(p))
+    document = json.loads(path.read_bytes())
+    document["sealed"]["ciphertext"] = document["sealed"]["ciphertext"][:-8] + "AAAAAAA="
+    path.write_bytes(sealed(document).serialised())
+    checked = begun.check()
+
+    assert [line for line in checked.refused if "alice" in line and "does not verify" in line]
+    accepted = {record.login: record for record in checked.accepted if not hasattr(record, "players")}
+    assert accepted["alice"].verdict is Verdict.INTERNAL_ERROR
+    assert accepted["alice"].message == ""
+    assert decrypt_result(accepted["alice"], SECRET).message.startswith("publish refused it")
+
+
+def copied(played: Round, tmp_path: Path) -> Round:
+    """The played round with files of its own, to be spoilt."""
+    shutil.copytree(played.place, tmp_path / "in", ignore=shutil.ignore_patterns("accepted"))
+    return Round(played.clone, played.run, played.planned, tmp_path / "in")
+
+
+@pytest.mark.parametrize("spoil", ["folder", "trace-folder", "no-number", "cut"])
+def test_one_surprising_file_of_a_sealed_season_costs_that_result_alone(played: Round, tmp_path: Path, spoil: str) -> None:
+    begun = copied(played, tmp_path)
+    place = {"trace-folder": "traces", "no-number": "traces", "cut": "traces"}.get(spoil, "results")
+    path = next(begun.place.glob(f"shard-*/{place}/CartPole-v1/alice/*/*.json"))
+    content = path.read_bytes()
+    path.unlink()
+    if "folder" in spoil:
+        path.mkdir()
+    else:
+        path.write_bytes(content[:-9] if spoil == "cut" else b'{"schema": 1, "nonce": 7, "ciphertext": [1]}')
+    checked = begun.check()
+
+    assert len(checked.refused) == 1
+    assert sorted(record.verdict for record in checked.accepted).count(Verdict.INTERNAL_ERROR) == 1
+    assert len(checked.accepted) == 4
+
+
+def test_what_has_no_score_to_show_cannot_be_sealed_and_costs_that_result_alone(
+    played: Round, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, real = copied(played, tmp_path), publish.sealed_record
+
+    def sealing(challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None) -> Any:
+        if result.login == "alice" and result.verdict is Verdict.OK:
+            raise CommandError(3, "a metric has no value to rank by")
+        return real(challenge, secret, result, trace)
+
+    monkeypatch.setattr(publish, "sealed_record", sealing)
+    checked = begun.check()
+
+    assert [line.partition(": ")[2] for line in checked.refused] == ["cannot be sealed"]
+    assert [record.verdict for record in checked.accepted if record.login == "alice"] == [Verdict.INTERNAL_ERROR]
+    assert len(checked.accepted) == 4
+
+
+def test_an_agent_without_a_value_to_rank_by_takes_nobody_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its job ended with what it did, and with all that others did there: all of it was played anew."""
+    for name, value in pinned_environment().items():
+        monkeypatch.setenv(name, value)
+    metric = b"metrics: [{name: speed, kind: steps_to_threshold, threshold: 2, direction: lower}], script: {steps"
+    clone = make_board(tmp_path / "board", {"challenge.yml": CHALLENGE.replace(b"script: {steps", metric)})
+    clone.commit({**agent_files("zoe"), **SCRIPT_FILES})
+    clone.push()
+    git(clone.path, "reset", "-q", "--hard")
+    begun = plan_sealed(clone, tmp_path / "in")
+
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    checked = begun.check()
+
+    assert checked.refused == ()
+    assert {record.login: record.verdict for record in checked.accepted} == {
+        "erin": Verdict.INTERNAL_ERROR, "zoe": Verdict.OK,
+    }  # fmt: skip
+    assert all(isinstance(record, Result) and record.sealed for record in checked.accepted)
+
+
+def test_until_the_reveal_the_board_ranks_rounded_scores_without_intervals(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=False)
+    table = recorded_standings(board, official=False)
+    task = table.tasks[0]
+    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
+
+    assert [row.entry.login for row in task.rows] == ["alice", "carol"]
+    assert all(row.estimate.low != row.estimate.low and row.rank_high == len(task.rows) for row in task.rows)
+    assert "This season is sealed." in pages
+    assert ":MARK:" not in pages
+    json.dumps(standings_document(table), allow_nan=False)
+
+
+@pytest.fixture
+def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What these rounds are played in is not official anywhere else."""
+    monkeypatch.setattr(SandboxKind.PROCESS, "is_official", True)
+
+
+@pytest.mark.usefixtures("_any_sandbox_ranks")
+def test_before_the_reveal_verification_says_that_it_cannot_know(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=False)
+
+    findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+
+    assert {finding.standing for finding in findings} == {VerificationStatus.SEALED}
+
+
+@pytest.mark.usefixtures("_any_sandbox_ranks")
+def test_after_the_reveal_everything_verifies_and_the_board_has_its_returns(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=True)
+    findings = verify_files(board.challenge, board.store, board.store.files(), quiet=True)
+    table = recorded_standings(board, official=False)
+    task = table.tasks[0]
+    pages = html.unescape("".join(render_pages(table, PageContext(generated_at="now")).values()))
+
+    assert {finding.standing for finding in findings} == {VerificationStatus.VERIFIED}
+    assert sum(finding.steps for finding in findings) > 0
+    assert all(row.estimate.low <= row.estimate.score <= row.estimate.high for row in task.rows)
+    assert "This season is sealed." not in pages
+    assert ":MARK:" in pages
+    assert [failure.result.message.count(":MARK:") for failure in task.failures] == [1]
+
+
+def test_a_public_score_that_is_not_that_of_its_episodes_is_found_out_at_the_reveal(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=True)
+    path = next(p for p in board.store.files() if "carol" in str(p))
+    document = json.loads(path.read_bytes())
+    document["sealed"]["score"] = 500.0
+    path.write_bytes(sealed(document).serialised())
+
+    (finding,) = verify_files(board.challenge, board.store, [path], quiet=True)
+
+    assert finding.standing is VerificationStatus.REFUTED
+    assert "score" in finding.faults[0]
+
+
+def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(played.clone.path.parent, tmp_path / "board")
+    clone = Clone(tmp_path / "board" / "clone")
+    git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
+    clone.commit(agent_files("dora"))
+    before = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
+    publish_news(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
+    after = read_workload(open_run(clone), clone.head, newest_results(clone.repository))
+
+    assert (len(before.items), len(after.items)) == (1, 0)
+    assert "was revealed" in capsys.readouterr().err
+    assert ResultStore(results=tmp_path / "r", traces=tmp_path / "t").read() == ([], [])
+    assert export_results(clone.repository, newest_results(clone.repository), tmp_path / "r") == 5
+    assert (tmp_path / "r" / "season.json").exists()
+
+
+def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
+    board = open_board(played, tmp_path, revealed=False)
+    entries = tuple(submission.entry() for submission in board.read_all()[0] if submission.login != "local")
+    promoted = [sealed({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
+    recorded = RecordedResults(challenge=board.challenge, entries=entries, results=tuple(promoted))
+    (probe,) = (entry for entry in entries if entry.login == "alice")
+    context = CommentContext(run_id=1, repository="https://github.example/o/b")
+    comment = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)
+    plain = make.result(probe, [9.0, 10.0, 11.0], on=board.challenge.tasks[0], sandbox="process", **{"class": "preview"})
+    agent = {
+        "login": "alice",
+        "agent": "probe",
+        "submission_digest": probe.digest,
+        "name": "P",
+        "results": [plain.document()],
+    }
+    document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [agent]}
+    guessed = render_comment.render_comment(preview_state(Preview.model_validate(document), recorded, run_url=None), context)
+
+    assert "on the secret episodes of this season, which are the same for everybody" in comment
+    assert "merge commit" not in comment
+    assert "pullrank verify" not in comment
+    assert ":MARK:" not in comment
+    assert "the secret episodes of this season, which a preview never plays: the place is a guess" in guessed
+
+
+def test_a_preview_that_says_it_is_sealed_is_not_believed(played: Round) -> None:
+    (content,) = (c for name, c in origin_branch(played.clone, RESULTS_BRANCH).items() if "alice" in name)
+    result = {**json.loads(content), "class": "preview"}
+    forged = sealed({**result, "sealed": {**result["sealed"], "score": 1e9}}).document()
+    agent = {"login": "alice", "agent": "probe", "submission_digest": result["submission_digest"], "name": "P"}
+    document = {"schema": 1, "head_sha": "2" * 40, "evaluator_sha": "3" * 40, "agents": [{**agent, "results": [forged]}]}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("preview.json", json.dumps(Preview.model_validate(document).document()))
+
+    with pytest.raises(ArtifactError, match="no preview has a season's secret"):
+        read_artifact(packed.getvalue())
+
+
+def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> None:
+    clone = make_board(tmp_path / "board", {"challenge.yml": CHALLENGE, **agent_files("alice")})
+    silent = dataclasses.replace(run_with(clone), ask=lambda shas: {})
+    planned = plan_sealed(clone, tmp_path / "in")
+    begun = dataclasses.replace(planned, run=silent)
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    begun.check()
+    begun.record()
+    before, traces = (origin_branch(clone, name) for name in ("results", "traces-1"))
+    later = Round(clone, run_with(clone), shard_jobs.plan_shards(open_run(clone)), tmp_path / "later")
+    checked = later.check(later.place)
+    published = later.record()
+    after = origin_branch(clone, "results")
+    old, new = ([parse_result(content) for content in files.values()] for files in (before, after))
+
+    assert (later.planned.count, later.planned.unasked, checked.filled_in, published.filled_in) == (0, 1, 1, 1)
+    assert [(one.beacon_verified, one.login_id) for one in (*old, *new)] == [(None, None), (True, 11)]
+    assert new[0].sealed is not None
+    assert old[0].sealed is not None
+    assert new[0].sealed.score == old[0].sealed.score
+    assert new[0].trace_sha256 == old[0].trace_sha256
+    assert origin_branch(clone, "traces-1") == traces
+    plain = decrypt_result(new[0], SECRET)
+    filled = ("login_id", "beacon_verified", "self_sha256")
+    parts = [{k: v for k, v in one.document().items() if k not in filled} for one in (plain, decrypt_result(old[0], SECRET))]
+    assert parts[0] == parts[1]
+    assert plain.self_hash() == plain.self_sha256
+    assert verify_file(_job(clone, tmp_path / "store", after, traces)).standing is VerificationStatus.VERIFIED
+
+
+def _job(clone: Clone, place: Path, results: dict[str, bytes], traces: dict[str, bytes]) -> VerificationJob:
+    """The only result and its trace, to be replayed with the secret."""
+    files = []
+    for folder, contents in (("results", results), ("traces", traces)):
+        for name, content in contents.items():
+            files.append(place / folder / name)
+            files[-1].parent.mkdir(parents=True)
+            files[-1].write_bytes(content)
+    return VerificationJob(challenge=Checkout(clone.path).challenge, result=files[0], trace=files[1], secret=SECRET)

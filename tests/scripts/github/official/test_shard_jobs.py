@@ -1,0 +1,187 @@
+"""Plan and evaluate: wanted − recorded at two commits, each shard finds its own list, results are official ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluator.host.deterministic import pinned_environment
+from evaluator.model.config.challenge import Limits
+from evaluator.model.records.parse import parse_result
+from evaluator.model.records.result import Tier
+from evaluator.model.records.verdict import Verdict
+from leaderboard.core.store import ResultStore
+from leaderboard.planning.shards import Capacity
+from scripts.console import CommandError
+from scripts.github.official import shard_jobs
+from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
+from scripts.github.official.workload import planned_runtime_digest, read_workload
+from scripts.github.workflow.run_context import parse_run_context
+from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
+from tests.scripts.github.rounds import RUN, bench, open_run, plan_round, whole_round
+
+BROKEN = b"class Agent:\n    def act(self, observation):\n        raise ValueError('no')\n"
+EXCLUDED = b"""exclusions:
+  - {login: ALICE, since: "2026-05-01", who: host, why: copies, link: "https://example.org/1"}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in pinned_environment().items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Clone:
+    made = make_board(tmp_path / "board")
+    made.commit(agent_files("alice"))
+    made.commit(agent_files("bob", "b", BROKEN))
+    made.push()
+    return made
+
+
+def test_everything_entered_is_planned_and_the_outputs_are_json(board: Clone, tmp_path: Path) -> None:
+    planned = plan_round(board, tmp_path).planned
+
+    outputs = json.loads(json.dumps(planned.outputs()))
+    assert parse_run_context(outputs.pop("moment")).now.tzinfo is not None
+    assert outputs == {
+        "shards": [0, 1], "total": 2, "count": 4, "left": 0, "sha": board.head, "results_sha": "",
+        "labels": ["ubuntu-24.04"], "at_once": 20, "unasked": 0,
+    }  # fmt: skip
+
+
+def test_a_shard_writes_official_results_with_their_beacon(board: Clone, tmp_path: Path) -> None:
+    begun = plan_round(board, tmp_path)
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    stores = [
+        ResultStore(results=begun.folder(s) / "results", traces=begun.folder(s) / "traces") for s in begun.planned.shards
+    ]
+    results = {(r.login, r.task): r for store in stores for r in (parse_result(path.read_bytes()) for path in store.files())}
+    alice, bob = results["alice", "CartPole-v1"], results["bob", "CartPole-v1"]
+
+    assert len(results) == 4
+    assert {result.tier for result in results.values()} == {Tier.OFFICIAL}
+    assert (alice.beacon, bob.beacon) == (begun.clone.repository.first_parent(board.head)[1], board.head)
+    assert (alice.beacon_verified, alice.login_id, alice.provenance.commit) == (False, None, board.head)
+    assert alice.provenance.run_url == RUN
+    assert (alice.verdict, bob.verdict) == (Verdict.OK, Verdict.CRASHED)
+
+
+def test_what_is_recorded_is_not_planned_again(board: Clone, tmp_path: Path) -> None:
+    assert len(whole_round(board, tmp_path / "1").recorded) == 4
+    again = plan_round(board, tmp_path / "2").planned
+    board.commit(agent_files("alice", source=AGENT + b"# 2\n"))
+    newer = plan_round(board, tmp_path / "3").planned
+
+    assert (again.shards, again.count) == ((), 0)
+    assert again.results_sha
+    assert newer.count == 2
+
+
+def test_every_machine_finds_the_same_shards(board: Clone, tmp_path: Path) -> None:
+    begun = plan_round(board, tmp_path)
+    works = [read_workload(open_run(board), board.head, "") for _ in range(2)]
+
+    assert works[0] == works[1]
+    assert sum(len(works[0].shard(n)) for n in begun.planned.shards) == 4
+
+
+def test_an_excluded_entry_is_not_played(board: Clone, tmp_path: Path) -> None:
+    board.commit({"moderation.yml": EXCLUDED})
+    work = read_workload(open_run(board), board.head, "")
+
+    assert {item.entry.login for item in work.items} == {"bob"}
+
+
+def test_a_folder_that_is_no_submission_keeps_nobody_else_out(
+    board: Clone, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board.commit(
+        {
+            "submissions/carol/x/agent.py": AGENT, "120000:submissions/dora/x/agent.py": b"/etc/passwd",
+            "submissions/-eve/x/agent.py": AGENT, "submissions/fay/x/agent.py": AGENT,
+            "submissions/fay/x/submission.yml": MANIFEST + b"unknown: 1\n", "submissions/gus/x/.gitattributes": b"* text\n",
+        }
+    )  # fmt: skip
+    work = read_workload(open_run(board), board.head, "")
+    errors = capsys.readouterr().err
+
+    assert {item.entry.login for item in work.items} == {"alice", "bob"}
+    assert all(f"submissions/{login}/x" in errors for login in ("carol", "dora", "-eve", "fay", "gus"))
+
+
+def test_two_folders_of_one_version_each_have_their_result(board: Clone, tmp_path: Path) -> None:
+    board.commit({**agent_files("alice", "x", AGENT + b"#\n"), **agent_files("alice", "y", AGENT + b"#\n")})
+    whole_round(board, tmp_path / "1")
+
+    assert plan_round(board, tmp_path / "2").planned.count == 0
+
+
+def test_a_checkout_of_another_commit_is_refused(board: Clone) -> None:
+    before = board.repository.first_parent(board.head)[1]
+
+    with pytest.raises(CommandError, match="the checkout is not commit"):
+        read_workload(open_run(board), before, "")
+
+
+def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -> None:
+    begun = plan_round(board, tmp_path)
+
+    for shard, shards in ((2, 2), (0, 3), (-1, 2)):
+        wrong = ShardAssignment(sha=board.head, results_sha="", shards=shards, shard=shard)
+        with pytest.raises(CommandError, match="does not exist"):
+            shard_jobs.evaluate_shard(begun.run, bench(board.path), wrong, tmp_path / "out")
+
+
+def test_what_time_does_not_allow_is_left_for_the_next_round(board: Clone, tmp_path: Path) -> None:
+    begun = plan_round(board, tmp_path)
+    clock = iter([0.0, 1.0, 1e9, 1e9])
+
+    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+
+    assert done == 1
+    assert len(begun.check().accepted) == 1
+
+
+def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path) -> None:
+    """A job that is ended loses what it plays: an agent that can stall until then would be played anew, and nobody told."""
+    begun = plan_round(board, tmp_path)
+    # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
+    clock = iter([0.0, 1.0, STEP_SECONDS - 3000.0])
+
+    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+
+    assert done == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_duel", "seconds"),
+    [
+        (Limits(), False, 3000 + 2 * (1200 + 2 * 60)),
+        (Limits(), True, 2 * 3000 + 600 + 2 * (1200 + 2 * 60)),
+        (Limits(cpu_seconds=1000, start_seconds=100), False, 10_000 + 2 * (1200 + 2 * 100)),
+    ],
+)
+def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: bool, seconds: float) -> None:
+    assert shard_jobs.longest_seconds(limits, is_duel=is_duel) == seconds
+
+
+def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(board: Clone, tmp_path: Path) -> None:
+    board.commit({"challenge.yml": CHALLENGE + b"limits: {cpu_seconds: 20000}\n"})
+    board.push()
+    begun = plan_round(board, tmp_path)
+    clock = iter([0.0, 1.0, Capacity().shard_seconds - 1])
+
+    done = shard_jobs.evaluate_shard(begun.run, bench(board.path), begun.assignment(), begun.folder(), lambda: next(clock))
+
+    assert done == 2
+
+
+def test_the_runtime_needs_no_engine_where_the_base_has_a_digest() -> None:
+    named = planned_runtime_digest("docker", "python:3.12@sha256:" + "0" * 64)
+
+    assert named == planned_runtime_digest("gvisor", "other/python@sha256:" + "0" * 64)
+    assert named != planned_runtime_digest("process", "")

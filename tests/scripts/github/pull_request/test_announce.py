@@ -1,0 +1,230 @@
+import pytest
+
+from scripts.github.pull_request import announce
+from tests.github.world import BOT, PullRequest
+from tests.leaderboard import make
+from tests.scripts.github.remotes import agent_files
+from tests.scripts.github.scenes import LAKE, POLE, Scene
+
+MARKER = "<!-- pullrank:comment run={} -->\n"
+
+
+def tell(scene: Scene, run_id: int = 500) -> None:
+    assert announce.announce_merged(scene.context("push", run_id=run_id)) == 0
+
+
+def record_all(scene: Scene, at: str = make.NOON, returns: tuple[float, ...] = (9.0, 11.0)) -> None:
+    """Official results of Alice's agent as it stands on main, beside what is recorded."""
+    entry = scene.entry(scene.clone.head)
+    scene.record(*(make.result(entry, returns, on=task, at=at) for task in (POLE, LAKE)))
+
+
+def test_a_merge_is_told_its_official_scores_in_the_same_comment(scene: Scene) -> None:
+    scene.bring()
+    scene.world.comment(7, BOT, MARKER.format(31) + "preview")
+    merged = scene.merge()
+    record_all(scene)
+
+    tell(scene)
+
+    (body,) = scene.bodies()
+    assert body.startswith(MARKER.format(500))
+    assert merged[:7] in body
+    assert "https://host.github.io/board/" in body
+    assert scene.world.labelled[7] == ["official"]
+    assert scene.standin.made() == [
+        "GET /pulls",
+        "GET /issues/7/comments",
+        "PATCH /issues/comments/101",
+        "GET /labels",
+        "POST /labels",
+        "POST /issues/7/labels",
+    ]
+
+
+def bring_three(scene: Scene) -> None:
+    """Three merges of three people, all of them measured."""
+    for number, login in ((7, "alice"), (8, "carol"), (9, "dave")):
+        scene.world.person(login, 10 * number)
+        scene.bring(number, login)
+        scene.merge(number)
+        entry = scene.entry(scene.clone.head, login)
+        scene.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
+
+
+def test_each_further_merge_costs_few_requests(scene: Scene) -> None:
+    """All jobs of a repository share a thousand requests in an hour."""
+    bring_three(scene)
+
+    tell(scene)
+
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+    assert [line.split()[0] for line in scene.standin.made()[-8:]] == 2 * ["GET", "POST", "GET", "POST"]
+
+
+def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bring_three(scene)
+    scene.world.left["core"] = announce.REQUESTS_RESERVED + 6
+
+    tell(scene)
+
+    announced = [number for number in (7, 8, 9) if scene.bodies(number)]
+    assert 1 <= len(announced) < 3
+    assert scene.world.left["core"] > announce.REQUESTS_RESERVED - 10
+    assert f"{3 - len(announced)} merged pull requests are told by a later run" in capsys.readouterr().err
+    scene.world.left["core"] = 1000
+    tell(scene, 501)
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+
+
+def test_a_run_tells_no_more_than_github_lets_it_write(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announce, "PULLS_PER_RUN", 2)
+    bring_three(scene)
+
+    tell(scene)
+    assert sum(len(scene.bodies(number)) for number in (7, 8, 9)) == 2
+    tell(scene, 501)
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+
+
+def test_those_that_wait_for_a_result_do_not_hide_one_that_has_it(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, login in ((7, "alice"), (8, "carol"), (9, "dave")):
+        scene.world.person(login, 10 * number)
+        scene.bring(number, login)
+        scene.merge(number)
+    tell(scene)
+    assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [[], [], []]
+
+    record_all(scene)
+    monkeypatch.setattr(announce, "PULLS_PER_RUN", 1)
+    assert list(announce.pulls_with_news(scene.context("push", run_id=501))) == [7]
+    tell(scene, 501)
+
+    assert [scene.world.labelled.get(number, []) for number in (7, 8, 9)] == [["official"], [], []]
+
+
+def test_hundreds_that_were_told_do_not_hide_one_that_was_not(scene: Scene) -> None:
+    scene.bring()
+    scene.merge()
+    record_all(scene)
+    for number in range(100, 700):
+        merged = PullRequest(number, "bob", "b" * 40, state="closed", merged=True, merge_commit_sha="b" * 40)
+        scene.world.pulls[number], scene.world.labelled[number] = merged, ["official"]
+
+    tell(scene)
+
+    assert len(scene.bodies(7)) == 1
+
+
+def test_what_was_told_is_not_told_again(scene: Scene) -> None:
+    scene.bring()
+    scene.merge()
+    record_all(scene)
+    tell(scene)
+    scene.standin.calls.clear()
+
+    tell(scene, 501)
+
+    assert scene.standin.made() == ["GET /pulls"]
+
+
+def test_what_is_not_recorded_yet_is_said_and_looked_at_again(scene: Scene) -> None:
+    scene.bring()
+    scene.merge()
+    scene.record(make.result(scene.entry(scene.clone.head), (9.0, 11.0), on=POLE))
+
+    tell(scene)
+    assert "Not yet recorded" in scene.bodies()[0]
+    assert scene.world.labelled.get(7, []) == []
+    scene.standin.calls.clear()
+    tell(scene, 501)
+    assert scene.standin.writes() == []
+    record_all(scene)
+    tell(scene, 502)
+
+    assert "Not yet recorded" not in scene.bodies()[0]
+    assert scene.world.labelled[7] == ["official"]
+
+
+def test_a_version_that_was_replaced_keeps_its_own_score(scene: Scene) -> None:
+    scene.bring(7)
+    scene.merge(7)
+    record_all(scene)
+    scene.bring(8, source=b"x = 2\n")
+    scene.merge(8)
+
+    tell(scene)
+
+    assert scene.world.labelled == {7: ["official"]}
+    assert "Not yet recorded" not in scene.bodies(7)[0]
+    assert "10" in scene.bodies(7)[0]
+    assert "next" in scene.bodies(8)[0] or "Not yet recorded" in scene.bodies(8)[0]
+
+
+def test_a_version_that_was_replaced_before_it_was_played_is_not_waited_for(scene: Scene) -> None:
+    scene.bring(7)
+    scene.merge(7)
+    scene.bring(8, source=b"x = 2\n")
+    scene.merge(8)
+
+    tell(scene)
+
+    assert scene.world.labelled == {7: ["official"]}
+
+
+def test_a_withdrawal_is_told(scene: Scene) -> None:
+    scene.push(dict.fromkeys(agent_files("bob")), author="bob")
+    scene.merge()
+
+    tell(scene)
+
+    assert "Withdrawn" in scene.bodies()[0]
+    assert "bob/a" in scene.bodies()[0]
+    assert scene.world.labelled[7] == ["official"]
+
+
+def test_an_agent_that_was_withdrawn_later_is_told(scene: Scene) -> None:
+    scene.bring(7)
+    scene.merge(7)
+    scene.push(dict.fromkeys(agent_files("alice")), 8)
+    scene.merge(8)
+
+    tell(scene)
+
+    assert "Withdrawn" in scene.bodies(7)[0]
+
+
+def test_merges_that_touch_no_agent_or_are_not_on_main_are_left_alone(scene: Scene) -> None:
+    scene.push({"README.md": b"newer\n"})
+    scene.merge()
+    scene.world.pulls[8] = PullRequest(8, "eve", "a" * 40, state="closed", merged=True, merge_commit_sha="b" * 40)
+    scene.world.pulls[9] = PullRequest(9, "eve", "a" * 40, state="closed", merged=True, merge_commit_sha=None)
+
+    tell(scene)
+
+    assert scene.standin.made() == ["GET /pulls"]
+
+
+def test_attack_13_a_spoofed_marker_does_not_stop_the_official_score(scene: Scene) -> None:
+    scene.bring()
+    scene.merge()
+    record_all(scene)
+    spoof = scene.world.comment(7, "eve", MARKER.format(99_999_999_999_999) + "Score: 1e9")
+
+    tell(scene)
+
+    assert len(scene.bodies()) == 1
+    assert spoof.body.endswith("Score: 1e9")
+
+
+def test_attack_14_an_older_official_run_says_nothing(scene: Scene) -> None:
+    scene.bring()
+    scene.merge()
+    record_all(scene)
+    scene.world.comment(7, BOT, MARKER.format(600) + "newer")
+
+    tell(scene)
+
+    assert scene.standin.writes() == []

@@ -1,0 +1,347 @@
+import pytest
+
+from scripts.git.path_guard import GuardedPaths
+from scripts.github.api.posts import FAILURE_LABEL
+from scripts.github.official import empty_rounds
+from scripts.github.pull_request import reconcile
+from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.outcome import Outcome
+from scripts.github.pull_request.reconcile import FAILURE_ISSUE_TITLE
+from scripts.github.pull_request.report import PreviewCase
+from tests.github.world import BOT, Opened, WorkflowRun
+from tests.leaderboard import make
+from tests.scripts.git.tree_bombs import bomb, commit_tree
+from tests.scripts.github.remotes import Clone, agent_files, git
+from tests.scripts.github.scenes import POLE, Scene, previewed
+
+MARKER = "<!-- pullrank:comment run={} -->\n"
+
+
+def say(scene: Scene, sha: str, creator: str) -> None:
+    """Somebody says `success` on a commit."""
+    status = {"sha": sha, "state": "success", "context": "pullrank", "description": "", "target_url": ""}
+    scene.world.statuses.append({**status, "creator": creator, "at": scene.world.now()})
+
+
+def settle(scene: Scene) -> None:
+    assert reconcile.reconcile_pulls(scene.context()) == 0
+
+
+def test_a_judged_commit_costs_one_request(scene: Scene) -> None:
+    sha = scene.bring()
+    say(scene, sha, BOT)
+
+    settle(scene)
+
+    assert scene.standin.made() == [
+        "GET /issues",
+        "GET /pulls",
+        f"GET /commits/{sha}/statuses",
+        "GET /actions/workflows/official.yml/runs",
+    ]
+
+
+def test_a_report_that_was_lost_is_made_up_for(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha))
+
+    settle(scene)
+
+    assert scene.bodies()[0].startswith(MARKER.format(31))
+    assert scene.statuses(sha)[0][0] == "success"
+    assert scene.world.labelled[7] == ["preview-ok"]
+
+
+def test_a_conflict_is_explained_once(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.world.pulls[7].mergeable = False
+
+    settle(scene)
+    first = scene.bodies()
+    scene.standin.calls.clear()
+    settle(scene)
+
+    assert "conflict" in first[0].lower()
+    assert first[0].startswith(MARKER.format(0))
+    assert scene.bodies() == first
+    assert scene.statuses(sha) == [("error", "not played: it conflicts with main; merge main into the branch")]
+    assert scene.standin.writes() == []
+
+
+def test_a_conflict_takes_the_place_of_an_older_preview_and_yields_to_a_later_one(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.world.comment(7, BOT, MARKER.format(31) + "preview of an earlier commit")
+    scene.world.pulls[7].mergeable = False
+    settle(scene)
+    assert scene.bodies()[0].startswith(MARKER.format(31))
+    assert "earlier commit" not in scene.bodies()[0]
+    scene.world.pulls[7].mergeable = True
+    scene.ran(32, content=previewed(scene, sha))
+    settle(scene)
+
+    assert scene.bodies()[0].startswith(MARKER.format(32))
+
+
+def test_while_github_does_not_know_of_a_conflict_nothing_is_said(scene: Scene) -> None:
+    scene.bring()
+    scene.world.pulls[7].mergeable = None
+
+    settle(scene)
+
+    assert scene.standin.writes() == []
+
+
+def test_a_pull_request_that_touches_no_agent_is_told(scene: Scene) -> None:
+    """The guard says `outside` only of commits that bring agents too: these are the host's own changes."""
+    sha = scene.push({"README.md": b"newer\n"})
+
+    settle(scene)
+
+    assert scene.statuses(sha) == [("success", "touches no agent, so there is nothing to score")]
+    assert len(scene.bodies()) == 1
+
+
+def test_a_missing_run_is_told(scene: Scene) -> None:
+    sha = scene.bring()
+
+    settle(scene)
+
+    assert scene.statuses(sha) == [("error", "not played: GitHub started no run; push again")]
+
+
+def test_a_run_that_waits_for_approval_is_told(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, conclusion="action_required")
+
+    settle(scene)
+    settle(scene)
+
+    assert len(scene.bodies()) == 1
+    assert scene.statuses(sha) == [("pending", "not played yet: a maintainer has to approve the run")]
+
+
+def test_a_run_that_is_being_played_is_left_alone(scene: Scene) -> None:
+    scene.bring()
+    scene.ran(31, status="in_progress", conclusion=None)
+
+    settle(scene)
+
+    assert scene.standin.writes() == []
+
+
+@pytest.mark.parametrize("conclusion", ["failure", "cancelled"])
+def test_a_failure_of_ours_is_tried_three_times_then_reported_then_closed(scene: Scene, conclusion: str) -> None:
+    sha = scene.bring()
+    run = scene.ran(31, conclusion=conclusion)
+    for _ in range(4):
+        settle(scene)
+        run.conclusion = conclusion
+    assert scene.world.reruns == [31, 31]
+    (issue,) = scene.world.issues.values()
+    assert (issue.title, issue.labels, issue.author) == (FAILURE_ISSUE_TITLE, [FAILURE_LABEL], BOT)
+    assert "the preview of #7 failed 3 times" in issue.body
+    assert f"/issues/{issue.number}" in scene.bodies()[0]
+
+    run.conclusion = "success"
+    run.artifacts["preview"] = previewed(scene, sha)
+    settle(scene)
+
+    assert issue.state == "closed"
+    assert scene.statuses(sha)[-1][0] == "success"
+
+
+def test_a_preview_of_which_a_part_failed_on_our_side_is_tried_again(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha, returns=(), verdict="internal_error", message="engine"))
+
+    settle(scene)
+
+    assert scene.world.reruns == [31]
+    assert scene.statuses(sha) == [("error", "a part failed on our side; it is tried again")]
+
+
+def test_a_run_too_old_to_be_run_again_does_not_stop_the_others(scene: Scene) -> None:
+    scene.bring()
+    scene.ran(31, conclusion="failure")
+    other = scene.bring(8)
+    scene.world.go_wrong("POST", "/rerun$", status=403, message="Unable to retry this workflow run")
+
+    settle(scene)
+
+    assert scene.statuses(other)[0][0] == "error"
+
+
+def test_a_pull_request_that_cannot_be_settled_does_not_stop_the_others(scene: Scene) -> None:
+    broken, good = scene.bring(8), scene.bring(7, source=b"x = 7\n")
+    scene.ran(31, content=previewed(scene, good))
+    scene.world.go_wrong("GET", f"/commits/{broken}/statuses", status=422, message="No commit found", times=9)
+
+    settle(scene)
+
+    assert scene.statuses(good)[0][0] == "success"
+    assert "#8 could not be settled" in next(iter(scene.world.issues.values())).body
+
+
+def test_an_exception_that_nobody_foresaw_is_one_pull_requests_alone(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = scene.bring(8), scene.bring(7, source=b"x = 7\n")
+    scene.ran(31, number=8, content=previewed(scene, second))
+    scene.ran(32, number=7, content=previewed(scene, second))
+    score = reconcile.scored_outcome
+
+    def surprised(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
+        if case.pull.number == 8:
+            raise RecursionError("a stranger's \x1b[31mwords")
+        return score(context, case, paths)
+
+    monkeypatch.setattr(reconcile, "scored_outcome", surprised)
+    settle(scene)
+
+    assert scene.statuses(first) == []
+    assert scene.statuses(second)[0][0] == "success"
+    assert "#8 could not be settled" in next(iter(scene.world.issues.values())).body
+    printed = "".join(capsys.readouterr())
+    assert "#8: RecursionError" in printed
+    assert "words" not in printed
+
+
+def test_the_refused_are_told_before_any_preview_is_scored(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = scene.bring(7)
+    scene.ran(31, number=7, content=previewed(scene, good))
+    bad = scene.push({**agent_files("alice"), "evaluator/e.py": b"score = 1e9\n"}, 9)
+    scene.ran(32, number=9)
+    asleep = []
+
+    def dies(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:
+        asleep.append([scene.statuses(sha) for sha in (good, bad)])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reconcile, "scored_outcome", dies)
+    with pytest.raises(KeyboardInterrupt):
+        reconcile.reconcile_pulls(scene.context())
+
+    ((of_good, of_bad),) = asleep
+    assert (of_good, of_bad[0][0]) == ([], "failure")
+
+
+@pytest.mark.parametrize("has_run", [True, False])
+def test_trees_that_unfold_without_end_are_refused_once(scene: Scene, has_run: bool) -> None:
+    scene.bring(7)
+    fork = Clone(scene.place / "fork-7")
+    sha = commit_tree(fork, "submissions/alice/a", bomb(fork.path, 8), scene.clone.head)
+    git(fork.path, "push", "-q", "--force", "origin", f"{sha}:refs/pull/7/head")
+    scene.world.pulls[7].head_sha = sha
+    if has_run:
+        scene.ran(31, conclusion="failure")
+
+    settle(scene)
+    assert scene.statuses(sha)[0][0] == "failure"
+    assert "holds more than can be listed" in scene.bodies()[0]
+    scene.standin.calls.clear()
+    settle(scene)
+    assert scene.standin.made().count(f"GET /commits/{sha}/statuses") == 1
+    assert len([one for one in scene.standin.made() if "/runs" in one]) == 1  # the official workflow's
+
+
+def test_official_evaluations_that_were_given_up_are_reported(scene: Scene) -> None:
+    entry = scene.entry(scene.clone.head, "bob")
+    failed = [
+        make.result(entry, on=POLE, key="c" * 64, verdict="internal_error", at=f"2026-01-0{day}T00:00:00Z")
+        for day in (1, 2, 3)
+    ]
+    scene.record(*failed[:2])
+    settle(scene)
+    assert scene.world.issues == {}
+    scene.record(*failed)
+    settle(scene)
+    (issue,) = scene.world.issues.values()
+    assert "bob/a on CartPole-v1 has no official result" in issue.body
+
+    scene.record(make.result(entry, (1.0,), on=POLE, key="c" * 64))
+    settle(scene)
+
+    assert issue.state == "closed"
+
+
+def test_official_runs_that_keep_failing_are_reported(scene: Scene) -> None:
+    path = ".github/workflows/official.yml"
+    for run_id, conclusion in ((41, "failure"), (42, "cancelled"), (43, "failure"), (44, "timed_out"), (45, None)):
+        scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion=conclusion)
+
+    settle(scene)
+
+    assert "the last 3 official runs failed" in next(iter(scene.world.issues.values())).body
+
+
+def test_doubled_issues_are_healed_and_those_of_others_left_alone(scene: Scene) -> None:
+    scene.world.issues[90] = Opened(90, BOT, FAILURE_ISSUE_TITLE, "old", [FAILURE_LABEL])
+    scene.world.issues[91] = Opened(91, BOT, FAILURE_ISSUE_TITLE, "old", [FAILURE_LABEL])
+    scene.world.issues[92] = Opened(92, "eve", FAILURE_ISSUE_TITLE, "old", [FAILURE_LABEL])
+    scene.bring()
+    scene.ran(31, conclusion="failure", attempt=3)
+
+    settle(scene)
+
+    assert {number: issue.state for number, issue in scene.world.issues.items()} == {90: "open", 91: "closed", 92: "open"}
+    assert "#7" in scene.world.issues[90].body
+
+
+@pytest.mark.parametrize(
+    ("runs", "state"),
+    [
+        ([(41, "failure"), (43, None)], "open"),  # the run that this is a part of has just opened it
+        ([(41, "success"), (43, None)], "open"),  # an earlier one
+        ([(41, "failure"), (42, "failure"), (43, None)], "open"),
+        ([(41, "failure"), (42, "success"), (43, None)], "closed"),
+        ([(41, "failure"), (42, "success"), (43, "cancelled"), (44, None)], "closed"),
+        ([], "open"),
+    ],
+)
+def test_the_issue_of_a_round_without_results_is_closed_by_a_later_run_that_succeeds(
+    scene: Scene, runs: list[tuple[int, str | None]], state: str
+) -> None:
+    named = "<!-- pullrank:publish run=41 -->\nWhat the official run was asked for …"
+    scene.world.issues[90] = Opened(90, BOT, empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
+    scene.world.issues[91] = Opened(91, "eve", empty_rounds.PUBLISH_ISSUE_TITLE, named, [FAILURE_LABEL])
+    for run_id, conclusion in runs:
+        path = ".github/workflows/official.yml"
+        scene.world.runs[run_id] = WorkflowRun(run_id, "a" * 40, "schedule", path, "main", conclusion=conclusion)
+
+    settle(scene)
+
+    assert (scene.world.issues[90].state, scene.world.issues[91].state) == (state, "open")
+    assert scene.world.issues[90].body == named
+
+
+# Attacks
+
+
+def test_attack_17_a_status_that_somebody_else_wrote_is_no_verdict(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha, returns=(), verdict="crashed"))
+    say(scene, sha, "eve")
+
+    settle(scene)
+
+    assert scene.statuses(sha)[-1][0] == "failure"
+
+
+def test_attack_5_a_push_while_it_is_settled_silences_it(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha))
+    scene.world.when("GET", "/actions/runs$", lambda: setattr(scene.world.pulls[7], "head_sha", "f" * 40))
+
+    settle(scene)
+
+    assert scene.standin.writes() == []
+
+
+def test_attack_1_a_lost_report_of_a_changed_evaluator_is_no_score(scene: Scene) -> None:
+    sha = scene.push({**agent_files("alice"), "evaluator/e.py": b"score = 1e9\n"})
+    scene.ran(31, content=previewed(scene, sha))
+
+    settle(scene)
+
+    assert scene.statuses(sha)[0][0] == "failure"
+    assert scene.world.labelled[7] == ["needs-review"]

@@ -1,0 +1,386 @@
+from typing import Any
+
+import pytest
+
+from evaluator.model.records.preview import Preview, PreviewedAgent
+from scripts.github.api.client import GitHubError
+from scripts.github.preview.artifact import read_artifact
+from scripts.github.pull_request import report
+from tests.github.world import BOT, WorkflowRun
+from tests.scripts.github.remotes import agent_files
+from tests.scripts.github.scenes import Scene, completed, previewed, zipped
+
+MARKER = "<!-- pullrank:comment run={} -->\n"
+
+
+def tell(scene: Scene, run_id: int) -> None:
+    """A preview run has moved."""
+    assert report.report_preview(scene.context("workflow_run", completed(run_id))) == 0
+
+
+def played(scene: Scene, run_id: int = 31) -> str:
+    """Alice's pull request, and a preview that scored."""
+    sha = scene.bring()
+    scene.ran(run_id, content=previewed(scene, sha))
+    return sha
+
+
+def test_a_score_is_commented_labelled_and_said_on_the_commit(scene: Scene) -> None:
+    sha = played(scene)
+
+    tell(scene, 31)
+
+    (body,) = scene.bodies()
+    assert body.startswith(MARKER.format(31))
+    assert "Preview" in body
+    assert sha[:7] in body
+    assert scene.world.labelled[7] == ["preview-ok"]
+    assert scene.statuses(sha) == [("success", "preview: 1 of 1 evaluations scored; unofficial until merged")]
+    assert scene.summary == body
+    assert scene.standin.made() == [
+        "GET /actions/runs/31",
+        "GET /pulls",
+        "GET /actions/runs/31/artifacts",
+        "GET /actions/artifacts/310/zip",
+        "GET /issues/7/comments",
+        "GET /pulls/7",
+        "POST /issues/7/comments",
+        "GET /issues/7/comments",
+        "GET /issues/7/labels",
+        "GET /labels",
+        "POST /labels",
+        "POST /issues/7/labels",
+        f"GET /commits/{sha}/statuses",
+        f"POST /statuses/{sha}",
+    ]
+
+
+def test_the_next_commit_edits_the_same_comment(scene: Scene) -> None:
+    played(scene)
+    tell(scene, 31)
+    sha = scene.bring(source=b"x = 2\n")
+    scene.ran(32, content=previewed(scene, sha, verdict="crashed", returns=(), message="boom"))
+
+    tell(scene, 32)
+
+    (body,) = scene.bodies()
+    assert body.startswith(MARKER.format(32))
+    assert sha[:7] in body
+    assert scene.world.labelled[7] == ["needs-changes"]
+    assert scene.statuses(sha) == [("failure", "1 of 1 evaluations failed; the comment says why")]
+
+
+def test_telling_twice_changes_nothing_more(scene: Scene) -> None:
+    played(scene)
+    tell(scene, 31)
+    scene.standin.calls.clear()
+
+    tell(scene, 31)
+
+    assert scene.standin.writes() == []
+
+
+def test_the_log_of_the_artifact_is_shown_in_a_fence(scene: Scene) -> None:
+    sha = scene.bring()
+    one = _read(scene, sha, returns=(), verdict="crashed", message="boom")
+    log = b"| == alice/a on CartPole-v1: crashed\n| > last words @maintainer\n"
+    scene.ran(31, content=zipped(one, log))
+
+    tell(scene, 31)
+
+    assert "last words @maintainer" in scene.bodies()[0]
+
+
+def test_a_run_that_has_begun_is_announced_as_running(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, status="in_progress", conclusion=None)
+
+    tell(scene, 31)
+
+    assert scene.statuses(sha) == [("pending", "the preview is being played")]
+    assert scene.world.labelled.get(7, []) == []
+
+
+def test_a_run_that_waits_for_approval_says_so(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, conclusion="action_required")
+
+    tell(scene, 31)
+
+    assert scene.statuses(sha) == [("pending", "not played yet: a maintainer has to approve the run")]
+    assert scene.world.labelled[7] == ["needs-review"]
+
+
+def test_a_withdrawal_is_explained(scene: Scene) -> None:
+    sha = scene.push(dict.fromkeys(agent_files("bob")), author="bob")
+    scene.ran(31)
+
+    tell(scene, 31)
+
+    assert "withdraws" in scene.bodies()[0]
+    assert scene.statuses(sha) == [("success", "withdraws an agent of its author")]
+
+
+@pytest.mark.parametrize("conclusion", ["failure", "cancelled", "timed_out", "startup_failure"])
+def test_a_run_that_failed_is_our_fault(scene: Scene, conclusion: str) -> None:
+    sha = scene.bring()
+    scene.ran(31, conclusion=conclusion)
+
+    tell(scene, 31)
+
+    assert f"the preview run ended as '{conclusion}'" in scene.bodies()[0]
+    assert scene.statuses(sha) == [("error", "failed on our side; it is tried again")]
+
+
+def test_a_missing_artifact_is_our_fault(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, attempt=3)
+
+    tell(scene, 31)
+
+    assert "left no artifact" in scene.bodies()[0]
+    assert scene.statuses(sha) == [("error", "failed on our side; the maintainers were told")]
+
+
+def test_a_robots_pull_request_gets_a_status_and_no_comment(scene: Scene) -> None:
+    scene.world.person("dependabot[bot]", 9, "Bot")
+    sha = scene.push({"README.md": b"newer\n"}, author="dependabot[bot]")
+    scene.ran(31)
+
+    tell(scene, 31)
+
+    assert scene.bodies() == []
+    assert scene.statuses(sha)[0][0] == "failure"
+
+
+def test_a_verified_run_reports_itself(scene: Scene) -> None:
+    sha = scene.bring()
+    own = WorkflowRun(
+        500, scene.clone.head, event="workflow_dispatch", path=".github/workflows/evaluate.yml", head_branch="main"
+    )
+    own.status, own.conclusion = "in_progress", None
+    own.artifacts["preview"] = previewed(scene, sha)
+    scene.world.runs[500] = own
+
+    report.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": sha}}))
+
+    assert scene.bodies()[0].startswith(MARKER.format(500))
+    assert scene.statuses(sha)[0][0] == "success"
+
+
+def test_a_verified_run_of_an_older_commit_tells_nobody(scene: Scene) -> None:
+    old = scene.bring()
+    scene.bring(source=b"x = 2\n")
+
+    report.report_preview(scene.context("workflow_dispatch", {"inputs": {"pull": "7", "sha": old}}))
+
+    assert scene.standin.writes() == []
+
+
+# The attacks of shared/github.md that end here
+
+
+def test_attack_1_a_commit_that_changes_the_evaluator_gets_no_score(scene: Scene) -> None:
+    sha = scene.push({**agent_files("alice"), "evaluator/e.py": b"score = 1e9\n"})
+    scene.ran(31, content=previewed(scene, sha, returns=(1e9,)))
+
+    tell(scene, 31)
+
+    (body,) = scene.bodies()
+    assert "evaluator/e.py" in body
+    assert "1000000000" not in body.replace(",", "")
+    assert scene.world.labelled[7] == ["needs-review"]
+    assert scene.statuses(sha)[0][0] == "failure"
+    assert not any("artifacts" in call for call in scene.standin.made())
+
+
+def test_attack_3_another_workflow_of_the_same_name_tells_nobody(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha), path=".github/workflows/evil.yml")
+    scene.ran(32, content=previewed(scene, sha), event="push")
+
+    tell(scene, 31)
+    tell(scene, 32)
+
+    assert scene.standin.writes() == []
+
+
+def test_attack_4_an_artifact_cannot_choose_the_pull_request(scene: Scene) -> None:
+    victim = scene.bring(8, "eve")
+    sha = scene.bring()
+    scene.ran(31, content=zipped(_read(scene, sha).model_copy(update={"head_sha": victim})))
+
+    tell(scene, 31)
+
+    assert scene.bodies(8) == []
+    assert scene.statuses(victim) == []
+    assert "played another commit" in scene.bodies(7)[0]
+
+
+def _read(scene: Scene, sha: str, **fields: Any) -> Preview:
+    return read_artifact(previewed(scene, sha, **fields))
+
+
+def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> None:
+    sha = scene.bring()
+    agent = PreviewedAgent(login="bob", agent="a", submission_digest="d" * 64, name="Test")
+    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=(agent,))))
+
+    tell(scene, 31)
+
+    assert "an agent that this pull request does not change" in scene.bodies()[0]
+    assert scene.statuses(sha)[0][0] == "error"
+
+
+def test_attack_4_a_branch_of_the_same_name_in_another_fork_tells_nobody(scene: Scene) -> None:
+    sha = played(scene)
+    scene.world.runs[31].fork_id = 4444
+
+    tell(scene, 31)
+
+    assert sha
+    assert scene.standin.writes() == []
+
+
+def test_attack_5_a_push_before_the_report_silences_it(scene: Scene) -> None:
+    played(scene)
+    scene.bring(source=b"x = 2\n")
+
+    tell(scene, 31)
+
+    assert scene.standin.made() == ["GET /actions/runs/31", "GET /pulls"]
+
+
+def test_attack_5_a_push_between_reading_and_writing_silences_it(scene: Scene) -> None:
+    played(scene)
+    scene.world.when("GET", r"/issues/7/comments$", lambda: setattr(scene.world.pulls[7], "head_sha", "f" * 40))
+
+    tell(scene, 31)
+
+    assert scene.standin.writes() == []
+
+
+def test_attack_5_a_merge_between_reading_and_writing_silences_it(scene: Scene) -> None:
+    played(scene)
+    scene.world.when("GET", r"/artifacts", lambda: setattr(scene.world.pulls[7], "state", "closed"))
+
+    tell(scene, 31)
+
+    assert scene.standin.writes() == []
+
+
+@pytest.mark.parametrize("content", [b"not a zip", b"PK\x03\x04" + b"\0" * 60])
+def test_attack_6_a_hostile_artifact_is_told_and_never_unpacked(scene: Scene, content: bytes) -> None:
+    scene.bring()
+    scene.ran(31, content=content)
+
+    tell(scene, 31)
+
+    assert "cannot be read" in scene.bodies()[0] or "zip" in scene.bodies()[0]
+
+
+def test_attack_6_an_artifact_above_the_cap_is_not_fetched(scene: Scene) -> None:
+    scene.bring()
+    scene.ran(31, content=b"0" * ((1 << 20) + 1))
+
+    tell(scene, 31)
+
+    assert "left no artifact" in scene.bodies()[0]
+    assert not any(path.startswith("/storage/") for path, _ in scene.standin.authorizations)
+
+
+def test_attack_12_what_an_agent_says_stays_in_a_fence(scene: Scene) -> None:
+    sha = scene.bring()
+    evil = "````\n@everyone closes #1 <img src=x> <!-- pullrank:comment run=999999 -->"
+    scene.ran(31, content=previewed(scene, sha, returns=(), verdict="crashed", message=evil))
+
+    tell(scene, 31)
+    scene.ran(32, content=previewed(scene, sha))
+    tell(scene, 32)
+
+    (body,) = scene.bodies()
+    assert body.startswith(MARKER.format(32))
+
+
+def test_attack_13_a_marker_under_another_name_is_nothing(scene: Scene) -> None:
+    played(scene)
+    scene.world.person("github-actions", 67, "User")
+    scene.world.person("another[bot]", 68, "Bot")
+    spoofs = [
+        scene.world.comment(7, name, MARKER.format(99_999_999_999_999) + "Score: 1e9")
+        for name in ("eve", "github-actions", "another[bot]")
+    ]
+    spoofs.append(scene.world.comment(7, BOT, "No marker in the first line\n" + MARKER.format(99_999)))
+    before = [spoof.body for spoof in spoofs]
+
+    tell(scene, 31)
+
+    assert [spoof.body for spoof in spoofs] == before
+    assert scene.standin.writes()[0] == "POST /issues/7/comments"
+    assert [body for body in scene.bodies() if body.startswith(MARKER.format(31))]
+
+
+def test_attack_14_an_older_run_never_overwrites_a_newer_one(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha, returns=(1.0, 1.0)))
+    scene.ran(32, content=previewed(scene, sha))
+    tell(scene, 32)
+    bodies, statuses = scene.bodies(), scene.statuses(sha)
+    scene.standin.calls.clear()
+
+    tell(scene, 31)
+
+    assert scene.bodies() == bodies
+    assert scene.statuses(sha) == statuses
+    assert scene.standin.writes() == []
+
+
+def test_attack_14_doubled_comments_are_healed(scene: Scene) -> None:
+    played(scene)
+    for run_id in (29, 30, 28):
+        scene.world.comment(7, BOT, MARKER.format(run_id) + "old")
+    first = next(iter(scene.world.comments))
+
+    tell(scene, 31)
+
+    (left,) = scene.world.comments.values()
+    assert left.id == first
+    assert left.body.startswith(MARKER.format(31))
+
+
+def test_attack_14_two_reports_at_once_leave_one_comment_of_the_later_run(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha))
+    later = MARKER.format(32) + "the later run's"
+    scene.world.when("POST", r"/issues/7/comments$", lambda: scene.world.comment(7, BOT, later))
+
+    tell(scene, 31)
+
+    assert scene.bodies() == [later]
+
+
+def test_attack_14_a_comment_whose_answer_was_lost_is_not_doubled(scene: Scene) -> None:
+    played(scene)
+    scene.world.go_wrong("POST", r"/issues/7/comments$", after=True)
+
+    tell(scene, 31)
+
+    assert len(scene.bodies()) == 1
+
+
+def test_attack_16_the_folder_of_another_is_refused(scene: Scene) -> None:
+    for index, path in enumerate(("submissions/bob", "SUBMISSIONS/alice", "submissions/Bob")):
+        sha = scene.push({f"{path}/a/agent.py": b"x = 9\n"})
+        scene.ran(40 + index, content=b"")
+        tell(scene, 40 + index)
+
+        assert scene.statuses(sha)[0][0] == "failure"
+        assert path in scene.bodies()[0]
+
+
+def test_a_token_without_the_right_is_an_error_of_one_line(scene: Scene) -> None:
+    played(scene)
+    scene.world.go_wrong("POST", r"/comments$", status=403, message="Resource not accessible by integration")
+
+    with pytest.raises(GitHubError, match="not accessible by integration"):
+        report.report_preview(scene.context("workflow_run", completed(31)))

@@ -1,0 +1,101 @@
+"""A whole official round in tests: plan, evaluate and publish on real remotes, agents in the process sandbox."""
+
+import functools
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evaluator.model.records.result import sealed
+from leaderboard.core.store import RESULT
+from scripts.github.official import publish, record_results, shard_jobs
+from scripts.github.official.commit_facts import AskGitHub, CommitFacts
+from scripts.github.official.shard_jobs import PlannedShards, ShardAssignment
+from scripts.github.official.workload import OfficialRun, open_official
+from scripts.repository.checkout import Checkout
+from scripts.runs.evaluate_missing import Evaluator, open_evaluator
+from tests.scripts.github.remotes import Clone, git
+
+RUN = "https://github.example/o/b/actions/runs/7"
+
+
+def no_pause(attempt: int) -> None:
+    """Others are never first in most tests."""
+    raise AssertionError(f"others were first, attempt {attempt}")
+
+
+def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> OfficialRun:
+    """An official run that trusts the process sandbox."""
+    return open_official(clone.repository, ("process", ""), answers(signed), RUN)
+
+
+def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
+    """GitHub says of every commit whether it is signed, and that number 11 opened its pull request."""
+    return lambda shas: {sha: CommitFacts(verified=signed(sha), login_id=11) for sha in shas}
+
+
+ALONE = record_results.PushPatience(tries=1, pause=no_pause)
+
+
+@functools.cache
+def bench(root: Path) -> Evaluator:
+    """The process sandbox on a clone whose challenge.yml is checked out."""
+    return open_evaluator(Checkout(root), "process")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round and where its files lie."""
+
+    clone: Clone
+    run: OfficialRun
+    planned: PlannedShards
+    place: Path
+
+    def assignment(self, shard: int = 0) -> ShardAssignment:
+        planned = self.planned
+        return ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=shard)
+
+    def folder(self, shard: int = 0) -> Path:
+        return self.place / f"shard-{shard}"
+
+    def evaluate(self, shard: int = 0) -> Path:
+        shard_jobs.evaluate_shard(self.run, bench(self.clone.path), self.assignment(shard), self.folder(shard))
+        return self.folder(shard)
+
+    def check(self, *folders: Path, run: OfficialRun | None = None) -> publish.CheckedRound:
+        shutil.rmtree(self.place / "accepted", ignore_errors=True)
+        now = datetime.now(UTC)
+        return publish.check_shards(
+            run or self.run, self.assignment(), folders or [self.place], self.place / "accepted", now
+        )
+
+    def record(self) -> record_results.PublishedRound:
+        return record_results.record_accepted(self.run, "1", self.place / "accepted", datetime.now(UTC), ALONE)
+
+
+def plan_round(clone: Clone, place: Path) -> Round:
+    """Plan what main asks for now."""
+    git(clone.path, "checkout-index", "-f", "challenge.yml")
+    run = open_run(clone)
+    return Round(clone, run, shard_jobs.plan_shards(run), place)
+
+
+def whole_round(clone: Clone, place: Path) -> record_results.PublishedRound:
+    """Plan, evaluate every shard, publish."""
+    begun = plan_round(clone, place)
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    begun.check()
+    return begun.record()
+
+
+def forge(folder: Path, task: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
+    """Change a handed-in result and seal it anew, as whoever escaped into a shard could."""
+    path = next(p for p in (folder / "results").glob(f"{task}/*/*/*{RESULT}"))
+    document = json.loads(path.read_bytes())
+    path.write_bytes(sealed(change(document)).serialised())
+    return path

@@ -1,0 +1,262 @@
+"""`pullrank season`: sealing, revealing and closing as a host does it, by the lines that the pages say."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from evaluator.host.deterministic import pinned_environment
+from evaluator.host.loading.submission_folder import read_folder
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.records.result import SandboxKind, Tier, sealed
+from leaderboard.core.store import ResultStore
+from scripts.git.git_repository import GitRepository
+from scripts.repository.checkout import Checkout, SubmissionEntry
+from scripts.repository.season_file import seal_result
+from scripts.runs.evaluate_missing import open_evaluator
+from scripts.seasons.archive import Citation
+from tests.scripts.checkouts import ROOT, run
+from tests.scripts.github.remotes import git
+
+SECRET = SeasonSecret(bytes(range(32)))
+OPEN = 'title: "A & B_board"\nseason: "2026"\ntasks:\n  - {id: CartPole-v1, episodes: 3}\n'
+PAGES = ROOT / "site" / "pages" / "host"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The code of a page, block by block."""
+    return re.findall(rf"^```{language}\n(.*?)^```", (PAGES / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board's repository whose branches hold one sealed, official result."""
+    place = tmp_path_factory.mktemp("origin")
+    root, bare = place / "main", place / "origin.git"
+    shutil.copytree(ROOT / "site", root / "site")
+    shutil.copy(ROOT / "mkdocs.yml", root / "mkdocs.yml")
+    (root / "challenge.yml").write_text(OPEN + blocks("sealed.md", "yaml")[0])
+    agent = root / "submissions" / "alice" / "pole"
+    agent.mkdir(parents=True)
+    (agent / "agent.py").write_text("class Agent:\n    def act(self, o):\n        return int(o[2] + 0.3 * o[3] > 0)\n")
+    (agent / "submission.yml").write_text("name: Pole <b>\nalgorithm: none\n")
+    bare.mkdir()
+    git(bare, "init", "-q", "--bare", "-b", "main", ".")
+    git(root, "init", "-q", "-b", "main", ".")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "all")
+    git(root, "push", "-q", str(bare), "main")
+    play(root, place)
+    for branch, folder in (("results", place / "results"), ("traces-2026", place / "traces")):
+        git(folder, "init", "-q", "-b", branch, ".")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", "all")
+        git(folder, "push", "-q", str(bare), branch)
+    return bare
+
+
+def play(root: Path, place: Path) -> None:
+    """The agent's sealed result and trace, as the official run leaves them, but for the sandbox."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in pinned_environment().items():
+            patch.setenv(name, value)
+        board = Checkout(root)
+        path = root / "submissions" / "alice" / "pole"
+        outcome = SubmissionEntry(
+            login="alice", agent="pole", path=path, folder=read_folder(path, board.challenge.submissions)
+        )
+        bench = open_evaluator(board, "process")
+        order = bench.order(outcome, board.challenge.tasks[0], SECRET.beacon)
+        commit = GitRepository(root).resolve("HEAD")
+        order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
+        result, trace = bench.run(order, quiet=True)
+    held = sealed({**result.document(), "sandbox": SandboxKind.DOCKER})
+    ResultStore(results=place / "results", traces=place / "traces").write(*seal_result(board.challenge, SECRET, held, trace))
+
+
+@pytest.fixture
+def clone(origin: Path, tmp_path: Path) -> Path:
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    binary = tmp_path / "bin" / "pullrank"
+    binary.parent.mkdir()
+    binary.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m scripts.cli "$@"\n')
+    binary.chmod(0o755)
+    return tmp_path / "clone"
+
+
+def follow(clone: Path, lines: str) -> subprocess.CompletedProcess[str]:
+    """Lines of a page, as a host types them."""
+    path = f"{clone.parent / 'bin'}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(clone.parent)}
+    return subprocess.run(
+        ["bash", "-euc", lines], cwd=clone, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+
+
+def without_seal(clone: Path) -> Path:
+    (clone / "challenge.yml").write_text(OPEN)
+    return clone
+
+
+def test_seal_says_what_goes_where_and_its_lines_make_a_challenge(clone: Path) -> None:
+    done = follow(without_seal(clone), blocks("sealed.md", "sh")[0])
+    (secret,) = re.findall(r"^  ([0-9a-f]{64})$", done.stderr, re.MULTILINE)
+    lines = "\n".join(line.strip() for line in done.stderr.splitlines() if re.match(r"\s+(seeds|sealed|quota):", line))
+    made = Challenge.model_validate(yaml.safe_load(OPEN + lines))
+
+    assert done.returncode == 0
+    assert made.sealed
+    assert made.sealed.secret_sha256 == hashlib.sha256(bytes.fromhex(secret)).hexdigest()
+    assert secret not in done.stdout
+    assert f"gh secret set {SECRET_VARIABLE} --env season" in done.stderr
+
+
+def test_seal_for_machines_is_one_document_and_never_the_same(clone: Path) -> None:
+    without_seal(clone)
+    made = [json.loads(run(clone, "season", "seal", "--json", "--decimals", "-1")[1]) for _ in range(2)]
+
+    assert made[0]["secret"] != made[1]["secret"]
+    assert made[0]["decimals"] == -1
+    assert hashlib.sha256(bytes.fromhex(made[0]["secret"])).hexdigest() == made[0]["secret_sha256"]
+
+
+def test_a_season_is_not_sealed_twice_and_an_open_one_not_revealed(clone: Path) -> None:
+    again = run(clone, "season", "seal")
+    unopened = run(without_seal(clone), "season", "reveal")
+
+    assert (again[0], again[2]) == (2, "season 2026 is sealed already; a secret cannot change in a season\n")
+    assert (unopened[0], unopened[2]) == (2, "season 2026 is not sealed, so there is nothing to reveal\n")
+
+
+@pytest.mark.parametrize(
+    ("secret", "message"), [("", "is not set"), ("ab" * 32, "is not the secret whose hash"), ("x", "64 hex")]
+)
+def test_a_wrong_secret_reveals_nothing(clone: Path, monkeypatch: pytest.MonkeyPatch, secret: str, message: str) -> None:
+    monkeypatch.setenv(SECRET_VARIABLE, secret)
+    code, out, err = run(clone, "season", "reveal")
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not (clone / "results" / "season.json").exists()
+
+
+def test_a_sealed_season_is_not_closed_before_it_is_revealed(clone: Path) -> None:
+    code, _, err = run(clone, "season", "close", "--by", "us")
+
+    assert (code, err) == (2, "season 2026 is sealed; run 'pullrank season reveal' first\n")
+
+
+def test_the_pages_lines_reveal_and_close_a_season(clone: Path) -> None:
+    """Everything that the two pages say, in order."""
+    close, fetch = blocks("season.md", "sh")
+    fetched = follow(clone, fetch)
+    hidden = run(clone, "verify")
+    revealed = follow(clone, blocks("sealed.md", "sh")[1])
+    verified = run(clone, "verify")
+    closed = follow(clone, close)
+    folder = clone / "site" / "pages" / "seasons" / "2026"
+    known = json.loads((clone / "results" / "season.json").read_text())["seasons"]
+
+    assert [fetched.returncode, revealed.returncode, closed.returncode] == [0, 0, 0], fetched.stderr + closed.stderr
+    assert "1 sealed" in hidden[2]
+    assert "1 verified" in verified[2]
+    assert [one["season"] for one in known] == ["2026"]
+    assert (known[0]["revealed"]["secret"], known[0]["closed"]["results"]) == (SECRET.raw.hex(), 1)
+    assert known[0]["closed"]["by"] == "The organisers"
+    assert "Pole &lt;b&gt;" in (folder / "summary.md").read_text().replace("&#60;", "&lt;").replace("&#62;", "&gt;")
+    assert "<b>" not in (folder / "summary.md").read_text()
+    assert "Pole" in (folder / "index.html").read_text()
+    check_archive(clone, known[0]["closed"])
+    check_citation(clone, folder)
+    check_what_comes_after(clone)
+
+
+def check_archive(clone: Path, closing: dict[str, str]) -> None:
+    path = clone / "build" / "seasons" / "2026.tar.gz"
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == closing["archive_sha256"]
+    with tarfile.open(path) as tar:
+        held = {member.name: tar.extractfile(member) for member in tar.getmembers()}
+        content = {name: file.read() for name, file in held.items() if file}
+        assert {(m.uid, m.gid, m.uname, m.mode) for m in tar.getmembers()} == {(0, 0, "", 0o644)}
+    manifest = content["season-2026/MANIFEST.sha256"]
+    assert hashlib.sha256(manifest).hexdigest() == closing["files_sha256"]
+    listed = dict(reversed(line.split("  ", 1)) for line in manifest.decode().splitlines())
+    assert {f"season-2026/{name}" for name in listed} | {"season-2026/MANIFEST.sha256"} == set(content)
+    assert all(hashlib.sha256(content[f"season-2026/{name}"]).hexdigest() == digest for name, digest in listed.items())
+    tops = {name.split("/")[0] for name in listed}
+    assert tops == {"results", "traces", "site", "challenge.yml", "CITATION.cff"}
+
+
+def check_citation(clone: Path, folder: Path) -> None:
+    cited = yaml.safe_load((clone / "CITATION.cff").read_text())
+    assert (cited["cff-version"], cited["title"], cited["authors"]) == (
+        "1.2.0", "A & B_board, season 2026", [{"name": "The organisers"}],
+    )  # fmt: skip
+    assert r"title = {{A \& B\_board, season 2026}}" in (folder / "citation.bib").read_text()
+
+
+def check_what_comes_after(clone: Path) -> None:
+    again = run(clone, "season", "close", "--by", "us")
+    planned = run(clone, "plan", "--sandbox", "process")
+    rebuilt = run(clone, "site", "build")
+
+    assert again[0] == 2
+    assert "was closed at" in again[2]
+    assert "Nothing is wanted: season 2026 was closed" in planned[2]
+    assert rebuilt[0] == 0, rebuilt[2]
+    assert (clone / "build" / "site" / "seasons" / "2026" / "index.html").exists()
+    assert "signed off by" in (clone / "build" / "site" / "seasons" / "2026" / "summary" / "index.html").read_text()
+
+
+def test_what_does_not_verify_closes_nothing(clone: Path) -> None:
+    follow(clone, blocks("season.md", "sh")[1])
+    follow(clone, blocks("sealed.md", "sh")[1])
+    for trace in (clone / "traces").rglob("*.json"):
+        trace.unlink()
+
+    code, _, err = run(clone, "season", "close", "--by", "us")
+
+    assert code == 1
+    assert "1 results do not verify; nothing was closed" in err
+    assert "traces-2026" in err
+    assert not (clone / "site" / "pages" / "seasons").exists()
+    assert "closed" not in json.loads((clone / "results" / "season.json").read_text())["seasons"][0]
+
+
+def test_the_reveal_reaches_the_branch(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
+    git(clone, "remote", "set-url", "origin", copy_of_origin(clone))
+
+    code, _, err = run(clone, "season", "reveal", "--push")
+
+    assert code == 0, err
+    assert SECRET.raw.hex() in git(clone.parent / "copy.git", "show", "results:season.json")
+
+
+def copy_of_origin(clone: Path) -> str:
+    source = git(clone, "remote", "get-url", "origin")
+    git(clone.parent, "clone", "-q", "--mirror", source, "copy.git")
+    git(clone.parent / "copy.git", "config", "uploadpack.allowFilter", "true")
+    return str(clone.parent / "copy.git")
+
+
+def test_names_with_special_letters_are_cited_without_harm() -> None:
+    hostile = Challenge.model_validate({"title": 'a" \\ {$%#^~}', "season": "1", "tasks": [{"id": "t"}]})
+    citation = Citation(
+        challenge=hostile, by="x: [y]", date=datetime(2026, 5, 1, tzinfo=UTC).date().isoformat(), address=None
+    )
+
+    assert yaml.safe_load(citation.cff())["title"] == 'a" \\ {$%#^~}, season 1'
+    assert yaml.safe_load(citation.cff())["authors"] == [{"name": "x: [y]"}]
+    assert r"\textbackslash{} \{\$\%\#\textasciicircum{}\textasciitilde{}\}" in citation.bibtex()

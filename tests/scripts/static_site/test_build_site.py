@@ -1,0 +1,142 @@
+"""The whole site: MkDocs builds it strictly, it loads nothing from elsewhere, and every link leads somewhere."""
+
+import dataclasses
+import html.parser
+import json
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from scripts.static_site.build_site import make
+from tests.leaderboard.pages import samples
+from tests.leaderboard.pages.test_page_renderer import hostile_board
+
+ROOT = Path(__file__).parents[3]
+HOSTILE = "</title></h1><img src=x onerror=alert(1)>|[a](javascript:alert(1)) {{ config }} {: .x} :smile: `\"'"
+
+
+class Links(html.parser.HTMLParser):
+    """What a page loads, where it leads, and what can be led to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.leads: list[str] = []
+        self.ids: set[str] = set()
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.tags.append(tag)
+        self.ids.add(given.get("id") or "")
+        assert "onerror" not in given
+        leads = tag == "a" or (tag == "link" and given.get("rel") in ("canonical", "next", "prev"))
+        if leads:
+            self.leads.append(given.get("href") or "")
+        else:
+            self.loads.extend(given[name] or "" for name in ("src", "href", "srcset", "data") if name in given)
+
+
+def build(board, place: Path, context=samples.CONTEXT) -> Path:
+    """What `pullrank site build` does, in a place of its own."""
+    shutil.copytree(ROOT / "site", place / "site")
+    shutil.copy(ROOT / "mkdocs.yml", place)
+    return make(board, context, place)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return build(samples.crowded(), tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: Links(path.read_text()) for path in site.rglob("*.html")}
+
+
+def test_nothing_is_loaded_from_another_host(pages):
+    loaded = {load for page in pages.values() for load in page.loads}
+
+    assert loaded
+    assert not [load for load in loaded if urlsplit(load).scheme not in ("", "data") or load.startswith("//")]
+
+
+def test_no_stylesheet_fetches_from_another_host(site):
+    for path in site.rglob("*.css"):
+        text = path.read_text()
+        assert not re.search(r"@import|url\(\s*['\"]?(?:https?:)?//", text), path
+
+
+def test_no_page_asks_a_forge_for_its_stars(site):
+    assert not any('data-md-component="source"' in path.read_text() for path in site.rglob("*.html"))
+
+
+def test_every_internal_link_leads_somewhere(site, pages):
+    broken = [
+        (str(path.relative_to(site)), lead)
+        for path, page in pages.items()
+        for lead in page.leads
+        if not urlsplit(lead).scheme and not resolves(site, path, lead, pages)
+    ]
+
+    assert not broken
+
+
+def resolves(site: Path, path: Path, lead: str, pages) -> bool:
+    parts = urlsplit(lead)
+    base = site if parts.path.startswith("/") else path.parent
+    target = (base / unquote(parts.path).lstrip("/")).resolve()
+    target = target / "index.html" if target.is_dir() else target
+    if not target.is_file():
+        return False
+    return not parts.fragment or target not in pages or unquote(parts.fragment) in pages[target].ids
+
+
+def test_links_to_other_hosts_are_plain_https(pages):
+    schemes = {urlsplit(lead).scheme for page in pages.values() for lead in page.leads}
+
+    assert schemes <= {"", "https"}
+
+
+def test_hostile_text_reaches_neither_the_built_pages_nor_the_search(tmp_path):
+    site = build(hostile_board(HOSTILE), tmp_path)
+    for path in site.rglob("*.html"):
+        text = path.read_text()
+        assert "<img src=x" not in text, path
+        assert "javascript:alert" not in Links(text).leads, path
+    entries = json.loads((site / "search" / "search_index.json").read_text())["docs"]
+    assert not [entry for entry in entries if "<img" in entry["title"] + entry["text"]]
+    assert any("onerror" in entry["title"] for entry in entries)
+    assert not [entry for entry in entries if entry["location"].startswith("agents/_shell")]
+    titles = [re.findall("<title>(.*?)</title>", path.read_text()) for path in (site / "agents").glob("*/*/*.html")]
+    assert [len(found) for found in titles] == [1]
+
+
+@pytest.mark.parametrize("name", ["empty", "failed"])
+def test_other_boards_build_too(name, tmp_path):
+    assert (build(getattr(samples, name)(), tmp_path) / "index.html").is_file()
+
+
+def test_the_sitemap_has_every_page_and_the_frame_is_not_published(tmp_path):
+    context = dataclasses.replace(samples.CONTEXT, site_url="https://board.example/")
+    site = build(samples.one(), tmp_path, context)
+    named = re.findall("<loc>https://board.example/(.*?)</loc>", (site / "sitemap.xml").read_text())
+    page = (site / "agents" / "alice" / "angle-rule" / "index.html").read_text()
+
+    assert {"", "tasks/", "tasks/CartPole-v1/", "agents/alice/angle-rule/", "rules/"} <= set(named)
+    assert all((site / unquote(address) / "index.html").is_file() for address in named)
+    assert not [*site.glob("agents/_*"), *site.glob("sitemap.xml.gz")]
+    assert "Sitemap: https://board.example/sitemap.xml" in (site / "robots.txt").read_text()
+    assert '<link rel="canonical" href="https://board.example/agents/alice/angle-rule/">' in page
+    assert '<meta property="og:image" content="https://board.example/cards/' in page
+    assert "@@" not in page
+
+
+def test_without_an_address_nothing_is_said_of_it(site):
+    assert not (site / "sitemap.xml").exists()
+    assert (site / "robots.txt").read_text() == "User-agent: *\nAllow: /\n"
+    assert "og:image" not in (site / "index.html").read_text()

@@ -54,7 +54,7 @@ class PlaceJson(Closed):
     place: Annotated[int | None, Field(description="null for baselines and hosts' own, which take no place")]
     rank_low: Annotated[int, Field(description="1 + entries significantly better, at 95 %")]
     rank_high: Annotated[int, Field(description="entries less those significantly worse")]
-    with_leader: Annotated[bool, Field(description="not told apart from the leader")]
+    with_leader: Annotated[bool, Field(description="statistically tied with the leader")]
 
 
 class EstimateJson(Closed):

@@ -185,7 +185,7 @@ function agent(entry) {
   return el("td", { class: "pr-who" },
     gone ? el("span", { class: "pr-agent" }, name) : el("a", { class: "pr-agent", href: page, title: entry.name }, name),
     entry.flags.filter((flag) => flag !== "anonymous").map((flag) => [" ", el("span", { class: "pr-tag" }, WORDS[flag] ?? flag)]),
-    entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "not told apart from the leader")],
+    entry.with_leader && entry.place > 1 && [" ", el("span", { class: "pr-tie" }, "statistically tied with the leader")],
   );
 }
 

@@ -4,10 +4,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.sandboxes.docker_sandbox import RUNTIMES, DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxFactory
 from evaluator.model.records.result import SandboxKind
@@ -50,6 +47,11 @@ def select_sandbox(wanted: str, base: str, tell: Say, *, over_socket: bool | Non
 
 
 def _prepare_container(kind: SandboxKind, base: str, tell: Say, over_socket: bool | None) -> SelectedSandbox:
+    # Docker's client is imported only where it is used: the process sandbox starts without it.
+    from evaluator.host.docker import evaluator_image
+    from evaluator.host.docker.engine import Engine
+    from evaluator.host.sandboxes.docker_sandbox import RUNTIMES, DockerConfig, DockerSandbox
+
     engine = Engine()
     runtime = RUNTIMES[kind]
     if runtime and runtime not in engine.runtimes():

@@ -8,11 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
-from evaluator.model.records import duel_record as duels
-from evaluator.model.records import result as results
-from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel, sealed_duel
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import Provenance, Result, Tier, sealed
+from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier, sealed
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
@@ -132,10 +130,10 @@ def failed_record(
     expected = {name: value for name, value in _expected_fields(official, work, item).items() if name != "tier"}
     failed: dict[str, Any] = {
         **expected,
-        "schema": (duels if isinstance(item, DuelWorkItem) else results).SCHEMA,
+        "schema": DUEL_SCHEMA if isinstance(item, DuelWorkItem) else RESULT_SCHEMA,
         "class": Tier.OFFICIAL,
         "verdict": Verdict.INTERNAL_ERROR,
-        "message": message[: results.MESSAGE],
+        "message": message[:MESSAGE],
         "provenance": Provenance(commit=work.sha, run_url=official.run_url, evaluated_at=now.strftime("%Y-%m-%dT%H:%M:%SZ")),
     }
     task, wanted, signed = work.task(item), item.wanted, {"beacon_verified": _signed(facts, work, item)}

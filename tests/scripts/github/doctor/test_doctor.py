@@ -41,17 +41,17 @@ def states(findings: list[SettingFinding]) -> dict[str, str]:
     return {finding.name: finding.state.value for finding in findings}
 
 
-class Said:
+class SettingsTable:
     """Settings as a table."""
 
     def __init__(self, **settings: Any) -> None:
-        self.settings = settings
+        self.table = settings
 
     def setting(self, path: str) -> Any:
-        return self.settings.get(path)
+        return self.table.get(path)
 
     def settings(self, path: str) -> list[Any]:
-        return self.settings.get(path) or []
+        return self.table.get(path) or []
 
     def change_setting(self, verb: str, path: str, body: dict[str, Any]) -> None:
         raise AssertionError
@@ -326,19 +326,19 @@ def test_an_image_that_previews_cannot_have_is_told_with_its_page(
 )
 def test_every_approval_policy_is_explained(policy: str) -> None:
     path = "/actions/permissions/fork-pr-contributor-approval"
-    finding = one(Said(**{path: {"approval_policy": policy}}), "Strangers' runs")
+    finding = one(SettingsTable(**{path: {"approval_policy": policy}}), "Strangers' runs")
 
     assert finding.state is (SettingState.GOOD if policy.startswith("all") else SettingState.CHOICE)
     assert "minutes" in finding.said
 
 
-def ruleset(**changes: Any) -> Said:
+def ruleset(**changes: Any) -> SettingsTable:
     whole = {
         "id": 1, "enforcement": "active", "target": "branch",
         "conditions": {"ref_name": {"include": ["~ALL"], "exclude": []}},
         "rules": [{"type": "deletion"}, {"type": "non_fast_forward"}, {"type": "pull_request"}],
     } | changes  # fmt: skip
-    return Said(**{"/rulesets": [whole], "/rulesets/1": whole})
+    return SettingsTable(**{"/rulesets": [whole], "/rulesets/1": whole})
 
 
 @pytest.mark.parametrize(
@@ -362,13 +362,13 @@ def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:
         path: {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}},
         f"{path}/deployment-branch-policies": {"branch_policies": [{"name": "main"}, {"name": "other"}]},
     }
-    finding = one(Said(**message), "Environment github-pages")
+    finding = one(SettingsTable(**message), "Environment github-pages")
 
     assert (finding.state, finding.changes) == (SettingState.MISSING, ())
 
 
 def test_merging_keeps_at_least_one_method() -> None:
-    finding = one(Said(**{"": {"allow_rebase_merge": True}}), "Merge methods")
+    finding = one(SettingsTable(**{"": {"allow_rebase_merge": True}}), "Merge methods")
 
     assert finding.changes[0].body == {"allow_rebase_merge": False, "allow_squash_merge": True}
 
@@ -460,7 +460,7 @@ def test_the_command_goes_on_after_a_refusal_and_does_not_call_it_well(
     assert "Set: Pages." in output
     assert "Set: Private reports." in output
     assert "? Rules for main: Could not be looked at (the plan does not have it, or the token may not see it)" in output
-    assert "2 could not be looked at" in output
+    assert "2 could not be checked" in output
     assert "Nothing is missing" not in output
 
 

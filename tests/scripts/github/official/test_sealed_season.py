@@ -432,7 +432,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     assert "merge commit" not in comment
     assert "pullrank verify" not in comment
     assert ":MARK:" not in comment
-    assert "the secret episodes of this season, which a preview never plays: the place is a guess" in guessed
+    assert "the secret episodes of this season, which a preview never uses: the place is an estimate" in guessed
 
 
 def test_a_preview_that_says_it_is_sealed_is_not_believed(played: Round) -> None:

@@ -92,7 +92,7 @@ def test_who_is_rated_nearest_is_met_next_and_the_comment_rates(preview_board: G
     assert {name.partition("/")[0] for name in met(agent)[3:]} < {"p0", "p1", "p2", "p3", "p4"}
     body = preview_board.said()
     assert "| Game | Rating | 95 % interval | Would place | Ranks |" in body
-    assert "`local/first` is 0" in body
+    assert "`local/first` has rating 0" in body
     assert re.search(r"✅ Preview: [+−]?\d+ Elo on Tic-tac-toe, place \d of 7", body.splitlines()[1])
 
 

@@ -68,7 +68,7 @@ def test_a_merged_player_that_breaks_a_rule_is_told_so(scene: Scene) -> None:
     record(scene, [("alice/a", "alice/a", "di")])
     announce.announce_merged(scene.context())
 
-    assert "refused, it breaks a rule against itself" in scene.bodies()[0]
+    assert "refused, it broke a rule" in scene.bodies()[0]
     assert "official" in scene.world.labelled[7]
 
 

@@ -1,0 +1,143 @@
+"""Choice of opponents in a game with too many players for everybody to play everybody."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluator.model.config.challenge import Task
+from evaluator.model.records.duel_record import Duel
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import OwnerGroups
+from leaderboard.core.versions import VersionFolders
+from leaderboard.ratings.connectivity import Bools
+from leaderboard.ratings.davidson import chances
+from leaderboard.ratings.duel_results import CountedDuel, Pair, version_of
+from leaderboard.ratings.fit import RatedPlayers, anchor_ratings, is_named, rate_players
+from leaderboard.scoring.bootstrap import Floats, Indices
+
+
+@dataclass(frozen=True)
+class MatchmakingInput:
+    """What opponents are chosen by."""
+
+    players: Sequence[Entry]
+    """Those who passed their validations, by name."""
+    duels: Sequence[Duel]
+    """Of this game, its settings and season."""
+    last: Mapping[Pair, CountedDuel]
+    """The duel of each pair that counts."""
+    groups: OwnerGroups
+    folders: VersionFolders
+
+
+def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
+    """The pairs that are wanted of a game, each in the order of the sides; a player meets the baselines first."""
+    players = given.players
+    rated = rate_players({version_of(player): "" for player in players}, given.last, anchor_ratings(task, baselines))
+    table = _player_table(given, rated, baselines)
+    _choose(table, task.opponents)
+    return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlayerTable:
+    """The players' state, by position; `met` changes while opponents are chosen."""
+
+    met: Bools
+    """Who met whom, or is to meet, shape (players, players)."""
+    barred: Bools
+    """Who never meets: each and itself, and agents of one login or team; shape (players, players)."""
+    is_baseline: Bools
+    theta: Floats
+    """Logarithm of the strength; NaN without a rating."""
+    nu: float
+    """Davidson's ν: how often equals draw."""
+
+
+def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
+    """A duel that failed on our side was chosen too: its opponent is not replaced."""
+    players = given.players
+    position = {version_of(player): i for i, player in enumerate(players)}
+    met, barred = np.zeros((2, len(players), len(players)), dtype=np.bool_)
+    np.fill_diagonal(barred, val=True)
+    for positions in _by_person(given):
+        barred[np.ix_(positions, positions)] = True
+    for duel in given.duels:
+        a, b = (position.get(version_of(player, given.folders)) for player in duel.players)
+        if a is not None and b is not None and not barred[a, b]:
+            met[a, b] = met[b, a] = True
+    theta = np.full(len(players), np.nan)
+    if rated:
+        theta[[position[version] for version in rated.players]] = rated.ratings.theta
+    return _PlayerTable(
+        met=met,
+        barred=barred,
+        is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
+        theta=theta,
+        nu=rated.ratings.nu if rated else 1.0,
+    )
+
+
+def _by_person(given: MatchmakingInput) -> list[list[int]]:
+    """The positions of each person's players."""
+    positions: dict[str, list[int]] = {}
+    for index, player in enumerate(given.players):
+        for person in given.groups.of(player.name):
+            positions.setdefault(person, []).append(index)
+    return list(positions.values())
+
+
+def _choose(table: _PlayerTable, opponents: int) -> None:
+    """Let every player in turn choose the opponents it lacks; being chosen by another counts too."""
+    lacking = opponents - table.met.sum(axis=1)
+    is_new = lacking == opponents
+    for player in range(len(lacking)):
+        if lacking[player] <= 0:
+            continue
+        if np.isfinite(table.theta[player]):
+            chosen = _most_informative(table, player, lacking)
+        else:
+            later = opponents // 2 if is_new[player] else 0
+            chosen = _spread(table, player, lacking, int(lacking[player]) - later)
+        table.met[player, chosen] = table.met[chosen, player] = True
+        lacking[player] -= len(chosen)
+        lacking[chosen] -= 1
+
+
+def _candidates(table: _PlayerTable, player: int) -> Indices:
+    """The players that it may choose."""
+    return np.flatnonzero(~(table.met[player] | table.barred[player]))
+
+
+def _most_informative(table: _PlayerTable, player: int, lacking: Indices) -> Indices:
+    """Baselines first, then the most informative duels; a duel that the other player lacks too is worth twice.
+
+    The information of a match about the difference of two players is the variance of its score (Fisher's information, as
+    the model is an exponential family). A player without a rating is taken to be of median strength.
+    """
+    others = _candidates(table, player)
+    theta = np.where(np.isnan(table.theta), np.nanmedian(table.theta), table.theta)
+    worth = chances(theta[others] - theta[player], table.nu).variance * np.where(lacking[others] > 0, 2, 1)
+    order = np.lexsort((others, -worth, ~table.is_baseline[others]))
+    return others[order[: lacking[player]]]
+
+
+def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> Indices:
+    """Baselines first, then one player of each part of the order of strength, unrated players last; `wanted` in all."""
+    others = _candidates(table, player)
+    is_baseline = table.is_baseline[others]
+    first = others[is_baseline][: max(wanted, 0)]
+    rest = others[~is_baseline]
+    # Where nobody is rated each player starts counting after itself, so that not all choose the same.
+    behind = np.where(np.isnan(table.theta[rest]), (rest - player) % len(table.theta), 0)
+    ordered = rest[np.lexsort((rest, behind, table.theta[rest]))]
+    parts = np.array_split(ordered, max(wanted - len(first), 1)) if wanted > len(first) else []
+    return np.concatenate([first, *(_middle(part, lacking) for part in parts)])
+
+
+def _middle(part: Indices, lacking: Indices) -> Indices:
+    """The player in the middle, or the nearest to it that lacks opponents too; shape (1,)."""
+    order = np.abs(np.arange(len(part)) - (len(part) - 1) / 2)
+    best: Indices = part[np.lexsort((part, order, lacking[part] <= 0))][:1]
+    return best

@@ -64,7 +64,7 @@ def test_4_rank_says_that_nothing_is_on_the_board_yet(forge: ActForge) -> None:
 
     run_of(forge, "commands")
     (answer,) = set(forge.comments(NUMBERS["alice"])) - before
-    assert "No agent of yours is on the board yet" in answer
+    assert "You have no agent on the leaderboard yet" in answer
     assert reactions(forge) == ["+1"]
 
 

@@ -34,7 +34,7 @@ SAID = {
     "agent-failed": ["It was crashed.", "two  spaced"],
     "departed": ["frank", "332"],
     "excluded": ["copies weights", "mallory"],
-    "duel": ["angle-rule", "greeting", "8 matches", "Stepping through needs JavaScript"],
+    "duel": ["angle-rule", "greeting", "8 matches", "The replay needs JavaScript"],
     "compare": ["JavaScript", "CartPole"],
     "compare-state": ["JavaScript", "CartPole"],
     "submit": ["submission.yml", "agent.py", "JavaScript"],

@@ -53,7 +53,7 @@ def test_buttons_step_and_the_address_follows(visit, record):
     at(page, 8, 0)
     assert discs(page) == 0
     expect(page.get_by_label("One move back")).to_be_disabled()
-    page.get_by_label("One move on").click()
+    page.get_by_label("One move forward").click()
     assert discs(page) == 1
     page.get_by_role("button", name="Last position", exact=True).click()
     assert discs(page) == last
@@ -65,7 +65,7 @@ def test_buttons_step_and_the_address_follows(visit, record):
 
 def test_the_slider_goes_anywhere(visit):
     page = visit(FOUR)
-    slider = page.get_by_label("Position after so many moves")
+    slider = page.get_by_label("Position after this many moves")
     slider.fill("5")
     at(page, 1, 5)
     assert discs(page) == 5
@@ -86,7 +86,7 @@ def test_keys_alone_are_enough(visit, record):
     assert discs(page) == record.matches[0].plies
     page.keyboard.press("Home")
     assert discs(page) == 0
-    page.get_by_label("One move on").focus()
+    page.get_by_label("One move forward").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowRight")
     assert discs(page) == 2
@@ -108,7 +108,7 @@ def test_keys_scroll_the_page_where_the_replay_is_out_of_sight(visit):
 def test_it_plays_by_itself_and_stops_at_the_end(visit, record):
     page = visit(FOUR)
     last = record.matches[0].plies
-    page.get_by_label("Moves a second").select_option("10")
+    page.get_by_label("Moves per second").select_option("10")
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
@@ -180,11 +180,11 @@ def test_a_card_opens_its_match(visit):
 def test_every_game_steps_from_start_to_end(visit, game):
     page = visit(ALICE_BOB.format(game) + "#match=2&ply=0")
     seen = set()
-    for _ in range(int(page.get_by_label("Position after so many moves").get_attribute("max")) + 1):
+    for _ in range(int(page.get_by_label("Position after this many moves").get_attribute("max")) + 1):
         seen.add(page.locator(".pr-stage svg").inner_html())
         page.keyboard.press("ArrowRight")
 
-    assert len(seen) == int(page.get_by_label("Position after so many moves").get_attribute("max")) + 1
+    assert len(seen) == int(page.get_by_label("Position after this many moves").get_attribute("max")) + 1
 
 
 def test_without_a_script_every_last_position_is_there(visit):

@@ -73,7 +73,7 @@ def test_what_is_typed_stays_text(visit):
 def test_without_javascript_it_says_where_else_to_look(visit):
     page = visit("status/", java_script_enabled=False)
 
-    expect(page.get_by_text("Looking something up needs JavaScript.")).to_be_visible()
+    expect(page.get_by_text("The search needs JavaScript.")).to_be_visible()
     expect(page.get_by_role("heading", name="An open pull request")).to_be_visible()
 
 

@@ -93,5 +93,5 @@ def test_ensure_fetches_what_is_not_here(
 
 
 def test_publish_without_a_registry_says_what_follows(engine: Engine) -> None:
-    with pytest.raises(CommandError, match="builds the image in place"):
+    with pytest.raises(CommandError, match="builds the image itself"):
         command.publish("127.0.0.1:9/host/board/evaluator")

@@ -84,7 +84,7 @@ def test_without_anchors_there_is_no_overall_board():
     pages = render(samples.board(samples.task_board(task, [samples.row(who, task, 1, 1.0)])), samples.CONTEXT)
 
     assert "There is no overall leaderboard." in words(pages[HOME])
-    assert "not stated" in words(pages["tasks/Plain.md"])
+    assert "not set, so this task" in words(pages["tasks/Plain.md"])
 
 
 def test_a_row_holds_what_was_measured():

@@ -85,7 +85,7 @@ def test_container_is_gone_after_an_interrupt(docker: SelectedSandbox, engine: E
 def alone(monkeypatch: pytest.MonkeyPatch) -> str:
     """A label of this test's own, since whoever begins to evaluate beside it reaps, too."""
     label = f"org.pullrank.test-{uuid.uuid4().hex}"
-    monkeypatch.setattr(container_module, "LABEL", label)
+    monkeypatch.setattr(container_module, "OWNER_LABEL", label)
     return label
 
 

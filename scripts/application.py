@@ -1,4 +1,4 @@
-"""The typer application: the options of `pullrank` itself and the verb on the command line."""
+"""The typer application: the options of `pullrank` itself, and the command that was called."""
 
 import importlib
 from typing import Annotated
@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from scripts.command_list import COMMANDS
 from scripts.console import USAGE, say
-from scripts.verbs import VERBS
 
 
 def _print_version(is_requested: bool) -> None:
@@ -28,40 +28,40 @@ def _root(
     """A leaderboard for reinforcement-learning agents that lives in one GitHub repository."""
 
 
-def build(verb: str | None) -> typer.Typer:
-    """The application. Imports the module of `verb` only; without a verb it imports none and only lists them."""
+def build(command: str | None) -> typer.Typer:
+    """The application. Imports the module of `command` only; without a command it imports none and only lists them."""
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(_root)
-    if verb not in VERBS:
-        for name, listed in VERBS.items():
+    if command not in COMMANDS:
+        for name, listed in COMMANDS.items():
             app.command(name, help=listed.help)(_list_only)
         return app
-    module = importlib.import_module(f"scripts.commands.{verb.replace('-', '_')}")
+    module = importlib.import_module(f"scripts.commands.{command.replace('-', '_')}")
     if isinstance(module.run, typer.Typer):
-        app.add_typer(module.run, name=verb)
+        app.add_typer(module.run, name=command)
     else:
-        app.command(verb)(module.run)
+        app.command(command)(module.run)
     return app
 
 
 def _list_only() -> None:
-    """Placeholder for a verb in the output of `--help`; never run."""
+    """Placeholder for a command in the output of `--help`; never run."""
 
 
-def run(verb: str | None) -> int:
+def run(command: str | None) -> int:
     """Run the command; returns its exit code.
 
     Raises:
-        CommandError: the verb failed.
+        CommandError: the command failed.
         KeyboardInterrupt: the user stopped it.
     """
     try:
-        code = build(verb)(standalone_mode=False, prog_name="pullrank")
+        code = build(command)(standalone_mode=False, prog_name="pullrank")
         return code if isinstance(code, int) else 0
     except TyperException as error:
         line = error.format_message().strip().rstrip(".")
-        if line:  # empty without a verb: typer has printed the help
-            say(f"{line}; 'pullrank {verb} --help' says more" if verb else line)
+        if line:  # empty without a command: typer has printed the help
+            say(f"{line}; 'pullrank {command} --help' says more" if command else line)
         return USAGE
     except typer.Abort as error:
         raise KeyboardInterrupt from error

@@ -1,6 +1,6 @@
-"""Entry point of the `pullrank` command: runs a verb and turns errors into one line and an exit code.
+"""Entry point of `pullrank`: runs a command and turns errors into one line and an exit code.
 
-A pinned verb starts a second interpreter with reproducible arithmetic, so this module imports as little as possible.
+A pinned command starts a second interpreter with reproducible arithmetic, so this module imports as little as possible.
 """
 
 import os
@@ -9,8 +9,8 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
+from scripts.command_list import COMMANDS
 from scripts.console import OUR_FAULT, USAGE, CommandError, say
-from scripts.verbs import VERBS
 
 
 def main() -> NoReturn:
@@ -21,18 +21,18 @@ def main() -> NoReturn:
     # We use no pydantic plugins, and searching for them reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = [word for word in sys.argv[1:] if not word.startswith("-")]
-    verb = arguments[0] if arguments else None
+    command = arguments[0] if arguments else None
     signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(_exit_code(verb, debug="--debug" in sys.argv))
+    sys.exit(_exit_code(command, debug="--debug" in sys.argv))
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _exit_code(verb: str | None, *, debug: bool) -> int:
+def _exit_code(command: str | None, *, debug: bool) -> int:
     try:
-        return _run(verb)
+        return _run(command)
     except CommandError as error:
         say(str(error))
         return error.code
@@ -46,17 +46,17 @@ def _exit_code(verb: str | None, *, debug: bool) -> int:
         return OUR_FAULT
 
 
-def _run(verb: str | None) -> int:
-    if verb is not None and verb not in VERBS:
-        raise CommandError(USAGE, f"there is no verb {verb!r}; the verbs are {', '.join(VERBS)}")
-    if verb is not None and VERBS[verb].is_pinned:
+def _run(command: str | None) -> int:
+    if command is not None and command not in COMMANDS:
+        raise CommandError(USAGE, f"there is no command {command!r}; the commands are {', '.join(COMMANDS)}")
+    if command is not None and COMMANDS[command].is_pinned:
         from evaluator.host.deterministic import run_pinned
 
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
-    # Typer and the verb are imported late: only the interpreter that runs the verb needs them.
+    # Typer and the command are imported late: only the interpreter that runs the command needs them.
     from scripts.application import run
 
-    return run(verb)
+    return run(command)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Output of the command: lines, JSON and progress bars; exit codes and the error that ends a verb."""
+"""Output of the command: lines, JSON and progress bars; exit codes and the error that ends a command."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ _CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {ord("\t"), ord("\n")
 
 
 class CommandError(Exception):
-    """Ends a verb with an exit code; the message has one line for each fault."""
+    """Ends a command with an exit code; the message has one line for each fault."""
 
     def __init__(self, code: int, *lines: str) -> None:
         super().__init__("\n".join(lines))
@@ -34,7 +34,7 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 def stderr_console() -> "Console":
     """A rich console on standard error."""
-    # Imported late, here and below: most verbs print plain lines only.
+    # Imported late, here and below: most commands print plain lines only.
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)

@@ -1,1 +1,1 @@
-"""The verbs of the `pullrank` command, one module each."""
+"""The commands of `pullrank`, one module each."""

@@ -1,4 +1,4 @@
-"""`pullrank bot …`: the verbs that GitHub workflows call."""
+"""`pullrank bot …`: the commands that GitHub workflows call."""
 
 import os
 import tempfile

@@ -81,7 +81,7 @@ def started(board: Path, *words: str) -> tuple[int, str, str]:
 
 
 def run(board: Path, *words: str) -> tuple[int, str, str]:
-    """The same in a process that has imported everything; commands/test_started.py runs every verb from its start."""
+    """The same in a process that has imported everything; commands/test_started.py runs every command from its start."""
     code, out, err = run_forked(board, words, _environment(), timeout=600)
     assert "Traceback" not in out + err
     return code, out, err

@@ -1,4 +1,4 @@
-"""The command without its start: one process has imported every verb, and a fork of it runs each call.
+"""The command without its start: one process has imported every command, and a fork of it runs each call.
 
 Importing takes seconds and playing a test's episodes does not. A fork is a process of its own all the same: its folder,
 environment, signals and exit are those of a command that was started, and so is all that is done in `scripts.cli.main`.
@@ -120,7 +120,7 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
 
 
 def _import_all() -> None:
-    """What the verbs are made of, and what is only made when it is needed: environments, and the site's templates."""
+    """What the commands are made of, and what is only made when it is needed: environments, and the site's templates."""
     importlib.import_module("gymnasium.envs.classic_control.cartpole")
     importlib.import_module("pettingzoo.classic.tictactoe_v3")
     for name in ("scripts", "scripts.commands", "leaderboard", "evaluator.host", "evaluator.model"):

@@ -121,7 +121,7 @@ def test_a_failing_agent_exits_with_1_and_says_where(board: Path) -> None:
         ),
         (("evaluate", "example_agents/cartpole-angle-rule", "--sandbox", "vault"), 2, "'vault' is unknown"),
         (("verify", "elsewhere.json"), 2, "is not under"),
-        (("frobnicate",), 2, "there is no verb 'frobnicate'"),
+        (("frobnicate",), 2, "there is no command 'frobnicate'"),
         (("new", "submissions/alice/Not Allowed"), 2, "cannot be an agent's folder"),
         (("site", "serve"), 2, "run 'pullrank site build' first"),
     ],

@@ -13,9 +13,9 @@ import typer
 
 from evaluator.host.deterministic import pinned_environment
 from leaderboard.planning.missing import MeasurementContext
+from scripts.command_list import COMMANDS
 from scripts.console import say
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
-from scripts.verbs import VERBS
 from tests.leaderboard.recorded import recorded
 from tests.scripts.checkouts import LEGAL, ROOT, game_board, submit
 
@@ -30,7 +30,7 @@ atexit.register(lambda: place.write_text(json.dumps(sorted(sys.modules))))
 from scripts.cli import main
 main()
 """
-# The same up to the second interpreter that a pinned verb starts.
+# The same up to the second interpreter that a pinned command starts.
 BEFORE = """
 import json, os, pathlib, sys
 place = pathlib.Path(sys.argv.pop(1))
@@ -71,7 +71,7 @@ def test_the_help_of_all_verbs_imports_none(board: Path) -> None:
 
     assert not packages & (FOREIGN | ARITHMETIC | MODELS)
     assert "leaderboard" not in packages
-    assert all(name in out for name in VERBS)
+    assert all(name in out for name in COMMANDS)
 
 
 def test_the_version_is_printed_and_nothing_else_imported(board: Path) -> None:
@@ -113,25 +113,25 @@ def test_a_plan_needs_neither_environments_nor_ratings(board: Path) -> None:
     assert {item["task"] for item in json.loads(out)} == {"CartPole-v1", "tictactoe", "five"}
 
 
-@pytest.mark.parametrize("verb", [name for name, verb in VERBS.items() if verb.is_pinned])
-def test_what_is_started_anew_imports_little_before(board: Path, verb: str) -> None:
-    packages, _, _ = imported(board, verb, watch=BEFORE)
+@pytest.mark.parametrize("command", [name for name, command in COMMANDS.items() if command.is_pinned])
+def test_what_is_started_anew_imports_little_before(board: Path, command: str) -> None:
+    packages, _, _ = imported(board, command, watch=BEFORE)
 
     assert not packages & (FOREIGN | MODELS | ARITHMETIC | {"leaderboard", "rich", "typer"})
 
 
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_verbs_says_what_their_own_help_says(name: str) -> None:
     run = import_module(f"scripts.commands.{name.replace('-', '_')}").run
     text = run.info.help if isinstance(run, typer.Typer) else inspect.getdoc(run)
 
-    assert VERBS[name].help == text.split("\n\n")[0].replace("\n", " ")
+    assert COMMANDS[name].help == text.split("\n\n")[0].replace("\n", " ")
 
 
 def test_every_verb_is_listed() -> None:
     modules = {path.stem.replace("_", "-") for path in (ROOT / "scripts/commands").glob("[!_]*.py")}
 
-    assert set(VERBS) == modules
+    assert set(COMMANDS) == modules
 
 
 def test_a_line_for_people_holds_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,11 @@
-"""Every verb of a board's day from its start, as people and machines start it; and a fork of it does the same."""
+"""Every command of a board's day from its start, as people and machines start it; and a fork of it does the same."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from scripts.verbs import VERBS
+from scripts.command_list import COMMANDS
 from tests.scripts.checkouts import LAST_LEGAL, ROOT, duels, game_board, records, run, started, submit
 
 SANDBOX = ("--sandbox", "process")
@@ -15,7 +15,7 @@ RUN = {"new", "check", "evaluate", "duel", "tournament", "rank", "verify", "plan
 
 
 def test_no_verb_is_forgotten() -> None:
-    assert set(VERBS) == ELSEWHERE | RUN
+    assert set(COMMANDS) == ELSEWHERE | RUN
     assert not ELSEWHERE & RUN
 
 

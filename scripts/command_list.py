@@ -1,0 +1,50 @@
+"""The commands of `pullrank`: their help lines, and which of them run with pinned arithmetic."""
+
+from typing import NamedTuple
+
+
+class CommandInfo(NamedTuple):
+    """A command; its module is `scripts.commands.<name>`."""
+
+    help: str
+    """The first line of the command's own `--help`, shown by `pullrank --help`."""
+    is_pinned: bool = False
+    """Whether it runs in a second interpreter with pinned arithmetic, since it steps environments or rates players."""
+
+
+COMMANDS = {
+    "new": CommandInfo("Write a small example agent to start from."),
+    "check": CommandInfo("Check folders, or the challenge and all agents; nothing is run."),
+    "evaluate": CommandInfo(
+        "Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines.",
+        is_pinned=True,
+    ),
+    "duel": CommandInfo("Play two agents against each other with the preview's public seeds.", is_pinned=True),
+    "tournament": CommandInfo(
+        "Play the duels that are wanted and not recorded, validations first, and rate the players; a stop loses one duel.",
+        is_pinned=True,
+    ),
+    "rank": CommandInfo("Rank what is recorded; nothing is played.", is_pinned=True),
+    "verify": CommandInfo(
+        "Replay traces and moves on the environments alone: the same actions must give the same returns.", is_pinned=True
+    ),
+    "plan": CommandInfo("List the evaluations and duels that are wanted and not recorded.", is_pinned=True),
+    # Only `site build` computes; it pins its arithmetic itself.
+    "site": CommandInfo("Build the site, or serve it on this machine."),
+    "demo": CommandInfo(
+        "Evaluate all agents, play all duels, verify by replay, rank, build the site; what is recorded is not repeated.",
+        is_pinned=True,
+    ),
+    "probe": CommandInfo("Test what a sandbox must refuse and what it must allow; exit code 3 if a check fails."),
+    "schemas": CommandInfo("Generate the JSON Schemas in site/pages/schemas."),
+    "bot": CommandInfo("Commands for the GitHub workflows.", is_pinned=True),
+    "image": CommandInfo("Get or build the evaluator image, or push it to a registry."),
+    "recorded": CommandInfo("Fetch the recorded results into results/; it is no error if there are none yet."),
+    "doctor": CommandInfo("Check the repository's settings on GitHub and print what is missing."),
+    "rehearse": CommandInfo("Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."),
+    "init": CommandInfo(
+        "Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."
+    ),
+    "import-evalai": CommandInfo("Convert an EvalAI challenge: challenge.yml, Markdown pages, and a line for each key."),
+    "season": CommandInfo("Seal, reveal and close a season.", is_pinned=True),
+}

@@ -49,7 +49,7 @@ class Op(enum.IntEnum):
 
 
 @enum.unique
-class Trouble(enum.StrEnum):
+class ErrorReason(enum.StrEnum):
     """The reason in an ERROR frame."""
 
     INVALID = "invalid"

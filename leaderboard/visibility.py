@@ -25,7 +25,7 @@ ANONYMOUS_DIGITS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class VisibleBoard:
+class RankingInput:
     """The input of ranking."""
 
     challenge: Challenge
@@ -73,7 +73,7 @@ def anonymous_name(challenge: Challenge, name: str, now: datetime) -> str:
     return f"Entry {anonymous_mark(challenge, login, agent)}"
 
 
-def as_shown(board: VisibleBoard, now: datetime) -> VisibleBoard:
+def as_shown(board: RankingInput, now: datetime) -> RankingInput:
     """What may be shown at a moment, with the hosts' flags on the entries."""
     challenge, gone = board.challenge, {task.id for task in hidden(board.challenge, now)}
     if gone:
@@ -86,18 +86,20 @@ def as_shown(board: VisibleBoard, now: datetime) -> VisibleBoard:
     return _masked(shown) if is_anonymous(challenge, now) else shown
 
 
-def with_flags(board: VisibleBoard) -> VisibleBoard:
+def with_flags(board: RankingInput) -> RankingInput:
     """The input with the hosts' flags on the entries, and nothing hidden."""
-    return replace(board, entries=tuple(flagged(board.challenge, entry, board.moderation) for entry in board.entries))
+    return replace(
+        board, entries=tuple(with_host_flags(board.challenge, entry, board.moderation) for entry in board.entries)
+    )
 
 
-def flagged(challenge: Challenge, entry: Entry, moderation: Moderation) -> Entry:
+def with_host_flags(challenge: Challenge, entry: Entry, moderation: Moderation) -> Entry:
     """An entry with the hosts' flags."""
     vouched = moderation.vouched(entry.login, entry.agent)
     return replace(entry, host=challenge.people.is_host(entry.login), verified=vouched)
 
 
-def _masked(board: VisibleBoard) -> VisibleBoard:
+def _masked(board: RankingInput) -> RankingInput:
     challenge = board.challenge
     names = {AgentName(entry.login, entry.agent) for entry in board.entries}
     names |= {AgentName(result.login, result.agent) for result in board.results}

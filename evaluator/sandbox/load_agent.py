@@ -19,7 +19,7 @@ from evaluator.sandbox.values import gymnasium_space
 class AgentError(Exception):
     """Something that the participant must correct; the message says what."""
 
-    def __init__(self, trouble: wire.Trouble, message: str) -> None:
+    def __init__(self, trouble: wire.ErrorReason, message: str) -> None:
         super().__init__(message)
         self.trouble = trouble
         self.lane: int | None = None
@@ -29,7 +29,7 @@ def blame(error: BaseException, folder: Path, doing: str) -> AgentError:
     """An error of the agent's code as an AgentError, in one line with file and line number."""
     if isinstance(error, AgentError):
         return error
-    trouble = wire.Trouble.MEMORY if isinstance(error, MemoryError) else wire.Trouble.CRASHED
+    trouble = wire.ErrorReason.MEMORY if isinstance(error, MemoryError) else wire.ErrorReason.CRASHED
     frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).is_relative_to(folder)]
     where = f" at {Path(frames[-1].filename).relative_to(folder)}:{frames[-1].lineno}" if frames else ""
     if isinstance(error, SystemExit):
@@ -41,7 +41,7 @@ def blame(error: BaseException, folder: Path, doing: str) -> AgentError:
 def _import(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("agent", path)
     if spec is None or spec.loader is None:
-        raise AgentError(wire.Trouble.INVALID, f"{path.name} is not a Python file; the entry must end in .py")
+        raise AgentError(wire.ErrorReason.INVALID, f"{path.name} is not a Python file; the entry must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["agent"] = module
     spec.loader.exec_module(module)
@@ -56,7 +56,7 @@ def load_agent(folder: Path, entry: str, adapter: str | None = None) -> type:
     """
     path = folder / entry
     if not path.is_file():
-        raise AgentError(wire.Trouble.INVALID, f"the entry file {entry} does not exist; write it or correct 'entry'")
+        raise AgentError(wire.ErrorReason.INVALID, f"the entry file {entry} does not exist; write it or correct 'entry'")
     sys.path.insert(0, str(folder))
     if adapter is not None:
         os.chdir(folder)  # other systems start an agent in its own folder
@@ -68,7 +68,7 @@ def load_agent(folder: Path, entry: str, adapter: str | None = None) -> type:
     module = _loaded(path, folder, _import)
     agent = getattr(module, "Agent", None)
     if not isinstance(agent, type) or not (hasattr(agent, "act") or hasattr(agent, "act_batch")):
-        raise AgentError(wire.Trouble.INVALID, f"{entry} defines no class Agent with a method act(self, observation)")
+        raise AgentError(wire.ErrorReason.INVALID, f"{entry} defines no class Agent with a method act(self, observation)")
     return agent
 
 
@@ -78,7 +78,7 @@ def _loaded(path: Path, folder: Path, load_file: Callable[[Path], Any]) -> Any:
         return load_file(path)
     except SyntaxError as error:
         name = Path(str(error.filename or path)).name  # an agent can raise one without a file name
-        raise AgentError(wire.Trouble.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
+        raise AgentError(wire.ErrorReason.INVALID, f"syntax error at {name}:{error.lineno}: {error.msg}") from error
     except BaseException as error:
         raise blame(error, folder, f"importing {path.relative_to(folder)}") from error
 
@@ -118,7 +118,7 @@ class AgentFactory:
         needed = {p.name for p in parameters if p.default is p.empty and p.name in wanted} - known
         if needed:
             message = f"Agent.__init__ asks for {', '.join(sorted(needed))}; it may ask for {', '.join(sorted(known))}"
-            raise AgentError(wire.Trouble.INVALID, message)
+            raise AgentError(wire.ErrorReason.INVALID, message)
         return frozenset(known if takes_all else wanted & (known | set(self._given)))
 
     def make(self, seed: int) -> Any:

@@ -189,12 +189,12 @@ def main() -> None:
     except agents.AgentError as error:
         _complain(stream, error.trouble, str(error), error.lane)
     except BadActionError as error:
-        _complain(stream, wire.Trouble.PROTOCOL, str(error))
+        _complain(stream, wire.ErrorReason.PROTOCOL, str(error))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 
 
-def _complain(stream: RefereeStream, trouble: wire.Trouble, message: str, lane: int | None = None) -> None:
+def _complain(stream: RefereeStream, trouble: wire.ErrorReason, message: str, lane: int | None = None) -> None:
     # As UTF-8, 1000 characters take at most six bytes each, which fits; as ASCII an emoji would take twelve.
     report = json.dumps({"trouble": trouble, "message": message[:1000], "lane": lane}, ensure_ascii=False)
     stream.send(wire.frame(wire.Op.ERROR, report.encode("utf-8", "replace")))

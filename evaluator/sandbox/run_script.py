@@ -33,7 +33,9 @@ def serve(stream: Any, folder: Path, main_file: str, hello: dict[str, Any]) -> N
     """Run the script to its end and report how it ended."""
     path = folder / main_file
     if not path.is_file():
-        raise agents.AgentError(wire.Trouble.INVALID, f"the file {main_file} does not exist; write it or correct 'entry'")
+        raise agents.AgentError(
+            wire.ErrorReason.INVALID, f"the file {main_file} does not exist; write it or correct 'entry'"
+        )
     # One pipe for both streams, so that the log keeps the order of lines.
     os.dup2(1, 2)
     stream.send(wire.frame(wire.Op.READY, json.dumps({"protocol": wire.VERSION, "shared": False}).encode()))

@@ -14,7 +14,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import (
     Address,
     ClaimJson,
-    Closed,
+    ClosedObject,
     CostJson,
     EntryJson,
     ExclusionJson,
@@ -54,7 +54,7 @@ BoardRow = Row | Failure | GameRow | GameFailure | None
 """What a leaderboard has of an entry; None while it waits."""
 
 
-class LengthJson(Closed):
+class LengthJson(ClosedObject):
     """Of episodes, in steps."""
 
     mean: float
@@ -62,7 +62,7 @@ class LengthJson(Closed):
     greatest: int
 
 
-class ScriptJson(Closed):
+class ScriptJson(ClosedObject):
     """What a training script did."""
 
     claimed: float | None
@@ -71,7 +71,7 @@ class ScriptJson(Closed):
     unfinished: int
 
 
-class ReplayJson(Closed):
+class ReplayJson(ClosedObject):
     """A rendered episode: `steps` are the steps that its frames show."""
 
     which: str
@@ -85,7 +85,7 @@ class ReplayJson(Closed):
     steps: list[int]
 
 
-class VersionJson(Closed):
+class VersionJson(ClosedObject):
     """An earlier version."""
 
     evaluated_at: Moment
@@ -95,7 +95,7 @@ class VersionJson(Closed):
     key: str | None
 
 
-class DetailsJson(Closed):
+class DetailsJson(ClosedObject):
     """What only some results have."""
 
     script: NotRequired[ScriptJson]
@@ -107,7 +107,7 @@ class DetailsJson(Closed):
     length: NotRequired[LengthJson]
 
 
-class HistoryJson(Closed):
+class HistoryJson(ClosedObject):
     """Earlier versions, oldest first, where there are some."""
 
     history: NotRequired[list[VersionJson]]
@@ -147,7 +147,7 @@ class AgentRatedJson(PlaceJson, PlayedJson):
     state: Literal["ranked"]
 
 
-class AgentRefusedJson(Closed):
+class AgentRefusedJson(ClosedObject):
     """A game that an agent may not enter."""
 
     task: str
@@ -157,7 +157,7 @@ class AgentRefusedJson(Closed):
     evaluated_at: Moment
 
 
-class AgentWaitingJson(Closed):
+class AgentWaitingJson(ClosedObject):
     """A task on which nothing is recorded for the present version."""
 
     task: str
@@ -170,7 +170,7 @@ AgentTaskJson = AgentRankedJson | AgentFailedJson | AgentRatedJson | AgentRefuse
 _TierJson = TypedDict("_TierJson", {"class": str})
 
 
-class RunJson(Closed, _TierJson):
+class RunJson(ClosedObject, _TierJson):
     """The circumstances of results."""
 
     season: str
@@ -187,7 +187,7 @@ class RunJson(Closed, _TierJson):
     cpu_seconds: float
 
 
-class OptionalManifestJson(Closed):
+class OptionalManifestJson(ClosedObject):
     """Parts of a manifest, and of where it is from, that are left out where they have no value."""
 
     main_file: NotRequired[str]
@@ -219,7 +219,7 @@ class AgentJson(EntryJson, SourceJson, OptionalManifestJson):
     runs: list[RunJson]
 
 
-class RecordedJson(Closed):
+class RecordedJson(ClosedObject):
     """A result of an agent that left."""
 
     task: str
@@ -227,7 +227,7 @@ class RecordedJson(Closed):
     evaluated_at: Moment
 
 
-class FormerAgentJson(Closed):
+class FormerAgentJson(ClosedObject):
     """An agent that left, or was excluded."""
 
     login: str

@@ -6,7 +6,7 @@ from typing import Literal
 
 from evaluator.model.config.challenge import Task
 from leaderboard.api.agents import AgentDocuments, BoardRow
-from leaderboard.api.documents import Closed
+from leaderboard.api.documents import ClosedObject
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.former_entries import FormerEntry
@@ -28,7 +28,7 @@ _AIR = 10
 _ROUND = 3
 
 
-class BadgeJson(Closed):
+class BadgeJson(ClosedObject):
     """As shields.io reads it."""
 
     schemaVersion: Literal[1]  # noqa: N815  # its name there

@@ -18,11 +18,11 @@ Medal = Literal["gold", "silver", "bronze"]
 
 
 @with_config(extra="forbid")
-class Closed(TypedDict):
+class ClosedObject(TypedDict):
     """An object without further keys."""
 
 
-class VerifiedJson(Closed):
+class VerifiedJson(ClosedObject):
     """The host who vouches for an entry."""
 
     since: str
@@ -31,7 +31,7 @@ class VerifiedJson(Closed):
     link: str | None
 
 
-class FlagsJson(Closed):
+class FlagsJson(ClosedObject):
     """What the hosts say of an entry; each key is there only where it is true."""
 
     baseline: NotRequired[Literal[True]]
@@ -48,7 +48,7 @@ class EntryJson(FlagsJson):
     name: str
 
 
-class PlaceJson(Closed):
+class PlaceJson(ClosedObject):
     """Where a row stands."""
 
     place: Annotated[int | None, Field(description="null for baselines and hosts' own, which take no place")]
@@ -57,7 +57,7 @@ class PlaceJson(Closed):
     with_leader: Annotated[bool, Field(description="statistically tied with the leader")]
 
 
-class EstimateJson(Closed):
+class EstimateJson(ClosedObject):
     """A score and its 95 % interval; null where there is none."""
 
     score: float | None
@@ -65,7 +65,7 @@ class EstimateJson(Closed):
     high: float | None
 
 
-class CostJson(Closed):
+class CostJson(ClosedObject):
     """What an agent used."""
 
     cpu_seconds: float | None
@@ -74,7 +74,7 @@ class CostJson(Closed):
     steps: int
 
 
-class MetricJson(Closed):
+class MetricJson(ClosedObject):
     """A metric of a task."""
 
     name: str
@@ -85,7 +85,7 @@ class MetricJson(Closed):
     threshold: float | None
 
 
-class SourceJson(Closed):
+class SourceJson(ClosedObject):
     """What an entry's manifest says of its making."""
 
     algorithm: str
@@ -93,14 +93,14 @@ class SourceJson(Closed):
     kind: SubmissionKind
 
 
-class LinksJson(Closed):
+class LinksJson(ClosedObject):
     """An entry's page and its document."""
 
     page: Address
     api: Address
 
 
-class ScoresJson(Closed):
+class ScoresJson(ClosedObject):
     """What one result amounts to."""
 
     estimate: EstimateJson
@@ -128,7 +128,7 @@ class RowJson(PlaceJson, EntryJson, MeasuredJson, SourceJson, LinksJson):
     since: Annotated[str, Field(description="when this version was first recorded; UTC, ISO 8601")]
 
 
-class OverallScoresJson(Closed):
+class OverallScoresJson(ClosedObject):
     """The score of an entry across all tasks."""
 
     estimate: EstimateJson
@@ -144,7 +144,7 @@ class OverallRowJson(RankedOverallJson, LinksJson):
     """A row of the overall leaderboard."""
 
 
-class RatingJson(Closed):
+class RatingJson(ClosedObject):
     """Strength on the Elo scale and its 95 % interval."""
 
     elo: float
@@ -152,7 +152,7 @@ class RatingJson(Closed):
     high: float
 
 
-class CountJson(Closed):
+class CountJson(ClosedObject):
     """Matches from one player's side; `score` is the sum of what the game gave."""
 
     wins: int
@@ -196,7 +196,7 @@ class UnscoredJson(EntryJson):
     message: str
 
 
-class ClaimJson(Closed):
+class ClaimJson(ClosedObject):
     """The score that a training script says of itself, where it only claims one."""
 
     claimed: NotRequired[float | None]
@@ -217,7 +217,7 @@ class GameFailureJson(EntryJson):
     key: str
 
 
-class ExclusionJson(Closed):
+class ExclusionJson(ClosedObject):
     """Why moderation keeps an entry off the leaderboard."""
 
     since: str
@@ -233,7 +233,7 @@ class ExcludedJson(ExclusionJson):
     agent: str
 
 
-class WithdrawnJson(Closed):
+class WithdrawnJson(ClosedObject):
     """An entry that was measured and is no longer on main."""
 
     login: str
@@ -244,7 +244,7 @@ class WithdrawnJson(Closed):
     key: str | None
 
 
-class UnrankedJson(Closed):
+class UnrankedJson(ClosedObject):
     """Entries of a task without a place."""
 
     waiting: list[EntryJson]
@@ -270,7 +270,7 @@ class HeadToHeadJson(CountJson):
     key: str
 
 
-class CycleJson(Closed):
+class CycleJson(ClosedObject):
     """Players each of whom beats the next, and the last the first."""
 
     names: list[str]
@@ -278,14 +278,14 @@ class CycleJson(Closed):
     triads: int
 
 
-class RatingsOfDayJson(Closed):
+class RatingsOfDayJson(ClosedObject):
     """All ratings after one day's duels."""
 
     day: str
     elo: dict[str, float]
 
 
-class GameUnrankedJson(Closed):
+class GameUnrankedJson(ClosedObject):
     """Players of a game without a place, and how far the ratings can be trusted."""
 
     failures: list[GameFailureJson]
@@ -305,7 +305,7 @@ class GameStandingsJson(GameUnrankedJson):
     history: list[RatingsOfDayJson]
 
 
-class StandingsJson(Closed):
+class StandingsJson(ClosedObject):
     """What `pullrank rank --json` prints."""
 
     title: str
@@ -322,7 +322,7 @@ class TaskUnrankedJson(UnrankedJson):
     failures: list[FailureJson]
 
 
-class LeaderboardHeadJson(Closed):
+class LeaderboardHeadJson(ClosedObject):
     """Of which task, in which order; `count` is of all rows."""
 
     task: str
@@ -349,7 +349,7 @@ class LeaderboardByDateJson(LeaderboardHeadJson):
     rows: list[RowJson | GameRowJson]
 
 
-class DuelsJson(Closed):
+class DuelsJson(ClosedObject):
     """A game's pairings and the history of its ratings."""
 
     task: str
@@ -360,7 +360,7 @@ class DuelsJson(Closed):
 ColumnKind = Literal["text", "number", "list", "metric"]
 
 
-class ColumnHeadJson(Closed):
+class ColumnHeadJson(ClosedObject):
     """How the page's script shows a column; without a label it is a part of another one, or the page has its head."""
 
     label: str
@@ -368,7 +368,7 @@ class ColumnHeadJson(Closed):
     kind: ColumnKind
 
 
-class TableJson(Closed):
+class TableJson(ClosedObject):
     """Values in the order of the columns, for the failures too; `heads` are in that order as well."""
 
     task: str

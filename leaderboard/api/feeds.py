@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NotRequired
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api.documents import Closed, Moment
+from leaderboard.api.documents import ClosedObject, Moment
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.history import BoardEvent, BoardHistory, game_events
 from leaderboard.scoring import metrics
@@ -18,13 +18,13 @@ FEED_LIMIT = 50
 _UP = "../"
 
 
-class FeedAuthorJson(Closed):
+class FeedAuthorJson(ClosedObject):
     """Who brought the agent."""
 
     name: str
 
 
-class FeedEventJson(Closed):
+class FeedEventJson(ClosedObject):
     """What happened, as values."""
 
     login: str
@@ -35,7 +35,7 @@ class FeedEventJson(Closed):
     place_before: int | None
 
 
-class FeedItemLinkJson(Closed):
+class FeedItemLinkJson(ClosedObject):
     """The page of an event, where the site's address is known."""
 
     url: NotRequired[str]
@@ -53,7 +53,7 @@ class FeedItemJson(FeedItemLinkJson):
     _pullrank: FeedEventJson
 
 
-class FeedLinksJson(Closed):
+class FeedLinksJson(ClosedObject):
     """Addresses of a feed, where the site's is known."""
 
     home_page_url: NotRequired[str]

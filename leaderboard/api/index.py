@@ -7,7 +7,7 @@ from typing import Literal
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, Closed, MetricJson, Moment, OverallRowJson
+from leaderboard.api.documents import Address, ClosedObject, MetricJson, Moment, OverallRowJson
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import metric_document, overall_row
 from leaderboard.core.standings import OverallRow
@@ -50,7 +50,7 @@ def document_links(challenge: Challenge) -> dict[str, str]:
     return {name: address for name, address in LINKS.items() if challenge.badges or name not in _BADGE_LINKS}
 
 
-class SiteHeadJson(Closed):
+class SiteHeadJson(ClosedObject):
     """Of which leaderboard a document is."""
 
     title: str
@@ -59,7 +59,7 @@ class SiteHeadJson(Closed):
     generated_at: Moment
 
 
-class CountsJson(Closed):
+class CountsJson(ClosedObject):
     """Over all tasks."""
 
     tasks: int
@@ -78,7 +78,7 @@ class IndexJson(SiteHeadJson):
     counts: CountsJson
 
 
-class PhaseJson(Closed):
+class PhaseJson(ClosedObject):
     """A part of the season with dates of its own."""
 
     id: str
@@ -89,21 +89,21 @@ class PhaseJson(Closed):
     public_from: str | None
 
 
-class AnchorJson(Closed):
+class AnchorJson(ClosedObject):
     """A score with a name, and who measured it."""
 
     score: float
     source: str
 
 
-class AnchorsJson(Closed):
+class AnchorsJson(ClosedObject):
     """0 and 1 of the normalised score."""
 
     random: AnchorJson | None
     reference: AnchorJson | None
 
 
-class TaskJson(Closed):
+class TaskJson(ClosedObject):
     """A task or game; the addresses are null where its leaderboard is hidden."""
 
     id: str
@@ -134,7 +134,7 @@ class OverallJson(SiteHeadJson):
     rows: list[OverallRowJson]
 
 
-class TaskHealthJson(Closed):
+class TaskHealthJson(ClosedObject):
     """What a task waits for and what failed on it; `ours` are failures of the evaluator."""
 
     task: str

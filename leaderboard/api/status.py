@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, Closed, Moment
+from leaderboard.api.documents import Address, ClosedObject, Moment
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.former_entries import FormerEntry
@@ -15,7 +15,7 @@ State = list[Any]
 """A word and its detail: ranked and a place, failed and a verdict, refused, excluded or withdrawn and a reason."""
 
 
-class StatusTaskJson(Closed):
+class StatusTaskJson(ClosedObject):
     """A task on the page of the status."""
 
     id: str
@@ -23,7 +23,7 @@ class StatusTaskJson(Closed):
     page: Address
 
 
-class StatusAgentJson(Closed):
+class StatusAgentJson(ClosedObject):
     """An agent's states stand in the order of `tasks`: a word and its place, verdict or reason; null where it has none."""
 
     login: str
@@ -34,14 +34,14 @@ class StatusAgentJson(Closed):
     tasks: list[State | None]
 
 
-class VerdictWordsJson(Closed):
+class VerdictWordsJson(ClosedObject):
     """What an agent's owner can do after a verdict; `ours` says that the evaluator failed, not the agent."""
 
     next: str
     ours: bool
 
 
-class StatusJson(Closed):
+class StatusJson(ClosedObject):
     """Where every submission stands."""
 
     generated_at: Moment

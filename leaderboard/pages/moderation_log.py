@@ -22,7 +22,7 @@ LISTED_CHANGES = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ruling:
+class ExclusionRow:
     """An exclusion by the hosts."""
 
     login: str
@@ -31,7 +31,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Departure:
+class Withdrawal:
     """A withdrawal by the author."""
 
     login: str
@@ -88,8 +88,8 @@ class Rescore:
 class ModerationLog:
     """The content of the page, the newest first."""
 
-    exclusions: tuple[Ruling, ...]
-    withdrawals: tuple[Departure, ...]
+    exclusions: tuple[ExclusionRow, ...]
+    withdrawals: tuple[Withdrawal, ...]
     verified: tuple[tuple[Entry, VerifiedEntry], ...]
     rescores: tuple[Rescore, ...]
 
@@ -105,18 +105,18 @@ def moderation_log(standings: Standings, context: PageContext) -> ModerationLog:
     )
 
 
-def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[Ruling]:
-    by_name: dict[AgentName, Ruling] = {}
+def _exclusions(standings: Standings, former: Iterable[FormerEntry]) -> Iterator[ExclusionRow]:
+    by_name: dict[AgentName, ExclusionRow] = {}
     excluded: list[Excluded | GameExcluded | FormerEntry] = [e for board in standings.tasks for e in board.excluded]
     excluded += [e for game in standings.games for e in game.excluded]
     for entry in (*excluded, *former):
         if entry.exclusion:
             name = AgentName.folded(entry.login, entry.agent)
-            by_name.setdefault(name, Ruling(login=entry.login, agent=entry.agent, exclusion=entry.exclusion))
+            by_name.setdefault(name, ExclusionRow(login=entry.login, agent=entry.agent, exclusion=entry.exclusion))
     yield from (by_name[name] for name in sorted(by_name))
 
 
-def _withdrawals(standings: Standings, former: Sequence[FormerEntry]) -> Iterator[Departure]:
+def _withdrawals(standings: Standings, former: Sequence[FormerEntry]) -> Iterator[Withdrawal]:
     """From the withdrawn scores of the leaderboards, and from former entries, which also cover removed tasks."""
     results_of: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for entry in former:
@@ -130,7 +130,7 @@ def _withdrawals(standings: Standings, former: Sequence[FormerEntry]) -> Iterato
         tasks = tuple(sorted({result.task for result in results}))
         at = max((result.provenance.evaluated_at for result in results), default="")
         is_rehearsal = (login, agent) in rehearsals
-        yield Departure(login=login, agent=agent, measured_at=at, tasks=tasks, is_rehearsal=is_rehearsal)
+        yield Withdrawal(login=login, agent=agent, measured_at=at, tasks=tasks, is_rehearsal=is_rehearsal)
 
 
 def _verified(standings: Standings) -> list[tuple[Entry, VerifiedEntry]]:

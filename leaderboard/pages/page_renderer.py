@@ -272,7 +272,7 @@ def _setting(name: str, value: Any) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Freeze:
+class SeasonSummary:
     """How a season ended."""
 
     at: str
@@ -295,7 +295,7 @@ class Freeze:
     """The secret of a sealed season."""
 
 
-def season_page(standings: Standings, freeze: Freeze) -> str:
+def season_page(standings: Standings, freeze: SeasonSummary) -> str:
     """The page of a closed season as Markdown."""
     template = template_environment().get_template("season.md.jinja")
     return template.render(standings=standings, challenge=standings.challenge, freeze=freeze, few=SEASON_ROWS)

@@ -103,7 +103,7 @@ def built() -> int:
     """Output the commits that the site is about to be built from."""
     environment = read_workflow_environment(os.environ)
     challenge = open_checkout(environment.workspace.resolve()).challenge
-    commits = deployed_commit.built_now(_clone(environment), challenge, _site_url(), datetime.now(UTC))
+    commits = deployed_commit.current_site_inputs(_clone(environment), challenge, _site_url(), datetime.now(UTC))
     write_output(environment.output_path, "built", commits.model_dump(mode="json"))
     say(f"The site is built from {commits.main[:12]} of main and {(commits.results or 'no')[:12]} of the results.")
     return OK

@@ -17,7 +17,7 @@ from scripts.github.pull_request import announce
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.reconcile import OFFICIAL_WORKFLOW
 from scripts.repository.layout import MAIN_BRANCH
-from scripts.static_site.deployed_commit import built_now, read_note
+from scripts.static_site.deployed_commit import current_site_inputs, read_note
 
 # Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.
 RUNS_LOOKED_AT = 2 * INTERNAL_ERROR_TRIES
@@ -51,13 +51,13 @@ def site_reason(context: BotContext, address: str) -> str:
 
     def asked() -> str:
         note = read_note(context.clone)
-        now = built_now(context.clone, context.board.challenge, address, context.now)
+        now = current_site_inputs(context.clone, context.board.challenge, address, context.now)
         if note is None:
             return "nothing was deployed yet"
         names = [name for name in type(now).model_fields if getattr(now, name) != getattr(note, name)]
         return f"the deployed site is of another state ({', '.join(names)})" if names else ""
 
-    return _reason_or_doubt(asked)
+    return _reason_or_error(asked)
 
 
 def announcement_reason(context: BotContext) -> str:
@@ -67,7 +67,7 @@ def announcement_reason(context: BotContext) -> str:
         number = next(announce.pulls_with_news(context), None)
         return "" if number is None else f"#{number}, which was merged, is to be told something"
 
-    return _reason_or_doubt(asked)
+    return _reason_or_error(asked)
 
 
 def _evaluation_reason(work: OfficialRun) -> str:
@@ -82,10 +82,10 @@ def _evaluation_reason(work: OfficialRun) -> str:
             return f"{planned.count} evaluations are wanted and not recorded"
         return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""
 
-    return _reason_or_doubt(asked)
+    return _reason_or_error(asked)
 
 
-def _reason_or_doubt(find_reason: Callable[[], str]) -> str:
+def _reason_or_error(find_reason: Callable[[], str]) -> str:
     """A reason; if finding it fails, the failure is the reason."""
     try:
         return find_reason()

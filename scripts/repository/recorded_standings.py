@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from leaderboard.build import build_standings
 from leaderboard.core.standings import Standings
-from leaderboard.visibility import VisibleBoard, as_shown, with_flags
+from leaderboard.visibility import RankingInput, as_shown, with_flags
 from scripts.console import say
 from scripts.repository.checkout import Checkout
 
@@ -24,7 +24,7 @@ def recorded_standings(
         for file in damaged:
             say(f"{file.path}: is not a {kind} ({file.reason}); it is left out")
     challenge = checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))})
-    board = VisibleBoard(
+    board = RankingInput(
         challenge=challenge, entries=tuple(entry.entry() for entry in entries), moderation=checkout.moderation,
         results=tuple(checkout.results), duels=tuple(duels),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from evaluator.host.solo.verify_result import Finding, VerificationStatus
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically
-from leaderboard.pages.page_renderer import Freeze, season_page
+from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.repository.checkout import Checkout
@@ -65,7 +65,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool) -> 
         at=at, by=by, results=verified, steps=sum(finding.steps for finding in findings),
         files_sha256=archive.manifest_sha256, archive_sha256=archive.sha256,
     )  # fmt: skip
-    freeze = Freeze(
+    freeze = SeasonSummary(
         at=at, by=by, results=verified, stale=len(findings) - verified, steps=closing.steps,
         manifest_sha256=archive.manifest_sha256, archive=archive.path.name, archive_sha256=archive.sha256,
         bibtex=citation.bibtex(), revealed=entry.revealed.secret if entry.revealed else None,

@@ -22,7 +22,7 @@ from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_context import PageContext, reproduced
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text.escape_markdown import escape
-from leaderboard.visibility import VisibleBoard, as_shown, hidden
+from leaderboard.visibility import RankingInput, as_shown, hidden
 from scripts.console import OUR_FAULT, CommandError, stderr_console
 from scripts.git.merged_pulls import merged_pulls
 from scripts.repository.checkout import Checkout
@@ -44,7 +44,7 @@ def gather(board: Checkout, *, official: bool) -> tuple[Standings, PageContext]:
     """All that pages, feeds and documents are built from."""
     now = datetime.now(UTC)
     folders, _ = board.read_all()
-    visible = VisibleBoard(
+    visible = RankingInput(
         challenge=board.challenge, entries=tuple(folder.entry() for folder in folders), moderation=board.moderation,
         duels=(), results=tuple(board.results),
     )  # fmt: skip

@@ -21,7 +21,7 @@ FILE = "deployed.json"
 MESSAGE = "deploy: what the site was built from"
 
 
-class BuiltSite(Frozen):
+class SiteInputs(Frozen):
     """All that a site is built from: the same values give the same site."""
 
     form: int = Field(default=1, ge=1, le=1)
@@ -40,7 +40,7 @@ class BuiltSite(Frozen):
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":"))
 
 
-def built_now(clone: GitRepository, challenge: Challenge, address: str, now: datetime) -> BuiltSite:
+def current_site_inputs(clone: GitRepository, challenge: Challenge, address: str, now: datetime) -> SiteInputs:
     """What a site would be built from now. Call it before reading any of it: what comes later then counts as new.
 
     Raises:
@@ -49,23 +49,25 @@ def built_now(clone: GitRepository, challenge: Challenge, address: str, now: dat
     main = clone.resolve("HEAD")
     if main is None:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
-    return BuiltSite(main=main, results=newest_results(clone) or None, address=address, dated=dated(challenge, now))
+    return SiteInputs(
+        main=main, results=newest_results(clone) or None, address=address, dated=time_dependent_state(challenge, now)
+    )
 
 
-def parse_built(text: str) -> BuiltSite:
+def parse_built(text: str) -> SiteInputs:
     """Read what the job that built the site wrote.
 
     Raises:
         CommandError: the text has another form.
     """
     try:
-        return BuiltSite.model_validate(canonical_json.parse_strict(text.encode()))
+        return SiteInputs.model_validate(canonical_json.parse_strict(text.encode()))
     except ValueError as error:
         reason = " ".join(str(error).split())[:200]
         raise CommandError(OUR_FAULT, f"--built is not what 'pullrank bot built' hands on ({reason})") from error
 
 
-def read_note(clone: GitRepository) -> BuiltSite | None:
+def read_note(clone: GitRepository) -> SiteInputs | None:
     """What the deployed site was built from; None where nothing was deployed or the note cannot be read."""
     tip = tip_of(clone, BRANCH)
     if not tip:
@@ -75,13 +77,13 @@ def read_note(clone: GitRepository) -> BuiltSite | None:
         name = branches.objects(tip).get(FILE)
         content = branches.repository.read([name])[0] if name else b""
     try:
-        return BuiltSite.model_validate(canonical_json.parse_strict(content))
+        return SiteInputs.model_validate(canonical_json.parse_strict(content))
     except ValueError:
         say(f"The note on the branch {BRANCH} cannot be read; the site is built anew.")
         return None
 
 
-def write_note(clone: GitRepository, built: BuiltSite, now: datetime) -> None:
+def write_note(clone: GitRepository, built: SiteInputs, now: datetime) -> None:
     """Replace the branch by one commit with the note.
 
     Raises:
@@ -93,7 +95,7 @@ def write_note(clone: GitRepository, built: BuiltSite, now: datetime) -> None:
         branches.repository.run("push", "--porcelain", "--no-verify", "origin", f"+{commit}:refs/heads/{BRANCH}")
 
 
-def dated(challenge: Challenge, now: datetime) -> tuple[str, ...]:
+def time_dependent_state(challenge: Challenge, now: datetime) -> tuple[str, ...]:
     """What pages show or hide depending on the time; equal at two moments between which none of it changes.
 
     The time of the build is not part of it.

@@ -39,13 +39,13 @@ def frames(standings: Standings, cache: Path) -> AllFrames:
         if kind_of(board.task) is not None:
             continue
         shown = list(duel_rows(board))
-        artist: _Artist | None = None
+        artist: _FrameRenderer | None = None
         with progress_bar(f"Rendering {board.task.id}", len(shown)) as done:
             for number, duel in enumerate(shown, 1):
                 path = cache / f"{duel.key}-{CACHE_VERSION}.json"
                 try:
                     if not path.exists():
-                        artist = artist or _Artist(board.task)
+                        artist = artist or _FrameRenderer(board.task)
                         write_atomically(path, canonical_json.canonical(artist.draw(duel)))
                 except EnvironmentFault as error:
                     say(f"{error}; its matches are shown without frames")
@@ -61,7 +61,7 @@ def _read(path: Path) -> Iterator[tuple[int, ReplayFrames]]:
         yield match["index"], ReplayFrames(texts=texts, images=images, movers=movers)
 
 
-class _Artist:
+class _FrameRenderer:
     """Renders positions by a game's environment, as text where it can, else as pictures."""
 
     def __init__(self, task: Task) -> None:
@@ -77,7 +77,7 @@ class _Artist:
         """The watched matches of a duel, as they are cached."""
         every = duel.match_moves()
         drawn = []
-        for index in watched(duel):
+        for index in rendered_matches(duel):
             moves = every[index]
             side = next((side for plies, side in SIDES if len(moves) <= plies), 0)
             if len(moves) <= TEXT_PLIES if self._mode == "ansi" else side:
@@ -98,20 +98,20 @@ class _Artist:
         board.close()
         if self._mode == "ansi":
             return {"texts": [_ESCAPES.sub("", str(text)) for text in positions], "images": [], "movers": movers}
-        return {"texts": [], "images": [address(shrunk(np.asarray(p), side)) for p in positions], "movers": movers}
+        return {"texts": [], "images": [png_data_url(downscaled(np.asarray(p), side)) for p in positions], "movers": movers}
 
 
 def _legal(game: PettingZooGame, observation: Any, move: int) -> bool:
     return move in game.legal(observation)
 
 
-def watched(duel: Duel) -> list[int]:
+def rendered_matches(duel: Duel) -> list[int]:
     """The matches that are rendered."""
     broken = [i for i, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     return sorted({*range(min(WATCHED, len(duel.matches))), *broken[:BROKEN]})
 
 
-def shrunk(picture: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
+def downscaled(picture: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
     """A picture whose longer side has at most `side` pixels, each the mean of a square block."""
     step = -(-max(picture.shape[:2]) // side)
     height, width = (length // step * step for length in picture.shape[:2])
@@ -120,7 +120,7 @@ def shrunk(picture: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
     return small
 
 
-def address(picture: np.ndarray[Any, Any]) -> str:
+def png_data_url(picture: np.ndarray[Any, Any]) -> str:
     """A picture as PNG in a `data:` address."""
     height, width = picture.shape[:2]
     rows = b"".join(b"\0" + row.tobytes() for row in picture)

@@ -39,7 +39,7 @@ from scripts.repository.checkout import Checkout
 # Pixels of a frame's longer side.
 SIDE = 240
 # Bytes that a sheet should have at most. Until it has, these are tried: WebP quality, and each how many-th frame is kept.
-AIM = 60_000
+TARGET_SHEET_BYTES = 60_000
 TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
 # Bytes beyond which the smallest sheet is not used.
 MAX_SHEET_BYTES = 200_000
@@ -96,7 +96,7 @@ def sprite_sheet(frames: Sequence[Image.Image]) -> SpriteSheet | None:
         kept = tuple(sorted({*range(0, len(frames), every), len(frames) - 1}))
         content = _packed(_laid_out([frames[index] for index in kept]), quality)
         smallest = min(smallest or (content, kept), (content, kept), key=lambda sheet: len(sheet[0]))
-        if len(smallest[0]) <= AIM:
+        if len(smallest[0]) <= TARGET_SHEET_BYTES:
             break
     if smallest is None or len(smallest[0]) > MAX_SHEET_BYTES:
         return None
@@ -132,7 +132,7 @@ def _packed(picture: Image.Image, quality: int) -> bytes:
 
 BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)
 # Seconds until a result's episodes are given up: an environment may hang or end its process inside a library.
-PATIENCE = 120
+RESULT_TIMEOUT_SECONDS = 120
 # Larger traces are not read.
 TRACE_BYTES = 64 << 20
 # Digits of the key in file names.
@@ -268,7 +268,9 @@ def missing(every: Iterable[WantedEpisode], cache_folder: Path) -> list[WantedEp
     return [one for one in every if reel(cache_folder, one.key) is None]
 
 
-def render(every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = False, patience: float = PATIENCE) -> int:
+def render(
+    every: Sequence[WantedEpisode], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
+) -> int:
     """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures."""
     todo = [one for one in missing(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}

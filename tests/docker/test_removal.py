@@ -31,8 +31,8 @@ SLOW = "import time\n\n\nclass Agent:\n    def act(self, observation):\n        
 # The command, with a label of the test's own.
 COMMAND = """
 import sys
-from evaluator.host import container
-container.LABEL = sys.argv.pop(1)
+from evaluator.host.docker import engine
+engine.OWNER_LABEL = sys.argv.pop(1)
 from scripts.cli import main
 sys.exit(main())
 """

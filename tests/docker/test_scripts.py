@@ -89,9 +89,9 @@ def test_writing_to_the_socket_oneself_earns_nothing(docker: SelectedSandbox, fo
 
 def test_forged_returns_are_a_claim_and_no_more(docker: SelectedSandbox) -> None:
     source = """
-    from evaluator.sandbox import remote
-    step = remote.RemoteEnv.step
-    remote.RemoteEnv.step = lambda self, action: (*(step(self, action)[:1]), 1e9, True, False, {})
+    from evaluator.sandbox import remote_env
+    step = remote_env.RemoteEnv.step
+    remote_env.RemoteEnv.step = lambda self, action: (*(step(self, action)[:1]), 1e9, True, False, {})
     env = gym.make(sys.argv[1])
     env.reset(), env.step(0), env.reset(), env.step(0)
     print('{"score": 1000000000.0}')

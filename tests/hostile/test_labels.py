@@ -24,9 +24,9 @@ from evaluator.host.seeds.derive import episode_seeds, opening_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Limits, SubmissionLimits
-from evaluator.model.records.duel_record import Duel, WantedDuel, sealed_duel
+from evaluator.model.records.duel_record import Duel, WantedDuel, duel_with_self_hash
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import Result, Tier, WantedResult, sealed
+from evaluator.model.records.result import Result, Tier, WantedResult, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.store import ResultStore
@@ -120,7 +120,7 @@ def played(clone: Clone, challenge: Challenge, agent: str, task_id: str) -> tupl
     evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
     assert evaluation.trace is not None, evaluation.result.message
     jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
-    return sealed({**evaluation.result.document(), **jailed}), evaluation.trace
+    return with_self_hash({**evaluation.result.document(), **jailed}), evaluation.trace
 
 
 def met(clone: Clone, challenge: Challenge) -> Duel:
@@ -137,7 +137,7 @@ def met(clone: Clone, challenge: Challenge) -> Duel:
     box = process()
     duel = evaluate_duel(wanted, box.kind, box.opener, now, lambda done: None)
     jailed = {"sandbox": "docker", "image_digest": "sha256:" + "1" * 64, "first_attempt": TWICE}
-    return sealed_duel({**duel.document(), **jailed})
+    return duel_with_self_hash({**duel.document(), **jailed})
 
 
 # --- what a forger does once a field is changed
@@ -164,13 +164,13 @@ def forged(document: Document, trace: bytes | None, raw: Document) -> tuple[Resu
     """A record with everything made anew that depends on a changed field; `raw` is changed last, and left as it is."""
     document = remade(document)
     if "players" in document:
-        return sealed_duel({**document, **raw}), None
+        return duel_with_self_hash({**document, **raw}), None
     if document["trace_sha256"] is None:
         trace = None
     if trace is not None:
         trace = parse_trace(trace).model_copy(update={"key": document["key"]}).serialised()
         document["trace_sha256"] = parse_trace(trace).sha256()
-    return sealed({**document, **raw}), trace
+    return with_self_hash({**document, **raw}), trace
 
 
 def standing(challenge: Challenge, root: Path, record: Result | Duel, trace: bytes | None) -> tuple[VerificationStatus, str]:
@@ -438,7 +438,7 @@ def test_seeds_of_a_commit_that_did_not_bring_the_version_are_refuted(setting: S
     )
     box = process()
     evaluation = evaluate_agent(wanted, box.kind, box.opener, now, lambda done: None)
-    record = sealed({**evaluation.result.document(), "sandbox": "docker"})
+    record = with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
 
     status, fault = standing(setting.challenge, setting.clone.path, record, evaluation.trace)
 
@@ -474,7 +474,7 @@ def test_seeds_by_the_folder_as_the_rule_was_before_are_stale_and_not_refuted(tm
     evaluation = evaluate_agent(
         order(folder(clone, "alice", "pole"), task, agent="pole", **own), box.kind, box.opener, now, lambda done: None
     )
-    record = sealed({**evaluation.result.document(), "sandbox": "docker"})
+    record = with_self_hash({**evaluation.result.document(), "sandbox": "docker"})
 
     status, fault = standing(parse_challenge(RULES), clone.path, record, evaluation.trace)
 
@@ -497,7 +497,7 @@ def test_seeds_of_a_task_that_is_named_later_cannot_be_those_that_were_known(set
         one = evaluate_agent(
             order(folder(clone, "alice", "many"), task, agent="many", **own), box.kind, box.opener, now, lambda n: None
         )
-        record = sealed({**one.result.document(), "sandbox": "docker"})
+        record = with_self_hash({**one.result.document(), "sandbox": "docker"})
         return standing(parse_challenge(RULES), clone.path, record, one.trace)
 
     first = entered(b"twin")

@@ -96,9 +96,9 @@ def test_a_script_that_asks_for_too_much_before_it_played_anything_is_invalid() 
     source = """
     import gc, struct
     from evaluator import wire
-    from evaluator.sandbox.remote import Link
+    from evaluator.sandbox.remote_env import RefereeLink
     gym.make("lake")
-    link = next(one for one in gc.get_objects() if isinstance(one, Link))
+    link = next(one for one in gc.get_objects() if isinstance(one, RefereeLink))
     def ask(op, body):
         link._stream.send(wire.frame(op, body))
         return link._stream.receive()

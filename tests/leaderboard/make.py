@@ -8,8 +8,8 @@ import numpy as np
 
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.duel_record import Duel, MatchEnd, sealed_duel
-from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.duel_record import Duel, MatchEnd, duel_with_self_hash
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.standings import Entry
 
@@ -59,7 +59,7 @@ def result(of: Entry, returns: Any = (), *, on: Task | None = None, at: str = NO
         "cost": {},
         "provenance": {"evaluated_at": at},
     }
-    return sealed({**blank, **fields})
+    return with_self_hash({**blank, **fields})
 
 
 def game(task_id: str = "game", **fields: Any) -> Task:
@@ -128,7 +128,7 @@ def duel(
         "limits": {},
         "provenance": {"evaluated_at": at},
     }
-    return sealed_duel({**blank, **fields})
+    return duel_with_self_hash({**blank, **fields})
 
 
 def _player(player: Entry, verdict: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.preview.hypothetical_standings import RecordedResults, official_state, standing
-from leaderboard.visibility import VisibleBoard, anonymous_name, as_shown
+from leaderboard.visibility import RankingInput, anonymous_name, as_shown
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -47,7 +47,7 @@ def whole(rules, entries, moderation=None):
         for place, one in enumerate(entries)
         for each in (A, B)
     )
-    return VisibleBoard(
+    return RankingInput(
         challenge=rules, entries=tuple(entries), results=results, duels=(), moderation=moderation or Moderation()
     )
 
@@ -232,7 +232,7 @@ def season_of_games(told=telling, **fields):
     rules = challenge(GAME).model_copy(
         update={"people": People(anonymous_until=UNTIL, hosts=("hosty",)), "repository": "https://github.com/o/b", **fields}
     )
-    return VisibleBoard(
+    return RankingInput(
         challenge=rules, entries=tuple(entries), results=(), duels=tuple(map(told, duels)),
         moderation=Moderation(exclusions=(out, out.model_copy(update={"login": "fritz"}))),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from collections import deque
 
 from evaluator import wire
 from evaluator.host.errors import SandboxClosed
-from evaluator.host.sandboxes.channel import ByteStream, must_complain, read_complaint
+from evaluator.host.sandboxes.channel import ByteStream, read_error_frame, require_error_frame
 
 
 class PlayerConnection:
@@ -79,7 +79,7 @@ class PlayerConnection:
         self.waiting = False
         body = self._view[wire.HEADER.size :]
         if self._complains:
-            raise read_complaint(bytes(body))
+            raise read_error_frame(bytes(body))
         return body
 
     def close_politely(self, until: float) -> None:
@@ -98,7 +98,7 @@ class PlayerConnection:
         length, got = wire.HEADER.unpack_from(self._view)
         if got == wire.Op.ACTIONS and length == self._size:
             return
-        must_complain(length, got, wire.Op.ACTIONS, self._size)
+        require_error_frame(length, got, wire.Op.ACTIONS, self._size)
         self._complains = True
         report = memoryview(bytearray(wire.HEADER.size + length))
         self._have = min(self._have, len(report))

@@ -13,7 +13,7 @@ from evaluator.host.duels.rounds import DUEL_SIDES, Rounds, Trouble
 from evaluator.host.envs.pettingzoo_game import PettingZooGame
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import AgentComplaint, ByteStream, read_json
+from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_json
 from evaluator.host.sandboxes.sandbox import Sandbox
 from evaluator.model.canonical_json import canonical
 from evaluator.model.config.challenge import Limits
@@ -147,7 +147,7 @@ def _hello(setup: DuelSetup, side: int) -> dict[str, Any]:
 def _read_ready(stream: ByteStream, deadline: float) -> PlayersReady:
     try:
         ready = read_json(stream, wire.Op.READY, deadline)
-    except AgentComplaint:
+    except AgentReportedFault:
         raise
     except AgentFault as fault:
         late = "the agent was not ready in time"

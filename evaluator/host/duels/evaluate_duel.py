@@ -37,7 +37,7 @@ from evaluator.host.usage import Usage
 from evaluator.model.config.challenge import Limits
 from evaluator.model.config.submission import extras_needed_by
 from evaluator.model.records import duel_record as duels
-from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord, WantedDuel, sealed_duel, side_order
+from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord, WantedDuel, duel_with_self_hash, side_order
 from evaluator.model.records.result import Cost, FirstAttempt, Provenance, SandboxKind, Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -251,7 +251,7 @@ def _to_duel(request: DuelRequest, run: _DuelRun, kind: SandboxKind, now: dateti
         ),
         "first_attempt": run.first,
     }
-    return sealed_duel(fields)
+    return duel_with_self_hash(fields)
 
 
 def _our_image(request: DuelRequest, run: _DuelRun) -> str | None:

@@ -18,7 +18,7 @@ from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.duels.matches import LiveMatch, MatchPool
 from evaluator.host.envs.pettingzoo_game import MASK
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import TICK, AgentComplaint
+from evaluator.host.sandboxes.channel import TICK, AgentReportedFault
 from evaluator.model.config.challenge import ClockSettings, Limits
 from evaluator.model.records.duel_record import MatchEnd
 from evaluator.model.records.verdict import Verdict
@@ -258,7 +258,7 @@ class Rounds:
         self._finish(late)
 
     def _set_trouble(self, side: int, trouble: Trouble) -> None:
-        lane = trouble.lane if isinstance(trouble, AgentComplaint) else None
+        lane = trouble.lane if isinstance(trouble, AgentReportedFault) else None
         match = None if lane is None else self._pool.live.get(lane)
         if match is not None and isinstance(trouble, AgentFault):
             trouble = AgentFault(trouble.verdict, f"match {match.ticket.index}, ply {match.plies}: {trouble}")

@@ -20,10 +20,10 @@ STANDSTILL = 1.0
 SPIN = 0.0001
 _NO_REASON = "the agent's side reported a fault without a reason; see the end of its log"
 _TROUBLES = {
-    wire.Trouble.INVALID: Verdict.INVALID,
-    wire.Trouble.CRASHED: Verdict.CRASHED,
-    wire.Trouble.MEMORY: Verdict.OUT_OF_MEMORY,
-    wire.Trouble.PROTOCOL: Verdict.PROTOCOL_ERROR,
+    wire.ErrorReason.INVALID: Verdict.INVALID,
+    wire.ErrorReason.CRASHED: Verdict.CRASHED,
+    wire.ErrorReason.MEMORY: Verdict.OUT_OF_MEMORY,
+    wire.ErrorReason.PROTOCOL: Verdict.PROTOCOL_ERROR,
 }
 
 
@@ -179,11 +179,11 @@ def read_body(stream: ByteStream, op: wire.Op, size: int, deadline: float) -> me
 
 
 def _refuse(stream: ByteStream, begun: memoryview, seen: tuple[int, int, int, int], deadline: float) -> None:
-    must_complain(*seen)
-    raise read_complaint(_rest(stream, begun, seen[0], deadline))
+    require_error_frame(*seen)
+    raise read_error_frame(_rest(stream, begun, seen[0], deadline))
 
 
-def must_complain(length: int, got: int, op: int, size: int) -> None:
+def require_error_frame(length: int, got: int, op: int, size: int) -> None:
     """Check that an unexpected header is that of an error report.
 
     Raises:
@@ -217,7 +217,7 @@ def read_json(stream: ByteStream, op: wire.Op, deadline: float) -> dict[str, Any
         raise AgentFault(Verdict.PROTOCOL_ERROR, f"the first frame has opcode {got} and {length} bytes")
     body = _rest(stream, memoryview(b""), length, deadline)
     if got == wire.Op.ERROR:
-        raise read_complaint(body)
+        raise read_error_frame(body)
     return parse_object(body)
 
 
@@ -236,7 +236,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
     return value
 
 
-class AgentComplaint(AgentFault):
+class AgentReportedFault(AgentFault):
     """The sandbox's own report of what went wrong, possibly on one lane."""
 
     def __init__(self, verdict: Verdict, message: str, lane: int | None) -> None:
@@ -244,17 +244,17 @@ class AgentComplaint(AgentFault):
         self.lane = lane
 
 
-def read_complaint(body: bytes) -> AgentComplaint:
+def read_error_frame(body: bytes) -> AgentReportedFault:
     """An ERROR frame's body as a fault of the agent, whatever the frame says."""
     value = parse_object(body)
     try:
-        verdict = _TROUBLES[wire.Trouble(str(value.get("trouble")))]
+        verdict = _TROUBLES[wire.ErrorReason(str(value.get("trouble")))]
     except ValueError:
         verdict = Verdict.PROTOCOL_ERROR
     lane = value.get("lane")
     message = value.get("message")
     words = clean_text(message) if isinstance(message, str) and message.strip() else _NO_REASON
-    return AgentComplaint(verdict, words, lane if isinstance(lane, int) else None)
+    return AgentReportedFault(verdict, words, lane if isinstance(lane, int) else None)
 
 
 def clean_text(text: str) -> str:

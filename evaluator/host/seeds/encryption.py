@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model import canonical_json
-from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.sealed_fields import hidden_part, public_part, rejoined, secret_hash
 
 _KEY, _BOUND = "pullrank-sealed-key-1", "pullrank-sealed-1"
@@ -38,7 +38,7 @@ def encrypt_result(
         canonical_json.canonical(hidden_part(document)), MIN_RESULT_BYTES, _bound("result", result), secret
     )
     public = public_part(document, hashlib.sha256(closed).hexdigest() if closed else None)
-    return sealed({**public, "sealed": {"score": score, "nonce": nonce, "ciphertext": ciphertext}}), closed
+    return with_self_hash({**public, "sealed": {"score": score, "nonce": nonce, "ciphertext": ciphertext}}), closed
 
 
 def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
@@ -56,7 +56,7 @@ def decrypt_result(result: Result, secret: SeasonSecret) -> Result:
     opened = Result.model_validate(document)
     if opened.self_hash() != opened.self_sha256:
         raise ValueError("self_sha256 does not fit what was sealed; a value was changed")
-    expected = sealed({**public_part(opened.document(), result.trace_sha256), "sealed": result.sealed})
+    expected = with_self_hash({**public_part(opened.document(), result.trace_sha256), "sealed": result.sealed})
     if expected != result:
         raise ValueError("what is public is not what the sealed part gives; a value was changed")
     return opened
@@ -70,13 +70,13 @@ def with_new_provenance(result: Result, fields: dict[str, Any], secret: SeasonSe
     """
     if result.sealed is None:
         raise ValueError("only a sealed result can be opened and sealed anew")
-    updated = sealed({**decrypt_result(result, secret).document(), **fields})
+    updated = with_self_hash({**decrypt_result(result, secret).document(), **fields})
     document = updated.document()
     nonce, ciphertext = _encrypt(
         canonical_json.canonical(hidden_part(document)), MIN_RESULT_BYTES, _bound("result", updated), secret
     )
     part = {"score": result.sealed.score, "nonce": nonce, "ciphertext": ciphertext}
-    return sealed({**public_part(document, result.trace_sha256), "sealed": part})
+    return with_self_hash({**public_part(document, result.trace_sha256), "sealed": part})
 
 
 def decrypt_trace(content: bytes, result: Result, secret: SeasonSecret) -> bytes:

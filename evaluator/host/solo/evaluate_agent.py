@@ -43,7 +43,7 @@ from evaluator.model.records.result import (
     SandboxKind,
     Tier,
     WantedResult,
-    sealed,
+    with_self_hash,
 )
 from evaluator.model.records.trace import EpisodeTrace, Trace, TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -365,7 +365,7 @@ def _to_evaluation(request: EvaluationRequest, run: _EvaluationRun, now: datetim
         "trace_sha256": trace.sha256() if trace else None,
         "first_attempt": run.first,
     }
-    return Evaluation(result=sealed(fields), trace=trace.serialised() if trace else None)
+    return Evaluation(result=with_self_hash(fields), trace=trace.serialised() if trace else None)
 
 
 def clean_log(text: str) -> str:

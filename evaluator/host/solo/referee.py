@@ -10,7 +10,7 @@ from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.envs.recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError, describe
 from evaluator.host.errors import AgentFault
-from evaluator.host.sandboxes.channel import AgentComplaint, ByteStream, read_body, read_json
+from evaluator.host.sandboxes.channel import AgentReportedFault, ByteStream, read_body, read_json
 from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
 from evaluator.host.solo.episode_batch import EpisodeBatch, EpisodeSpec
 from evaluator.model.canonical_json import canonical
@@ -106,7 +106,7 @@ def _shake_hands(run: SoloRun, stream: ByteStream) -> int:
 def _read_in_time(read: Callable[[], Any], late: str) -> Any:
     try:
         return read()
-    except AgentComplaint:
+    except AgentReportedFault:
         raise
     except AgentFault as fault:
         raise AgentFault(fault.verdict, late if fault.verdict is Verdict.TIMEOUT else str(fault)) from fault
@@ -133,7 +133,7 @@ def _advance(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> list[tupl
         return batch.advance(body)
     except IllegalActionError as error:
         raise AgentFault(Verdict.PROTOCOL_ERROR, _in_episode(batch, error.row, str(error))) from error
-    except AgentComplaint as error:
+    except AgentReportedFault as error:
         numbers = {lane.number: index for index, lane in enumerate(batch.lanes)}
         row = None if error.lane is None else numbers.get(error.lane)
         raise AgentFault(error.verdict, _in_episode(batch, row, str(error))) from error

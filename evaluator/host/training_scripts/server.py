@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evaluator import wire
 from evaluator.host.envs.spaces import describe
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_object, read_complaint, read_json
+from evaluator.host.sandboxes.channel import ByteStream, clean_text, parse_object, read_error_frame, read_json
 from evaluator.host.sandboxes.cpu_affinity import Pin, shared_processor
 from evaluator.host.training_scripts.episode_recorder import ScriptEpisode
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
@@ -133,7 +133,7 @@ def _serve(session: ScriptSession, server: RemoteEnvServer, stream: ByteStream) 
         if op == wire.Op.DONE:
             return _done(body)
         if op == wire.Op.ERROR:
-            raise read_complaint(bytes(body))
+            raise read_error_frame(bytes(body))
         stream.send(server.answer(op, body), deadline)
         if server.steps - shown >= PROGRESS_STEPS:
             shown = server.steps

@@ -250,7 +250,7 @@ def _side(name: str) -> str:
     return f"{login.replace('--', '-%2D')}{plus}{agent}"
 
 
-def sealed_duel(fields: dict[str, Any]) -> Duel:
+def duel_with_self_hash(fields: dict[str, Any]) -> Duel:
     """Make a duel, and fill in its `self_sha256`."""
     draft = Duel.model_validate({**fields, "self_sha256": "0" * 64})
     return Duel.model_validate({**draft.document(), "self_sha256": draft.self_hash()})

@@ -229,7 +229,7 @@ def is_place(place: str, path: str, verdict: Verdict) -> bool:
     return place == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", place) == path)
 
 
-def sealed(fields: dict[str, Any]) -> Result:
+def with_self_hash(fields: dict[str, Any]) -> Result:
     """Make a result, and fill in its `self_sha256`."""
     draft = Result.model_validate({**fields, "self_sha256": "0" * 64})
     return Result.model_validate({**draft.document(), "self_sha256": draft.self_hash()})

@@ -68,7 +68,7 @@ class EnvironmentService:
         server = grpc.server(futures.ThreadPoolExecutor(max_workers=4), options=[("grpc.so_reuseport", 0)])
         server.add_generic_rpc_handlers((_handler(grpc, self._called),))
         if not server.add_insecure_port(SERVICE_ADDRESS):
-            raise AgentError(wire.Trouble.INVALID, f"nothing can listen on {SERVICE_ADDRESS} in this sandbox")
+            raise AgentError(wire.ErrorReason.INVALID, f"nothing can listen on {SERVICE_ADDRESS} in this sandbox")
         server.start()
         return server
 
@@ -145,7 +145,7 @@ class EnvironmentService:
             if code or not starts:
                 self._output.show_end()
                 message = f"the agent's process ended with exit code {code} in an episode; its output is in the log"
-                raise AgentError(wire.Trouble.CRASHED, message)
+                raise AgentError(wire.ErrorReason.CRASHED, message)
             self._start()
 
 

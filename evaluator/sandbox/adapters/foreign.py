@@ -27,9 +27,9 @@ def own_class(module: ModuleType, methods: Sequence[str], adapter: str) -> tuple
         return next(iter(candidates.values()))
     wanted = f"a class with a method {' or '.join(methods)}"
     if not candidates:
-        raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; the file defines none")
+        raise AgentError(wire.ErrorReason.INVALID, f"the adapter {adapter} needs {wanted}; the file defines none")
     several = f"the file defines {', '.join(sorted(candidates))}; name the one that is meant Agent"
-    raise AgentError(wire.Trouble.INVALID, f"the adapter {adapter} needs {wanted}; {several}")
+    raise AgentError(wire.ErrorReason.INVALID, f"the adapter {adapter} needs {wanted}; {several}")
 
 
 def own_function(module: ModuleType, names: Sequence[str], adapter: str) -> Callable[..., Any]:
@@ -49,7 +49,7 @@ def own_function(module: ModuleType, names: Sequence[str], adapter: str) -> Call
     if len(public) == 1:
         return public[0]
     message = f"the adapter {adapter} needs one function of an observation; name it {names[0]}"
-    raise AgentError(wire.Trouble.INVALID, message)
+    raise AgentError(wire.ErrorReason.INVALID, message)
 
 
 def parameters(function: Callable[..., Any]) -> frozenset[str]:
@@ -63,4 +63,4 @@ def parameters(function: Callable[..., Any]) -> frozenset[str]:
 def missing(adapter: str, package: str, extra: str) -> AgentError:
     """The error where an extra's package is missing, as it can be in the process sandbox."""
     message = f"the adapter {adapter} needs {package}; use a container sandbox, which has the extra {extra}, or install it"
-    return AgentError(wire.Trouble.INVALID, message)
+    return AgentError(wire.ErrorReason.INVALID, message)

@@ -40,7 +40,7 @@ def _board(observation: Any) -> tuple[list[list[int]], int]:
     seen: Any = observation["observation"] if isinstance(observation, dict) else 0
     if np.ndim(seen) != 3 or np.shape(seen)[1:] != (*np.shape(observation["action_mask"]), 2):
         message = "the adapter kaggle-connectx plays Connect Four only; name no other game under 'tasks'"
-        raise AgentError(wire.Trouble.INVALID, message)
+        raise AgentError(wire.ErrorReason.INVALID, message)
     mine, theirs = seen[..., 0].astype(int), seen[..., 1].astype(int)
     mark = 1 if mine.sum() == theirs.sum() else 2
     return (mark * mine + (3 - mark) * theirs).tolist(), mark
@@ -62,7 +62,7 @@ def _run(code: Any, path: str) -> Callable[..., Any]:
     ]
     if not functions:
         message = "the file defines no function; an agent of connectx is the last one, of observation and configuration"
-        raise AgentError(wire.Trouble.INVALID, message)
+        raise AgentError(wire.ErrorReason.INVALID, message)
     return functions[-1]
 
 

@@ -43,7 +43,7 @@ def of_file(path: Path) -> type:
     inputs = session.get_inputs()
     if len(inputs) != 1 or inputs[0].type not in INPUT_TYPES:
         message = f"{path.name} must have one input of numbers; it has {', '.join(f'{i.name}: {i.type}' for i in inputs)}"
-        raise AgentError(wire.Trouble.INVALID, message)
+        raise AgentError(wire.ErrorReason.INVALID, message)
     name, kind, shape = inputs[0].name, INPUT_TYPES[inputs[0].type], inputs[0].shape
     single = bool(shape) and shape[0] == 1
 
@@ -74,7 +74,7 @@ def of_file(path: Path) -> type:
 def _numbers(observations: Any, kind: Any, dimensions: int) -> Any:
     if isinstance(observations, (dict, tuple)):
         message = "the adapter onnx takes observations that are one array; this task has others"
-        raise AgentError(wire.Trouble.INVALID, message)
+        raise AgentError(wire.ErrorReason.INVALID, message)
     batch = np.ascontiguousarray(observations, kind)
     # A discrete observation is a number; most networks take a row with one number.
     return batch.reshape(len(batch), *(1,) * (dimensions - 1)) if batch.ndim == 1 else batch

@@ -97,7 +97,7 @@ def _form(observation: Any) -> Stones | Quarto:
     if shape == (QUARTO_CELLS + 1,):
         return Quarto()
     message = "the adapter rl-arena plays tic-tac-toe, Connect Four and Quarto; leave this task out of 'tasks'"
-    raise AgentError(wire.Trouble.INVALID, message)
+    raise AgentError(wire.ErrorReason.INVALID, message)
 
 
 def agent(module: ModuleType) -> type:
@@ -109,7 +109,7 @@ def agent(module: ModuleType) -> type:
     player: Any = getattr(module, "Player", None)
     if not callable(player):
         message = "the file defines no class Player; rl-arena's players are a class of that name with start, step and end"
-        raise AgentError(wire.Trouble.INVALID, message)
+        raise AgentError(wire.ErrorReason.INVALID, message)
 
     class Agent:
         """Calls its own Player."""

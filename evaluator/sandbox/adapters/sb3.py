@@ -38,11 +38,11 @@ def algorithm(path: Path) -> str:
             data = json.loads(archive.read("data"))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         message = f"{path.name} is not a model saved by Stable-Baselines3; save one with model.save('model')"
-        raise AgentError(wire.Trouble.INVALID, message) from error
+        raise AgentError(wire.ErrorReason.INVALID, message) from error
     algorithm_name = next((name for field, name in ALGORITHM_FIELDS if field in data), None)
     if algorithm_name is None:
         message = f"{path.name} is of none of PPO, A2C, DQN, SAC, TD3 and DDPG; save one of these"
-        raise AgentError(wire.Trouble.INVALID, message)
+        raise AgentError(wire.ErrorReason.INVALID, message)
     return algorithm_name
 
 

@@ -35,7 +35,7 @@ def newest_run(stickies: Iterable[StickyComment]) -> int:
     return max((sticky.run_id for sticky in stickies), default=0)
 
 
-def put_sticky(
+def upsert_comment(
     github: GitHub,
     number: int,
     body: str,

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evaluator.host.seeds.derive import episode_seeds, opening_seeds
-from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel, sealed_duel
+from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier, sealed
+from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
@@ -102,13 +102,13 @@ def record_with_facts(facts: Facts, work: Workload, item: WorkloadItem, record: 
     signed = {"beacon_verified": _signed(facts, work, item)}
     if isinstance(record, Result):
         assert isinstance(item, WorkItem)
-        return sealed({**record.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
+        return with_self_hash({**record.document(), **signed, "login_id": _login_id(facts, work, item.entry)})
     assert isinstance(item, DuelWorkItem)
     players = [
         {**player, "login_id": _login_id(facts, work, entry)}
         for player, entry in zip(record.document()["players"], item.entries, strict=True)
     ]
-    return sealed_duel({**record.document(), **signed, "players": players})
+    return duel_with_self_hash({**record.document(), **signed, "players": players})
 
 
 def _login_id(facts: Facts, work: Workload, entry: Entry) -> int | None:
@@ -144,10 +144,10 @@ def failed_record(
         ]
         digests = item.wanted.submission_digests
         seeds = opening_seeds(wanted.season, wanted.beacon, digests, task.id, task.matches)
-        return sealed_duel({**failed, **signed, "players": players, "seeds": seeds})
+        return duel_with_self_hash({**failed, **signed, "players": players, "seeds": seeds})
     secret = season_secret(official.secret, work.challenge)
     if secret:
         seeds = secret.episode_seeds(wanted.season, task.id, task.counted)
     else:
         seeds = episode_seeds(wanted.season, wanted.beacon, item.wanted.submission_digest, task.id, task.counted)
-    return sealed({**failed, **signed, "login_id": _login_id(facts, work, item.entry), "seeds": seeds, "cost": {}})
+    return with_self_hash({**failed, **signed, "login_id": _login_id(facts, work, item.entry), "seeds": seeds, "cost": {}})

@@ -149,7 +149,7 @@ def close_publish_issue(github: GitHub, surroundings: WorkflowEnvironment) -> No
     update_issue(github, open_failure_issues(github, surroundings.bot), PUBLISH_ISSUE_TITLE, "")
 
 
-def close_once_mended(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:
+def close_if_recovered(github: GitHub, opened: Sequence[GitHubIssue], ended: Sequence[WorkflowRun]) -> None:
     """Close the issue after a later run succeeded with nothing to record, for example because the agent was withdrawn.
 
     `ended`: the official runs that ended, newest first; without the current one, which may be the one that the issue names.

@@ -14,9 +14,9 @@ from pathlib import Path
 from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.canonical_json import parse_strict
-from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import RESULT, TRACE, ResultStore, write_atomically
@@ -63,12 +63,12 @@ def _with_facts(
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player.login, player.agent, facts)}
             for player in record.players
         ]
-        return sealed_duel({**record.document(), "players": players, "beacon_verified": signed})
+        return duel_with_self_hash({**record.document(), "players": players, "beacon_verified": signed})
     login_id = facts[work.unasked[record.path()][0]].login_id if record.login != LOCAL else None
     fields = {"login_id": login_id, "beacon_verified": signed}
     if record.sealed is not None and secret is not None:
         return amended_sealed(record, fields, secret)
-    return sealed({**record.document(), **fields})
+    return with_self_hash({**record.document(), **fields})
 
 
 def _login_id(work: Workload, login: str, agent: str, facts: Mapping[str, CommitFacts]) -> int | None:

@@ -17,7 +17,7 @@ from evaluator.model.config.challenge import Challenge, Limits
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha
-from evaluator.model.records.result import Result, Tier, sealed
+from evaluator.model.records.result import Result, Tier, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
@@ -200,7 +200,7 @@ def _sealed_result(
     except CommandError as error:
         fields = {name: value for name, value in result.document().items() if name not in ("returns", "lengths", "script")}
         failed = {**fields, "verdict": Verdict.INTERNAL_ERROR, "message": str(error), "metrics": {}, "trace_sha256": None}
-        return seal_result(challenge, order.secret, sealed({**failed, "seeds": order.seeds()}), None)
+        return seal_result(challenge, order.secret, with_self_hash({**failed, "seeds": order.seeds()}), None)
 
 
 def _failure_message(verdict: Verdict, message: str) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.preview import Preview, PreviewedAgent
-from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
@@ -139,7 +139,7 @@ def evaluation_name(login: str, agent: str, task: str) -> str:
 
 def _without_log(result: Result) -> Result:
     """The result for preview.json: logs have a file of their own."""
-    return sealed({**result.document(), "log_tail": ""}) if result.log_tail else result
+    return with_self_hash({**result.document(), "log_tail": ""}) if result.log_tail else result
 
 
 def _without_log_and_times(duel: Duel) -> Duel:
@@ -148,4 +148,4 @@ def _without_log_and_times(duel: Duel) -> Duel:
     players = [{**player, "log_tail": ""} for player in document["players"]]
     plies = sum(match.plies for match in duel.matches)
     times = TraceLeaf.of(np.zeros(plies, np.int64)) if duel.milliseconds else None
-    return sealed_duel({**document, "players": players, "milliseconds": times})
+    return duel_with_self_hash({**document, "players": players, "milliseconds": times})

@@ -126,7 +126,9 @@ def _announce(context: BotContext, merge: MergedPull) -> bool:
     is_news = not _is_said(context, comments, body)
     if is_news:
         # A merge is final, so nothing is checked again before writing.
-        if not posts.put_sticky(context.github, merge.pull.number, body, context.surroundings.bot, lambda: True, comments):
+        if not posts.upsert_comment(
+            context.github, merge.pull.number, body, context.surroundings.bot, lambda: True, comments
+        ):
             return False
         write_summary(context.surroundings.summary_path, body)
     if is_complete:

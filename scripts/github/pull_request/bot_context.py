@@ -220,7 +220,7 @@ def _update_comment(context: BotContext, pull: PullRequest, body: str) -> bool:
 
     if pull.author.endswith("[bot]"):  # A robot reads no comments.
         return is_current()
-    return posts.put_sticky(context.github, pull.number, body, context.surroundings.bot, is_current)
+    return posts.upsert_comment(context.github, pull.number, body, context.surroundings.bot, is_current)
 
 
 def _update_labels(context: BotContext, pull: PullRequest, outcome: Outcome) -> None:

@@ -13,7 +13,7 @@ from scripts.git.path_guard import GuardedPaths
 from scripts.github.api import posts
 from scripts.github.api.find_pull_request import PullRequest, WorkflowRun
 from scripts.github.api.posts import open_failure_issues, update_issue
-from scripts.github.official.empty_rounds import close_once_mended
+from scripts.github.official.empty_rounds import close_if_recovered
 from scripts.github.pull_request.bot_context import BotContext, bot_status, deliver_outcome, guard_pull, rerun
 from scripts.github.pull_request.outcome import FINAL_STATES, Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report import PreviewCase, latest_run, outcome_without_scores, scored_outcome
@@ -47,7 +47,7 @@ def reconcile_pulls(context: BotContext) -> int:
     trouble += _lost_results(context) + _workflow_failures(ended)
     body = INTRODUCTION + "".join(f"\n- {line}" for line in trouble[:100])
     update_issue(context.github, issues, FAILURE_ISSUE_TITLE, body if trouble else "")
-    close_once_mended(context.github, issues, ended)
+    close_if_recovered(context.github, issues, ended)
     say(f"{len(trouble)} things keep failing on our side.")
     return OK
 

@@ -363,7 +363,7 @@ def test_file_of_another_kind_is_told_so(
     with pytest.raises(AgentError, match=words) as caught:
         make(module_of(tmp_path, source))()
 
-    assert caught.value.trouble is wire.Trouble.INVALID
+    assert caught.value.trouble is wire.ErrorReason.INVALID
 
 
 @pytest.mark.parametrize(
@@ -378,4 +378,4 @@ def test_game_that_the_other_system_does_not_have_is_told_so(
 
         with pytest.raises(AgentError, match=r"the adapter .* plays") as caught:
             agent().act(seen)
-        assert caught.value.trouble is wire.Trouble.INVALID
+        assert caught.value.trouble is wire.ErrorReason.INVALID

@@ -4,7 +4,7 @@ import hashlib
 from typing import Any
 
 from evaluator.model.config.challenge import Anchor, Task
-from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.states import (
     AgentPreview,
@@ -47,7 +47,7 @@ def digest(text: str) -> str:
 
 def result(task: Task, verdict: Verdict = Verdict.OK, **fields: Any) -> Result:
     played = task.episodes if verdict is Verdict.OK else 0
-    return sealed(
+    return with_self_hash(
         {
             "schema": 1, "key": digest(task.id), "class": "preview", "task": task.id, "task_digest": task.digest(),
             "login": "alice", "agent": "angle-rule", "submission_digest": digest("alice"), "season": "2026",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.game_standings import (
     GameFailure,
@@ -88,7 +88,7 @@ def duel(
 
 
 def recorded(one: Entry, other: Entry, task: Task, matches: Any, moves: list[int], times: list[int], **fields: Any) -> Duel:
-    return sealed_duel(
+    return duel_with_self_hash(
         {
             "key": hashlib.sha256(f"{one.digest} {other.digest} {task.id}".encode()).hexdigest(),
             "class": "official",

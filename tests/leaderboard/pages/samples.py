@@ -7,7 +7,7 @@ from typing import Any
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.config.moderation import Exclusion
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.result import Result, with_self_hash
 from leaderboard.core.standings import (
     Entry,
     Estimate,
@@ -57,7 +57,7 @@ def entry(agent: str = "angle-rule", login: str = "alice", *, baseline: bool = F
 
 def result(who: Entry, task: Task, returns: tuple[float, ...], **fields: Any) -> Result:
     ok = bool(returns)
-    return sealed(
+    return with_self_hash(
         {
             "schema": 1,
             "key": digest(f"{who.digest} {task.id}"),

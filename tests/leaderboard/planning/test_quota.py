@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.config.submission import Submission
-from evaluator.model.records.result import sealed
+from evaluator.model.records.result import with_self_hash
 from leaderboard.core.versions import without_twins
 from leaderboard.planning.missing import MeasurementContext, missing_work
 from leaderboard.planning.quota import OwnerAccounts, apply_quotas
@@ -154,12 +154,12 @@ def test_a_player_s_version_counts_once_however_many_duels_it_plays() -> None:
 
 def test_another_login_of_the_same_account_has_no_quota_of_its_own() -> None:
     used = old("ann", "1", MORNING)
-    used = sealed({**used.document(), "login_id": 7})
+    used = with_self_hash({**used.document(), "login_id": 7})
     renamed = result(entry("anna", version="1"), [1.0], on=B, at=LAST_MONTH, login_id=7)
     season = rules(Quota(total=2))
 
     assert held(season, [entry("anna", version="2")], [used, renamed])[1][0][2].startswith("quota: 2 of 2 this season")
-    stranger = sealed({**renamed.document(), "login_id": 8})
+    stranger = with_self_hash({**renamed.document(), "login_id": 8})
     assert held(season, [entry("anna", version="2")], [used, stranger])[1] == []
 
 

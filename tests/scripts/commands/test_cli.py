@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.model.records.result import sealed
+from evaluator.model.records.result import with_self_hash
 from tests.scripts.checkouts import ROOT, run, start
 
 CHALLENGE = """\
@@ -238,7 +238,9 @@ def record_officially(board: Path, folder: Path) -> None:
     run(board, "evaluate", str(folder.relative_to(board)), "--sandbox", "process")
     for path in (board / "results").rglob("*.json"):
         fields = json.loads(path.read_bytes())
-        path.write_bytes(sealed({**fields, "class": "official", "sandbox": "docker", "beacon": "ab" * 20}).serialised())
+        path.write_bytes(
+            with_self_hash({**fields, "class": "official", "sandbox": "docker", "beacon": "ab" * 20}).serialised()
+        )
 
 
 def test_who_left_the_board_is_withdrawn_but_not_who_has_a_fault(board: Path) -> None:

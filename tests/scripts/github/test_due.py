@@ -13,7 +13,15 @@ from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import PlannedShards
 from scripts.github.official.workload import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce
-from scripts.static_site.deployed_commit import BRANCH, FILE, BuiltSite, built_now, parse_built, read_note, write_note
+from scripts.static_site.deployed_commit import (
+    BRANCH,
+    FILE,
+    SiteInputs,
+    current_site_inputs,
+    parse_built,
+    read_note,
+    write_note,
+)
 from tests.github.world import WorkflowRun
 from tests.leaderboard import make
 from tests.scripts.github.remotes import Clone, git
@@ -47,7 +55,7 @@ def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
 def note(scene: Scene, address: str = "", now: datetime = NOW) -> None:
     """The site was deployed as it would be built now."""
     context = scene.context()
-    write_note(context.clone, built_now(context.clone, context.board.challenge, address, now), now)
+    write_note(context.clone, current_site_inputs(context.clone, context.board.challenge, address, now), now)
 
 
 def look(scene: Scene, address: str = "", now: datetime = NOW) -> bool:
@@ -242,7 +250,7 @@ def test_what_keeps_failing_is_tried_less_and_less_often_and_never_given_up(
 
 
 def test_what_one_job_hands_on_the_next_one_reads() -> None:
-    built = BuiltSite(main="a" * 40, results=None, address="", dated=("no end set", "a: open"))
+    built = SiteInputs(main="a" * 40, results=None, address="", dated=("no end set", "a: open"))
 
     assert parse_built(built.serialised()) == built
     assert parse_built(json.dumps(built.model_dump(mode="json"), ensure_ascii=True)) == built

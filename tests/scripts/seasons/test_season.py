@@ -19,7 +19,7 @@ from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.records.result import SandboxKind, Tier, sealed
+from evaluator.model.records.result import SandboxKind, Tier, with_self_hash
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout, SubmissionEntry
@@ -81,7 +81,7 @@ def play(root: Path, place: Path) -> None:
         commit = GitRepository(root).resolve("HEAD")
         order = dataclasses.replace(order, secret=SECRET, tier=Tier.OFFICIAL, commit=commit)
         result, trace = bench.run(order, quiet=True)
-    held = sealed({**result.document(), "sandbox": SandboxKind.DOCKER})
+    held = with_self_hash({**result.document(), "sandbox": SandboxKind.DOCKER})
     ResultStore(results=place / "results", traces=place / "traces").write(*seal_result(board.challenge, SECRET, held, trace))
 
 

@@ -11,7 +11,7 @@ from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
 from leaderboard.pages.page_context import PageContext
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.visibility import hidden
-from scripts.static_site.deployed_commit import dated
+from scripts.static_site.deployed_commit import time_dependent_state
 from tests.leaderboard.pages import samples
 
 START, SHOWN, END = "2026-03-01T00:00:00Z", "2026-03-20T00:00:00Z", "2026-05-01T00:00:00Z"
@@ -49,7 +49,7 @@ def site(table: Standings, now: datetime) -> dict[str, str]:
 
 def test_between_two_moments_of_equal_words_no_page_changes() -> None:
     table = board()
-    words = [dated(table.challenge, moment) for moment in MOMENTS]
+    words = [time_dependent_state(table.challenge, moment) for moment in MOMENTS]
     changed = [i for i in range(1, len(MOMENTS)) if words[i] != words[i - 1]]
 
     assert 10 < len(changed) < 30
@@ -62,10 +62,12 @@ def test_between_two_moments_of_equal_words_no_page_changes() -> None:
 def test_every_date_that_a_host_sets_is_among_them(at: str) -> None:
     challenge, moment = board().challenge, datetime.fromisoformat(at)
 
-    assert dated(challenge, moment - timedelta(seconds=1)) != dated(challenge, moment + timedelta(seconds=1))
+    assert time_dependent_state(challenge, moment - timedelta(seconds=1)) != time_dependent_state(
+        challenge, moment + timedelta(seconds=1)
+    )
 
 
 def test_a_board_without_dates_never_changes_by_itself() -> None:
     challenge = samples.board(samples.task_board(samples.POLE)).challenge
 
-    assert len({dated(challenge, moment) for moment in MOMENTS}) == 1
+    assert len({time_dependent_state(challenge, moment) for moment in MOMENTS}) == 1

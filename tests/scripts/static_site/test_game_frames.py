@@ -15,7 +15,7 @@ from evaluator.model.records.duel_record import Duel
 from leaderboard.build import build_standings
 from leaderboard.core.standings import Entry, Standings
 from leaderboard.game_boards.match_replay import AllFrames
-from scripts.static_site.game_frames import address, frames, shrunk, watched
+from scripts.static_site.game_frames import downscaled, frames, png_data_url, rendered_matches
 from tests.rooms import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 
 FIVE = Task(id="five", game="pettingzoo.classic.rps_v2", kwargs={"num_actions": 5, "max_cycles": 3}, opening=0, matches=4)
@@ -107,15 +107,15 @@ def test_broken_rules_are_among_the_watched_matches() -> None:
     duel = duelled(ROCK, FIRST_LEGAL, Task(id="t", game="pettingzoo.classic.tictactoe_v3", matches=20))
     broken = [index for index, match in enumerate(duel.matches) if match.offenders]
 
-    assert watched(duel) == sorted({0, 1, *broken[:2]})
+    assert rendered_matches(duel) == sorted({0, 1, *broken[:2]})
 
 
 def test_a_picture_becomes_a_smaller_png_of_the_same_colours() -> None:
     picture = np.zeros((90, 41, 3), np.uint8)
     picture[:45, :, 0] = 200
 
-    small = shrunk(picture, 30)
-    content = base64.b64decode(address(small).partition(",")[2])
+    small = downscaled(picture, 30)
+    content = base64.b64decode(png_data_url(small).partition(",")[2])
     decoded = pygame.image.load(io.BytesIO(content), "picture.png")
 
     assert (small.shape, decoded.get_size()) == ((30, 13, 3), (13, 30))

@@ -18,7 +18,7 @@ from leaderboard.pages.episode_replays import Episodes
 from scripts.repository.checkout import open_checkout
 from scripts.repository.recorded_standings import recorded_standings
 from scripts.static_site.render_episodes import (
-    AIM,
+    TARGET_SHEET_BYTES,
     WantedEpisode,
     files,
     missing,
@@ -106,7 +106,7 @@ def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
         assert (name, picture.format) == (episode.file, "WEBP")
         assert picture.size == (episode.columns * episode.width, episode.rows * episode.height)
         assert (max(episode.width, episode.height), episode.steps[-1]) == (240, episode.length)
-        assert len(content) <= AIM
+        assert len(content) <= TARGET_SHEET_BYTES
 
 
 def test_what_is_damaged_is_rendered_again(played: Path) -> None:

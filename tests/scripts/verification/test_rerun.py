@@ -10,7 +10,7 @@ from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import ParallelEpisodes, Task
-from evaluator.model.records.duel_record import Duel, sealed_duel
+from evaluator.model.records.duel_record import Duel, duel_with_self_hash
 from scripts.repository.checkout import open_checkout
 from scripts.runs.evaluate_missing import open_evaluator
 from scripts.verification.rerun import LIMIT_REACHED, NOT_DETERMINISTIC, NOT_REPRODUCED, OTHER_MACHINE, compare_duel, rerun
@@ -118,7 +118,7 @@ def test_who_draws_from_the_machine_is_not_accused() -> None:
 
 @pytest.mark.parametrize("change", [{"platform": "Plan9 mips"}, {"runtime_digest": "cd" * 32}])
 def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str]) -> None:
-    recorded = sealed_duel({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
+    recorded = duel_with_self_hash({**duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document(), **change})
 
     standing, faults = compare_duel(recorded, Replayer(RANDOM_PLAYER, FIRST_LEGAL))
 
@@ -128,7 +128,7 @@ def test_who_was_recorded_on_other_ground_is_not_accused(change: dict[str, str])
 def test_who_was_late_then_is_not_accused() -> None:
     document = duelled(FIRST_LEGAL, FIRST_LEGAL + "# another\n", TASK).document()
     late = {**document["matches"][0], "end": "late", "winner": 1, "offenders": [0]}
-    recorded = sealed_duel({**document, "matches": [late, *document["matches"][1:]]})
+    recorded = duel_with_self_hash({**document, "matches": [late, *document["matches"][1:]]})
 
     standing, faults = compare_duel(recorded, Replayer(FIRST_LEGAL, FIRST_LEGAL + "# another\n"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.host.solo.verify_result import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Task
-from evaluator.model.records.duel_record import sealed_duel
+from evaluator.model.records.duel_record import duel_with_self_hash
 from leaderboard.core.store import ResultStore
 from scripts.verification.verify_records import SeenRecords, verify_files
 from tests.rooms import ANGLE_RULE, FIRST_LEGAL, RANDOM_PLAYER, duelled, evaluated
@@ -46,7 +46,7 @@ def test_a_forged_duel_is_refuted_among_honest_files(store: ResultStore) -> None
     matches = duels[0].document()["matches"]
     decided = next(index for index, match in enumerate(matches) if match["winner"] is not None)
     matches[decided]["winner"] = 1 - matches[decided]["winner"]
-    store.write_duel(sealed_duel({**duels[0].document(), "matches": matches}))
+    store.write_duel(duel_with_self_hash({**duels[0].document(), "matches": matches}))
 
     findings = {f.path: f for f in verify_files(CHALLENGE, store, both(store), quiet=True)}
 

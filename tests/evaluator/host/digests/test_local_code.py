@@ -82,7 +82,7 @@ def test_imports_are_followed_in_every_form_and_no_further_than_the_repository(h
         here,
         mine__init="from . import first",
         mine__first="import json, gymnasium\nfrom .second import Thing\nif json:\n    import absent_here",
-        mine__second="def late():\n    from .third import x\n    import evaluator.host.worlds, scripts.cli",
+        mine__second="def late():\n    from .third import x\n    import evaluator.host.envs.gym_task, scripts.cli",
         mine__third="import importlib\nx = importlib.import_module('.fourth', __package__)\ny = __import__('alone')",
         mine__fourth="NAME = 'mine.fifth:Class'",
         mine__fifth="import mine.first  # a circle",

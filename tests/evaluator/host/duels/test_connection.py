@@ -9,7 +9,7 @@ import pytest
 from evaluator import wire
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.errors import AgentFault, SandboxClosed
-from evaluator.host.sandboxes.channel import AgentComplaint, SocketStream
+from evaluator.host.sandboxes.channel import AgentReportedFault, SocketStream
 from evaluator.model.records.verdict import Verdict
 
 Pair = tuple[PlayerConnection, socket.socket]
@@ -67,7 +67,7 @@ def test_a_complaint_is_read_whatever_the_answers_size(pair: Pair, size: int) ->
     assert line.pump() is None
     theirs.send(error("crashed")[7:])
 
-    with pytest.raises(AgentComplaint, match="no") as caught:
+    with pytest.raises(AgentReportedFault, match="no") as caught:
         line.pump()
 
     assert (caught.value.verdict, caught.value.lane) == (Verdict.CRASHED, 3)
@@ -79,7 +79,7 @@ def test_last_words_are_read_after_a_hangup(pair: Pair) -> None:
     theirs.close()
     line.ask(b"question", 8)
 
-    with pytest.raises(AgentComplaint) as caught:
+    with pytest.raises(AgentReportedFault) as caught:
         line.pump()
 
     assert caught.value.verdict is Verdict.OUT_OF_MEMORY

@@ -10,7 +10,7 @@ from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
 from evaluator.host.solo.verify_result import VerificationStatus, verify_result
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
-from evaluator.model.records.result import sealed
+from evaluator.model.records.result import with_self_hash
 from tests.rooms import ANGLE_RULE, evaluated
 
 HERE = "tests.evaluator.own_metrics"
@@ -45,7 +45,9 @@ def test_a_changed_value_is_refuted(key, change):
     of = task("largest_angle")
     evaluation = evaluated(ANGLE_RULE, of)
     metrics = {k: v for k, v in evaluation.result.metrics.items() if k != key}
-    forged = sealed({**evaluation.result.document(), "metrics": metrics | ({key: 0.9} if change == "another value" else {})})
+    forged = with_self_hash(
+        {**evaluation.result.document(), "metrics": metrics | ({key: 0.9} if change == "another value" else {})}
+    )
 
     finding = verify_result("r", forged.serialised(), evaluation.trace, load_gym_task(of))
 

@@ -17,7 +17,7 @@ from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import Result, sealed
+from evaluator.model.records.result import Result, with_self_hash
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import LAKE, POLE, script
 from tests.rooms import ANGLE_RULE, evaluated, order, process
@@ -129,7 +129,7 @@ def test_a_changed_return_of_any_episode_is_refuted() -> None:
     document = done.result.document()
     document["script"]["returns"][0] += 1
 
-    finding = verify_result("x", sealed(document).serialised(), done.trace, load_gym_task(LAKE))
+    finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
 
     assert finding.standing is VerificationStatus.REFUTED
     assert "episode 0 returns" in finding.faults[0]
@@ -140,7 +140,7 @@ def test_counting_other_episodes_is_refuted() -> None:
     document = done.result.document()
     document["returns"][3] = 1.0
 
-    finding = verify_result("x", sealed(document).serialised(), done.trace, load_gym_task(LAKE))
+    finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
 
     assert "the episodes that count are not those that the rules name" in finding.faults
 
@@ -435,7 +435,7 @@ def test_a_record_that_counts_from_elsewhere_is_refuted() -> None:
             )
         else:
             document["script"].pop("counts_from")
-        finding = verify_result("x", sealed(document).serialised(), done.trace, load_gym_task(LAKE))
+        finding = verify_result("x", with_self_hash(document).serialised(), done.trace, load_gym_task(LAKE))
         assert finding.standing is VerificationStatus.REFUTED
         assert words in " ".join(finding.faults)
 

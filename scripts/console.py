@@ -49,7 +49,7 @@ def progress_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Cal
 
 @contextlib.contextmanager
 def titled_progress_bar(title: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int, str | None], None]]:
-    """As `bar`, but the yielded function also sets the title; None keeps it."""
+    """As `progress_bar`, but the yielded function also sets the title; None keeps it."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = stderr_console()

@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def is_aside(self) -> bool:
-        """Whether it is listed without a place of its own and takes no place from others."""
+        """Whether the entry is listed for comparison only: it has no place and takes none."""
         return self.host or self.baseline
 
     @property

@@ -115,7 +115,7 @@ class ResultStore:
 
     @contextmanager
     def reading(self, convert: ResultFilter = lambda result: result) -> Iterator[Callable[[], StoredResults]]:
-        """Read as `read` does; of a large store other processes read a part while the block does something else.
+        """Like `read`, but other processes read while the block runs; call the yielded function to get the results.
 
         Yields:
             A function that returns what `read` would.

@@ -142,7 +142,7 @@ def missing_work(
 ) -> list[WorkItem] | list[WorkItem | DuelWorkItem]:
     """List solo evaluations by login, agent and task, then the validations of all games, then their other duels.
 
-    An `internal_error` does not count as recorded until it was tried `TRIES` times. Without `duels` games are left out.
+    An `internal_error` counts as recorded only after `INTERNAL_ERROR_TRIES` tries. Without `duels` games are left out.
     """
     entries = list(entries)
     folders = version_folders(entries)
@@ -212,13 +212,13 @@ def _duels(
 
 
 def given_up(results: Iterable[Result], folders: VersionFolders = AS_RECORDED) -> set[EvaluationId]:
-    """The evaluations that failed on our side `TRIES` times."""
+    """The evaluations that failed on our side `INTERNAL_ERROR_TRIES` times."""
     failed = Counter(evaluation_id(result, folders) for result in results if result.verdict is Verdict.INTERNAL_ERROR)
     return {evaluation for evaluation, count in failed.items() if count >= INTERNAL_ERROR_TRIES}
 
 
 def given_up_duels(duels: Iterable[Duel], folders: VersionFolders = AS_RECORDED) -> set[DuelId]:
-    """The duels that failed on our side `TRIES` times."""
+    """The duels that failed on our side `INTERNAL_ERROR_TRIES` times."""
     failed = Counter(_duel_id(duel, folders) for duel in duels if duel.verdict is Verdict.INTERNAL_ERROR)
     return {duel for duel, count in failed.items() if count >= INTERNAL_ERROR_TRIES}
 

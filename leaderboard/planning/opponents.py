@@ -56,7 +56,7 @@ class _PlayerTable:
 
 
 def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
-    """A duel that failed on our side was chosen too: its opponent is not replaced."""
+    """Build the table. Duels that failed on our side count as met, so their opponents are not replaced."""
     players = given.players
     position = {version_of(player): i for i, player in enumerate(players)}
     met, barred = np.zeros((2, len(players), len(players)), dtype=np.bool_)

@@ -108,7 +108,7 @@ def fit_ratings(pairings: Sequence[PairedTotals] | Floats, players: int, anchor:
 
 
 def _tally(pairings: Sequence[PairedTotals] | Floats) -> Matches:
-    """Each pair once, in ascending order; the order of summation depends on the summands alone."""
+    """Merge entries of one pair and sort pairs, so that the order of the input cannot change the sums."""
     table = np.asarray(pairings, dtype=np.float64).reshape(-1, 5)
     table = table[(table[:, 0] != table[:, 1]) & (table[:, 2:] > 0).any(axis=1)]
     turned = table[:, 0] > table[:, 1]

@@ -129,7 +129,7 @@ def oriented_value(metric: Metric, value: float) -> float:
 
 
 def oriented_return(task: Task, value: float) -> float:
-    """A return such that greater is better; if no metric of returns ranks, a greater return counts as better."""
+    """A return with its sign set so that greater is better; unchanged if no metric of returns ranks."""
     metric = ranking(task)
     return oriented_value(metric, value) if metric.kind.endswith("_return") else value
 

@@ -57,7 +57,7 @@ def ranks_beside(
     ties: Sequence[Key] = (),
     compared: Callable[[Sequence[int]], Comparison | None] = lambda chosen: None,
 ) -> list[RankInterval]:
-    """Ranks where some entries are listed aside: they take no place, and theirs says where they would be.
+    """Rank entries, some of which take no place; theirs is the place they would have.
 
     Args:
         measured: such that greater is better.

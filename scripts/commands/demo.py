@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.commands.tournament import failures, summary_line

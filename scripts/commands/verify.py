@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.host.verification_finding import Finding, VerificationStatus
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.runs.evaluate_missing import open_evaluator

@@ -48,7 +48,7 @@ class GuardedPaths:
 
     @property
     def is_clean(self) -> bool:
-        """Whether only own folders changed and they keep the rules, so that main's evaluator is the one that ran."""
+        """Whether the pull request changed only its author's folders, within the rules. Only then are its scores trusted."""
         return not self.faults and not self.outside
 
     @property

@@ -97,7 +97,7 @@ def _reason_or_error(find_reason: Callable[[], str]) -> str:
 
 
 def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
-    """How long to wait after failures: not at all below `TRIES`, then an hour, doubled by each further failure.
+    """How long to wait: nothing below `INTERNAL_ERROR_TRIES` failures, then an hour, doubled by each further failure.
 
     Args:
         runs: the latest official runs, newest first, all of them ended.

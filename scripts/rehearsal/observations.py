@@ -69,14 +69,14 @@ def _wrong(text: str) -> Observation:
 
 
 def _preview_of(github: GitHub, pull: PullRequest) -> WorkflowRun | None:
-    """The newest preview run of a pull token's commit and repository."""
+    """The newest preview run of a pull request's commit and repository."""
     runs = [run for run in github.runs_of(pull.head_sha) if run.path.partition("@")[0] == PREVIEW_WORKFLOW]
     previews = [run for run in runs if run.event == "pull_request" and run.head_repository_id == pull.head_repository_id]
     return max(previews, key=lambda run: run.id, default=None)
 
 
 def preview_began(github: GitHub, pull: PullRequest) -> Observation:
-    """Whether a preview of the pull token began, and does not wait for approval."""
+    """Whether a preview of the pull request began, and does not wait for approval."""
     run = _preview_of(github, pull)
     if run is None:
         return _waiting("no run of the workflow preview")
@@ -96,7 +96,7 @@ def preview_ended(github: GitHub, pull: PullRequest) -> Observation:
 
 
 def _comment(github: GitHub, number: int) -> tuple[int, str, str]:
-    """The number of the bot's comments on a pull token; headline and text if it is one."""
+    """How many comments the bot has on a pull request; with exactly one, also its headline and text."""
     comments = posts.our_comments(github.comments(number), BOT_LOGIN)
     if len(comments) != 1:
         return len(comments), "", ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from evaluator.host.solo.verify_result import Finding, VerificationStatus
+from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model.identifiers import safe_path_segment
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.store import write_atomically

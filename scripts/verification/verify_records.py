@@ -20,7 +20,8 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, verify_result
+from evaluator.host.solo.verify_result import first_line, verify_result
+from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.protocol import PROTOCOL

@@ -9,7 +9,8 @@ from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Limits
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.verdict import Verdict

@@ -7,7 +7,8 @@ import pytest
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import LAKE, POLE, script

@@ -13,8 +13,9 @@ from evaluator import wire
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, describe
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.host.solo.verify_result import VerificationStatus, replay_episode, verify_result
+from evaluator.host.solo.verify_result import replay_episode, verify_result
 from evaluator.host.training_scripts.remote_envs import RemoteEnvServer, ScriptTask
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.verdict import Verdict

@@ -20,7 +20,7 @@ from evaluator.host.duels.verify_duel import verify_duel, violations
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import ClockSettings, Limits, ParallelEpisodes, SubmissionLimits, Task
 from evaluator.model.identifiers import INVISIBLE
 from evaluator.model.records.duel_record import Duel, MatchEnd

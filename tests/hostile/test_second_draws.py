@@ -18,7 +18,8 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.records.verdict import Verdict
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST

@@ -5,7 +5,8 @@ from typing import assert_never
 
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
 from evaluator.host.seeds.derive import opening_seeds
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, first_line, is_stale
+from evaluator.host.solo.verify_result import first_line, is_stale
+from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf

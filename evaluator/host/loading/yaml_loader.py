@@ -30,7 +30,7 @@ class LoadError(Exception):
 
 
 def parse_challenge(content: bytes, name: str = "challenge.yml") -> Challenge:
-    """Parse a challenge; its tasks get the digests of the host's own code, lines that is present.
+    """Parse a challenge, and give each task the digest of the host's own code, where that code is present.
 
     Raises:
         LoadError: the document is invalid, or such code cannot be read.

@@ -148,7 +148,7 @@ def listen(place: Path) -> socket.socket:
 
 
 def with_progress(deadline: float, since: float) -> float:
-    """The deadline after a tick that began at `since`, moved by the time for which the machine stood still, if it did.
+    """Check the deadline after a wait that began at `since`; extend it by any time the machine was suspended.
 
     Raises:
         AgentFault: the deadline has passed (timeout).

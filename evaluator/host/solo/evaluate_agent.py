@@ -330,7 +330,7 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
 
 
 def _more_specific(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:
-    """The sandbox's fault if it explains a crash, such as by an exceeded limit; else the complaint."""
+    """Prefer the sandbox's explanation of a crash, such as a limit, to the agent's own."""
     return complaint if post_mortem.verdict is Verdict.CRASHED else post_mortem
 
 

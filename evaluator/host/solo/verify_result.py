@@ -1,6 +1,5 @@
 """Verification of a result: replaying its trace on the environment, without the agent, must give the same numbers."""
 
-import enum
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.remote_envs import NO_STEP_LIMIT
+from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
 from evaluator.model.protocol import COUNTS_AFTER_TRAINING, PROTOCOL
@@ -29,29 +29,6 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
 OBSERVATION_CHUNK_BYTES = 1 << 24
-
-
-@enum.unique
-class VerificationStatus(enum.StrEnum):
-    """The outcome of a verification."""
-
-    VERIFIED = "verified"
-    REFUTED = "refuted"
-    STALE = "stale"
-    SEALED = "sealed"
-    NOT_REPEATABLE = "not_repeatable"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """The verification of one file."""
-
-    path: str
-    standing: VerificationStatus
-    faults: tuple[str, ...] = ()
-    """What is wrong, each in one sentence."""
-    steps: int = 0
-    """Replayed environment steps."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,7 +176,7 @@ class RemoteEnvServer:
         return self._counted_ended >= self._offer.rules.last or self.steps + more > self._offer.rules.steps
 
     def _may_begin(self) -> bool:
-        """Whether another episode may begin. None may after the counted ones, as it would take steps from them."""
+        """Whether another episode may begin. Not after the counted ones: it would use up their steps."""
         return (
             self._begun - self.counts_from < self._offer.rules.last
             and max(self.steps + 1, self._empty_episodes) <= self._offer.rules.steps

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.verify_result import VerificationStatus, first_line
+from evaluator.host.solo.verify_result import first_line
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_result

@@ -165,7 +165,7 @@ def _unasked_commits(
     entries: Iterable[Entry],
     beacons: Mapping[AgentName, SeedBeacon],
 ) -> dict[str, tuple[str, ...]]:
-    """By record of this season whose commits GitHub was not asked about: those commits, if all are known."""
+    """Records of this season that GitHub was never asked about, with their commits; left out if a commit is unknown."""
     commits = {
         (entry.login, entry.agent, entry.digest): beacons[AgentName(entry.login, entry.agent)].sha for entry in entries
     }

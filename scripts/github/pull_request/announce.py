@@ -64,7 +64,7 @@ def announce_merged(context: BotContext) -> int:
 
 
 def pulls_with_news(context: BotContext) -> Iterator[int]:
-    """Numbers of the merged pull requests that `run` would comment or label now; nothing is written."""
+    """Numbers of merged pull requests that `announce_merged` would comment on or label. Writes nothing."""
     for merge in _unannounced_merges(context):
         if not _has_requests(context):
             break
@@ -161,7 +161,7 @@ def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState,
 
 
 def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[AgentName, str], Reason], tuple[str, ...]]:
-    """What phases, people and quotas hold back, which then is not merely pending, and what to say of the rules."""
+    """Which agents and tasks the rules hold back, and the lines about the rules for the comment."""
     challenge = context.board.challenge
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()

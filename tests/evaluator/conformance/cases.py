@@ -12,7 +12,8 @@ from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.select import SelectedSandbox
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Limits, Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_trace

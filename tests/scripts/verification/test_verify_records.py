@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.solo.verify_result import VerificationStatus
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.duel_record import duel_with_self_hash
 from leaderboard.core.store import ResultStore

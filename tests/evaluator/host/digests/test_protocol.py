@@ -11,7 +11,8 @@ from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.solo import verify_result as verifying
-from evaluator.host.solo.verify_result import Finding, VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
+from evaluator.host.verification_finding import Finding, VerificationStatus
 from evaluator.model.config.challenge import Task
 from evaluator.model.protocol import PROTOCOL
 from evaluator.model.records.duel_record import WantedDuel, duel_with_self_hash

@@ -12,8 +12,9 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derive import episode_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.verify_result import VerificationStatus, verify_result
+from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.training_scripts.evaluate_script import ClaimFault, claimed_score
+from evaluator.host.verification_finding import VerificationStatus
 from evaluator.model.config.challenge import Limits, SubmissionLimits, Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.parse import parse_trace

@@ -65,7 +65,7 @@ def _print_findings(findings: list[SettingFinding], repairs: list[Repair], name:
     for repair in repairs:
         say(f"Could not be set: {repair.name}: {repair.refusal}" if repair.refusal else f"Set: {repair.name}.")
     for finding in findings:
-        say(f"{_STATE_MARKS[finding.state]} {finding.name}: {finding.said}")
+        say(f"{_STATE_MARKS[finding.state]} {finding.name}: {finding.message}")
         if finding.state is not SettingState.GOOD:
             say(f"    {_page(finding, name)}\n    {finding.click}")
         if finding.state is SettingState.MISSING:
@@ -97,7 +97,7 @@ def commands(finding: SettingFinding, name: str) -> list[str]:
 
 
 def _document(finding: SettingFinding, name: str) -> dict[str, object]:
-    document = {"name": finding.name, "state": finding.state, "said": finding.said, "page": _page(finding, name)}
+    document = {"name": finding.name, "state": finding.state, "said": finding.message, "page": _page(finding, name)}
     return {**document, "click": finding.click, "commands": commands(finding, name)}
 
 

@@ -17,6 +17,7 @@ from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import admit
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.quota import Deferred, OwnerAccounts
+from leaderboard.planning.reasons import reason_in_words
 from scripts.console import OK, print_json, say
 from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
 from scripts.runs.eligible_tasks import admission_context
@@ -51,7 +52,7 @@ def run(
         reason = f": {item.reason}" if explain else ""
         say(f"{work_in_words(item)}{reason}")
     for each in deferred:
-        say(f"Not now: {work_in_words(each.item)}: {each.reason}")
+        say(f"Not now: {work_in_words(each.item)}: {reason_in_words(each.reason)}")
     if explain:
         remaining = _remaining_quotas(checkout.challenge, entries, results, duels, admission.now)
         for line in (*_local_code(checkout.challenge), *remaining, *_other_limits(checkout.challenge, results, duels)):
@@ -104,4 +105,4 @@ def _document(item: WorkItem | DuelWorkItem) -> dict[str, Any]:
 
 def _deferred_document(deferred: Deferred) -> dict[str, Any]:
     renews = deferred.renews.isoformat() if deferred.renews else None
-    return {**_document(deferred.item), "reason": deferred.reason, "held": True, "renews": renews}
+    return {**_document(deferred.item), "reason": reason_in_words(deferred.reason), "held": True, "renews": renews}

@@ -144,7 +144,7 @@ class GitError(CommandError):
         lines = lines or ["it gave no reason"]
         reason = next((line for line in lines if re.match(r"(remote: )?(fatal|error)", line)), lines[-1])
         super().__init__(OUR_FAULT, f"git {verb} failed: {reason.strip()[:300]}")
-        self.said = stderr
+        self.stderr = stderr
         self.output = output
 
 
@@ -256,7 +256,7 @@ class GitRepository:
         try:
             return self.run("merge-base", "--all", full_sha(base), full_sha(head), seconds=seconds).decode().split()
         except GitError as error:
-            if error.said.strip():
+            if error.stderr.strip():
                 raise
             return []
 

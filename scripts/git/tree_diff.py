@@ -98,7 +98,7 @@ def fetch_head(repository: GitRepository, head: str) -> None:
     except GitLimitError as error:
         raise UnreadableError(f"fetching the commit takes more than {FETCH_SECONDS:g} seconds; make it smaller") from error
     except GitError as error:
-        if "not our ref" in error.said:
+        if "not our ref" in error.stderr:
             raise
         # It is the commit's fault only if origin answers other requests and fails at this commit again.
         repository.run("ls-remote", "--refs", "origin", "refs/heads/main")

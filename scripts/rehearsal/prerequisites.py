@@ -49,7 +49,7 @@ def check_repository(github: GitHub, named: str) -> dict[str, Any]:
         finding = check(github)
         if finding.state is not SettingState.GOOD:
             page = finding.page if finding.page.startswith("https://") else f"https://github.com/{named}/{finding.page}"
-            raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.said} {page} {finding.click}")
+            raise CommandError(SUBMISSION_AT_FAULT, f"{finding.name}: {finding.message} {page} {finding.click}")
     if off := inactive_workflows(github, NEEDED_WORKFLOWS):
         page = f"https://github.com/{named}/actions"
         raise CommandError(

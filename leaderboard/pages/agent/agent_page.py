@@ -86,7 +86,10 @@ class _AgentPageRenderer:
         shown = [(entered.task, entered.result) for entered in profile.task_results if entered.result]
         results = [result for _, result in shown]
         measured = _measured(profile)
-        provenance, badges = provenance_table(profile, self._repository), badge_snippets(self._context, profile)
+        provenance, badges = (
+            provenance_table(profile, self._repository),
+            badge_snippets(self._standings.challenge, self._context, profile),
+        )
         content = self._page(
             here=page, profile=profile, entry=entry, results=results,
             returns=self._rows.returns(measured, drawn),

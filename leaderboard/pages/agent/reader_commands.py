@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Tier
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.standings import Standings
@@ -65,11 +66,11 @@ def _attested(repository: str, recorded: str) -> str:
     return f'for file in {recorded}/*.json; do gh attestation verify "$file" --repo {name}; done'
 
 
-def badge_snippets(context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
-    """The agent's badges: overall, if it has a place there, then of each task; None while the agent is anonymous."""
+def badge_snippets(challenge: Challenge, context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
+    """The agent's badges: overall, if it has a place there, then of each task; None without `badges: true`, or while the agent is anonymous."""
     entry = profile.entry
     tasks = [entered.task for entered in profile.task_results] + [entered.board.task for entered in profile.game_results]
-    if entry.anonymous or not tasks:
+    if not challenge.badges or entry.anonymous or not tasks:
         return None
     segments = [serialise.segment(task.id) for task in tasks]
     title = tasks[0].title or tasks[0].id

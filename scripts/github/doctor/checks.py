@@ -49,7 +49,7 @@ class SettingFinding:
 
     name: str
     state: SettingState
-    said: str
+    message: str
     """How it is set, and why that matters."""
     page: str
     """Below the repository's page, or a complete address."""
@@ -66,9 +66,11 @@ class SettingLocation:
     page: str
     click: str
 
-    def finding(self, state: SettingState, said: str, changes: tuple[SettingChange, ...] = ()) -> SettingFinding:
+    def finding(self, state: SettingState, message: str, changes: tuple[SettingChange, ...] = ()) -> SettingFinding:
         """What was found there."""
-        return SettingFinding(name=self.name, state=state, said=said, page=self.page, click=self.click, changes=changes)
+        return SettingFinding(
+            name=self.name, state=state, message=message, page=self.page, click=self.click, changes=changes
+        )
 
 
 def setting_finding(

@@ -177,7 +177,7 @@ def check_image(asks: SettingsReader, place: SettingLocation) -> SettingFinding:
         message = "The image is not public, as the repository: previews build it anew, which takes minutes."
     else:
         state, message = SettingState.MISSING, "The image is not public: each preview builds it anew, which takes minutes."
-    return SettingFinding(name=place.name, state=state, said=message, page=page, click=place.click)
+    return SettingFinding(name=place.name, state=state, message=message, page=page, click=place.click)
 
 
 ACTIONS_CHECKS = (check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image)

@@ -198,7 +198,7 @@ def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable
 
 def _newcomers_first(items: Iterable[WorkloadItem]) -> list[WorkloadItem]:
     """New and changed agents first, measuring again last; within that validations before pairs."""
-    return sorted(items, key=lambda item: item.reason not in ("new", "the agent changed"))
+    return sorted(items, key=lambda item: not item.is_awaited)
 
 
 def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[bytes], ConfigFile]) -> ConfigFile | None:

@@ -52,8 +52,8 @@ class PreviewGames:
     def _entered(self) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
         for task in self.session.board.challenge.games:
             for folder in self.session.folders:
-                if folder.found and task in folder.tasks:
-                    yield folder, folder.found, task
+                if folder.entry and task in folder.tasks:
+                    yield folder, folder.entry, task
 
     def _meet(self, folder: ChangedAgent, submission: SubmissionEntry, task: Task, other: SubmissionEntry) -> None:
         if self.is_up():

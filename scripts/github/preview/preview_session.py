@@ -31,7 +31,7 @@ class ChangedAgent:
 
     login: str
     agent: str
-    found: SubmissionEntry | None = None
+    entry: SubmissionEntry | None = None
     """None if the folder cannot be used."""
     tasks: tuple[Task, ...] = ()
     faults: tuple[str, ...] = ()
@@ -41,11 +41,11 @@ class ChangedAgent:
 
     def document(self) -> PreviewedAgent:
         """Its part of preview.json."""
-        if self.found is None:
+        if self.entry is None:
             return PreviewedAgent(
                 login=self.login, agent=self.agent, faults=tuple(line[:NOTE_CHARACTERS] for line in self.faults[:MAX_FAULTS])
             )
-        folder = self.found.folder
+        folder = self.entry.folder
         results = tuple(_without_log(result) for result in self.results)
         return PreviewedAgent(
             login=self.login, agent=self.agent, submission_digest=folder.digest, name=folder.submission.name,

@@ -156,7 +156,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
             for task_id, why in shut.items():
                 session.skip(f"{evaluation_name(login, agent, task_id)}: {why}")
             folder.tasks = tuple(task for task in tasks if task.id not in shut)
-            folder.found = submission
+            folder.entry = submission
         except LoadError as error:
             folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
 
@@ -177,8 +177,8 @@ def _play_tasks(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -
 def _agent_tasks(session: PreviewSession) -> Iterator[tuple[ChangedAgent, SubmissionEntry, Task]]:
     for task in session.board.challenge.solo_tasks:
         for folder in session.folders:
-            if folder.found and task in folder.tasks:
-                yield folder, folder.found, task
+            if folder.entry and task in folder.tasks:
+                yield folder, folder.entry, task
 
 
 def _games(session: PreviewSession, bench: Evaluator, until: _TimeBudget) -> PreviewGames:

@@ -166,8 +166,8 @@ def _rules(context: BotContext, current: list[AgentName]) -> tuple[dict[tuple[Ag
     if not (challenge.phases or challenge.quota or challenge.people != People()):
         return {}, ()
     digests = {AgentName(entry.login, entry.agent): entry.digest for entry in context.entries}
-    found = version_beacons(context.clone, context.main, digests)
-    return rules_after_merge(context.recorded, found, current, context.now, context.is_member)
+    beacons = version_beacons(context.clone, context.main, digests)
+    return rules_after_merge(context.recorded, beacons, current, context.now, context.is_member)
 
 
 def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[AgentName, Entry]) -> CommentState:

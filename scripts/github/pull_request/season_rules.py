@@ -59,7 +59,7 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 def rules_after_merge(
     recorded: RecordedResults,
-    found: dict[AgentName, SeedBeacon],
+    beacons: dict[AgentName, SeedBeacon],
     agents: Sequence[AgentName],
     now: datetime,
     asked: MembershipLookup,
@@ -71,7 +71,7 @@ def rules_after_merge(
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], asked)
-    gate = AdmissionContext(now=now, arrived=merge_times(recorded.entries, found), members=members)
+    gate = AdmissionContext(now=now, arrived=merge_times(recorded.entries, beacons), members=members)
     refused = refusals(challenge, recorded.entries, gate)
     accounts = OwnerAccounts(challenge, recorded.entries, recorded.results, recorded.duels)
     held: dict[tuple[AgentName, str], Reason] = {}

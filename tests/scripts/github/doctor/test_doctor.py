@@ -98,7 +98,7 @@ def test_a_choice_is_told_with_its_price_and_never_made_for_the_host(github: Git
     finding = one(github, "Strangers' runs")
 
     assert finding.state is SettingState.CHOICE
-    assert "click" in finding.said
+    assert "click" in finding.message
     assert finding.changes == ()
     apply_repairs(github, CHECKS)
     assert not [call for call in standin.writes() if "approval" in call]
@@ -118,7 +118,7 @@ def test_a_refused_question_ends_no_other(github: GitHub, standin: GitHubStandIn
         "Rules for main",
         "Rules for results",
     }
-    assert "Upgrade to GitHub Pro" in outcome["Rules for main"].said
+    assert "Upgrade to GitHub Pro" in outcome["Rules for main"].message
     assert outcome["Private reports"].state is SettingState.MISSING
 
 
@@ -174,7 +174,7 @@ def test_an_allow_list_names_what_it_leaves_out_and_is_widened(
     finding = one(github, "Allowed actions")
 
     assert finding.state is (SettingState.MISSING if left_out else SettingState.GOOD)
-    assert [name for name in USED_ACTIONS if name in finding.said] == left_out
+    assert [name for name in USED_ACTIONS if name in finding.message] == left_out
     apply_repairs(github, CHECKS)
     assert one(github, "Allowed actions").state is SettingState.GOOD
     assert standin.world.settings[SELECTED].get("patterns_allowed") == listed.get("patterns_allowed")
@@ -188,12 +188,12 @@ def test_what_quiet_months_switched_off_is_switched_on_and_a_persons_decision_st
     finding = one(github, "Workflows")
 
     assert finding.state is SettingState.MISSING
-    assert "official (GitHub switched it off after 60 days without a commit)" in finding.said
-    assert "image (somebody switched it off)" in finding.said
-    assert "report (its file is not on the default branch)" in finding.said
+    assert "official (GitHub switched it off after 60 days without a commit)" in finding.message
+    assert "image (somebody switched it off)" in finding.message
+    assert "report (its file is not on the default branch)" in finding.message
     apply_repairs(github, CHECKS)
     assert standin.world.settings["workflows"] == {**off, "official.yml": "active"}
-    assert "official" not in one(github, "Workflows").said
+    assert "official" not in one(github, "Workflows").message
 
 
 def test_the_names_are_those_of_the_files() -> None:
@@ -224,7 +224,7 @@ def test_a_challenge_that_names_another_repository_is_told(github: GitHub, named
     finding = one(github, "Repository", (check_identity(named),))
 
     assert finding.state.value == state
-    assert ("'repository: https://github.com/host/board'" in finding.said) is (state == "missing")
+    assert ("'repository: https://github.com/host/board'" in finding.message) is (state == "missing")
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_what_the_repository_itself_must_be(
     finding = one(github, name)
 
     assert finding.state is SettingState.MISSING
-    assert message in finding.said
+    assert message in finding.message
     assert finding.changes == ()
 
 
@@ -270,8 +270,8 @@ def test_a_private_board_is_told_its_plan_and_each_thing_that_it_lacks(
     finding = one(github, "Visibility and plan")
 
     assert finding.state is SettingState.CHOICE
-    assert (f"plan {plan}" if plan else "may not see") in finding.said
-    assert {word for word in (PAGES, ENVIRONMENTS, RULES, ACCESS, ATTESTATIONS, FORKS) if word in finding.said} == lacks
+    assert (f"plan {plan}" if plan else "may not see") in finding.message
+    assert {word for word in (PAGES, ENVIRONMENTS, RULES, ACCESS, ATTESTATIONS, FORKS) if word in finding.message} == lacks
     assert f"GET /{'orgs' if kind == 'Organization' else 'users'}/host" in standin.made()
 
 
@@ -280,7 +280,7 @@ def test_a_public_board_lacks_nothing(github: GitHub, standin: GitHubStandIn) ->
     finding = one(github, "Visibility and plan")
 
     assert finding.state is SettingState.GOOD
-    assert "plan free" in finding.said
+    assert "plan free" in finding.message
 
 
 def test_a_private_board_previews_forks_without_tokens_and_secrets(github: GitHub, standin: GitHubStandIn) -> None:
@@ -296,7 +296,7 @@ def test_a_private_board_previews_forks_without_tokens_and_secrets(github: GitHu
         "send_secrets_and_variables": False, "require_approval_for_fork_pr_workflows": True,
     }  # fmt: skip
     standin.world.settings[path]["send_secrets_and_variables"] = True
-    assert "take the board over" in one(github, "Workflows of forks").said
+    assert "take the board over" in one(github, "Workflows of forks").message
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_every_approval_policy_is_explained(policy: str) -> None:
     finding = one(SettingsTable(**{path: {"approval_policy": policy}}), "Strangers' runs")
 
     assert finding.state is (SettingState.GOOD if policy.startswith("all") else SettingState.CHOICE)
-    assert "minutes" in finding.said
+    assert "minutes" in finding.message
 
 
 def ruleset(**changes: Any) -> SettingsTable:

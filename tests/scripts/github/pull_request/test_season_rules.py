@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.deterministic import pinned_environment
+from leaderboard.planning.reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce
@@ -50,7 +51,7 @@ def board(tmp_path: Path) -> Clone:
 def planned(board: Clone, more: bytes, **fields: object) -> tuple[set[str], list[str]]:
     put(board, more)
     work = read_workload(replace(open_run(board), **fields), board.head, "")
-    return {item.task_id for item in work.items}, [held.reason for held in work.held]
+    return {item.task_id for item in work.items}, [reason_in_words(held.reason) for held in work.held]
 
 
 def test_the_official_plan_leaves_out_what_came_too_late(board: Clone) -> None:

@@ -67,7 +67,10 @@ def _attested(repository: str, recorded: str) -> str:
 
 
 def badge_snippets(challenge: Challenge, context: PageContext, profile: AgentProfile) -> BadgeSnippets | None:
-    """The agent's badges: overall, if it has a place there, then of each task; None without `badges: true`, or while the agent is anonymous."""
+    """The agent's badges: overall, if it has a place there, then of each task.
+
+    None without `badges: true` in challenge.yml, or while the agent is anonymous.
+    """
     entry = profile.entry
     tasks = [entered.task for entered in profile.task_results] + [entered.board.task for entered in profile.game_results]
     if not challenge.badges or entry.anonymous or not tasks:

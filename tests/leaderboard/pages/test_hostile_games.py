@@ -5,6 +5,7 @@ import functools
 
 import pytest
 
+from evaluator.model.records.verdict import Verdict
 from leaderboard.core.game_standings import HeadToHead, PreferenceCycle
 from tests.leaderboard.pages import game_samples as games
 from tests.leaderboard.pages import samples
@@ -52,7 +53,7 @@ def hostile_pages(text: str) -> dict[str, str]:
     one, other, record, refused = harmless()
     one = dataclasses.replace(one, submission=one.submission.model_copy(update={"name": text}))
     broken = record.matches[0].model_copy(update={"message": text[:300]})
-    bad = record.players[1].model_copy(update={"verdict": "crashed", "message": text, "log_tail": text})
+    bad = record.players[1].model_copy(update={"verdict": Verdict.CRASHED, "message": text, "log_tail": text})
     record = record.model_copy(update={
         "matches": (broken, *record.matches[1:]), "players": (record.players[0], bad), "platform": text, "message": text,
         "versions": {text: text}, "image_digest": text,

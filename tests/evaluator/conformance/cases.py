@@ -82,8 +82,8 @@ CASES = {
     "lunar lander": _solo("LunarLander-v3", 80),
     "lunar lander, continuous": _solo("LunarLander-v3", 60, kwargs={"continuous": True}),
     "bipedal walker": _solo("BipedalWalker-v3", 40),
-    "every kind of space": _solo("everything", 10, agents.WITHIN, env="tests.evaluator.own_environments:Everything-v0"),
-    "spaces that begin elsewhere": _solo("shifted", 10, env="tests.evaluator.own_environments:Shifted-v0"),
+    "every kind of space": _solo("everything", 10, agents.WITHIN, env="tests.evaluator.worlds:Everything-v0"),
+    "spaces that begin elsewhere": _solo("shifted", 10, env="tests.evaluator.worlds:Shifted-v0"),
     "an own environment and an own metric": _solo(
         "counter", 15, env=f"{HERE}:Counter-v0", episodes=12, kwargs={"least": 4},
         metrics=[{"name": "Ones", "kind": f"{HERE}:share_of_ones", "direction": "higher"}],

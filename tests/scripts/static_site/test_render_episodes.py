@@ -148,7 +148,7 @@ def test_a_trace_that_is_not_here_or_not_the_one_that_was_recorded_shows_nothing
 
 def test_an_environment_that_renders_nothing_is_shown_without_pictures(tmp_path: Path, played: Path) -> None:
     (one,) = wanted_of(played)
-    silent = one.task.model_copy(update={"env": "tests.evaluator.own_environments:Shifted-v0", "kwargs": {}})
+    silent = one.task.model_copy(update={"env": "tests.evaluator.worlds:Shifted-v0", "kwargs": {}})
 
     assert render([replace(one, task=silent)], tmp_path, quiet=True) == 1
     assert (kept := reel(tmp_path, one.key)) is not None

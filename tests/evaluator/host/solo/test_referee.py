@@ -126,8 +126,8 @@ def test_a_time_limit_truncates_at_the_step_where_gymnasium_does() -> None:
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ("tests.evaluator.own_environments:Everything-v0", "dict and tuple of every kind"),
-        ("tests.evaluator.own_environments:Shifted-v0", "discrete spaces that do not start at 0"),
+        ("tests.evaluator.worlds:Everything-v0", "dict and tuple of every kind"),
+        ("tests.evaluator.worlds:Shifted-v0", "discrete spaces that do not start at 0"),
     ],
 )
 def test_every_kind_of_space_crosses_the_wire(environment: str, expected: str) -> None:

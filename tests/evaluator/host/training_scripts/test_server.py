@@ -63,7 +63,7 @@ def test_what_leaves_nothing_to_train_with_is_no_budget() -> None:
     [
         ({"script": {"steps": 1000, "last": 10, "worst": 0}}, "10 episodes of at most 100 steps may take 1,000 steps"),
         (
-            {"env": "tests.evaluator.own_environments:Everything-v0", "script": {"worst": 0}},
+            {"env": "tests.evaluator.worlds:Everything-v0", "script": {"worst": 0}},
             "no time limit: set max_episode_steps",
         ),
     ],

@@ -103,14 +103,26 @@ class ControlGroup:
         return _fields(text).get("oom_kill", 0) > 0
 
     def remove(self) -> None:
-        """Kill its processes and remove it."""
+        """Kill its processes and remove it; what still ends after a second is left to the system."""
+        deadline = time.monotonic() + 1
         for place in dict.fromkeys(self.places.values()):
-            with contextlib.suppress(OSError, ValueError):
-                for pid in (place / "cgroup.procs").read_text().split():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(int(pid), 9)
-            with contextlib.suppress(OSError):
-                place.rmdir()
+            # A killed process is in its group until it has ended, and so long the group cannot be removed.
+            while not _is_removed(place) and time.monotonic() < deadline:
+                time.sleep(0.005)
+
+
+def _is_removed(place: Path) -> bool:
+    """Try to remove a group's directory, after killing the processes in it."""
+    try:
+        for pid in (place / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        place.rmdir()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _fields(text: str) -> dict[str, int]:
@@ -291,9 +303,8 @@ def _limit_process(limits: Limits, group: ControlGroup | None) -> Callable[[], N
             with contextlib.suppress(OSError, ValueError):
                 resource.setrlimit(name, (value, value))
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(
-                resource.RLIMIT_CPU, (seconds, seconds + 1)
-            )  # with equal limits the kernel would kill it without SIGXCPU
+            # With equal limits the kernel would kill it without SIGXCPU.
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
     return restrain
 

@@ -10,7 +10,7 @@ import pytest
 from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.github.api.posts import FAILURE_LABEL
-from scripts.github.official import empty_rounds, publish
+from scripts.github.official import empty_rounds
 from scripts.github.pull_request import report
 from scripts.github.workflow.event import pull_event
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, Fault, Opened, WorkflowRun
@@ -207,7 +207,7 @@ def test_a_check_that_breaks_is_told_too(step: Step, monkeypatch: pytest.MonkeyP
     def breaks(*rest: object) -> None:
         raise KeyError("::error::@everybody")
 
-    monkeypatch.setattr(publish, "check_shards", breaks)
+    monkeypatch.setattr(bot, "check_shards", breaks)
     with pytest.raises(KeyError):
         step.publish("check")
 

@@ -191,4 +191,4 @@ def test_rerun_finds_moves_that_the_players_would_not_have_made(board: Path) -> 
 
     assert run(board, "verify")[0] == 0
     code, _, err = run(board, "verify", "--rerun", "--sandbox", "process")
-    assert (code, "held again, match 1 " in err) == (1, True)
+    assert (code, "played again, match 1 " in err) == (1, True)

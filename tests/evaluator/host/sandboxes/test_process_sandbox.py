@@ -1,6 +1,9 @@
 """The process sandbox and its control group: limits where they are granted, and nothing left behind."""
 
 import os
+import subprocess
+import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -71,6 +74,22 @@ def test_usage_and_a_kill_by_memory_are_read_for_both_versions(tmp_path: Path) -
             ).write_text(text)
         assert group.usage() == Usage(cpu_seconds=2.5, peak_memory_bytes=1024)
         assert group.killed_by_memory()
+
+
+def test_a_group_is_removed_though_its_processes_need_time_to_end() -> None:
+    """A killed process stays in its group until it has ended, and a group that holds one cannot be removed."""
+    group = ControlGroup.create(Limits(), Path("/sys/fs/cgroup"), f"pullrank-test-{uuid.uuid4().hex}")
+    if group is None:
+        pytest.skip("the kernel grants this user no control groups")
+    source = "import time; held = bytearray(200 << 20); print('ready', flush=True); time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", source], preexec_fn=group.join, stdout=subprocess.PIPE)
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+
+    group.remove()
+
+    assert [place for place in group.places.values() if place.exists()] == []
+    assert process.wait() == -9
 
 
 def test_where_the_kernel_grants_no_group_there_is_none(tmp_path: Path) -> None:

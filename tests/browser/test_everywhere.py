@@ -45,7 +45,7 @@ SAID = {
     "rules": ["Rules"],
     "ranks": ["interval", "Davidson"],
     "integrity": ["seed", "beacon"],
-    "threats": ["sandbox"],
+    "threats": ["container"],
     "host": ["Setting"],
     "404": ["404", "ledger"],
 }

@@ -6,6 +6,6 @@ import gc
 class Agent:
     def act(self, observation):
         for thing in gc.get_objects():
-            if type(thing).__name__ == "Stream":
+            if type(thing).__name__ == "RefereeStream":
                 thing.send(b"garbage garbage garbage")
         return 0

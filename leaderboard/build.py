@@ -12,11 +12,11 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerAttempts, OwnerGroups, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
 from leaderboard.core.standings import Excluded, Failure, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.core.versions import VersionFolders, version_folders
 from leaderboard.ratings.game_leaderboard import build_game_standings
-from leaderboard.scoring.intervals import EstimateArrays, intervals, oriented, values
+from leaderboard.scoring.intervals import Draws, EstimateArrays, intervals, oriented, pooled_values, values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking, value_or_none
 from leaderboard.scoring.overall import overall_rows
 from leaderboard.scoring.ranking import Key, name_order, ranks_beside
@@ -29,9 +29,16 @@ class Measurement:
     """The result that counts of one entry on one task."""
 
     entry: Entry
-    result: Result
+    draws: Draws
     attempts: int
     """As in `Row`."""
+    tries: int
+    """As in `Row`."""
+
+    @property
+    def result(self) -> Result:
+        """The newest draw."""
+        return self.draws[-1]
 
 
 def build_standings(
@@ -100,8 +107,9 @@ class _SortedResults:
 
     def scores(self) -> ScoredTasks:
         return ScoredTasks(
-            task=self.task, names=[m.entry.name for m in self.scored], results=[m.result for m in self.scored]
-        )
+            task=self.task, names=[m.entry.name for m in self.scored], draws=[m.draws for m in self.scored],
+            tries=[m.tries for m in self.scored],
+        )  # fmt: skip
 
 
 def _sort_results(
@@ -113,7 +121,12 @@ def _sort_results(
     official: bool,
 ) -> _SortedResults:
     attempts = OwnerAttempts(
-        groups, ((name, result.submission_digest) for name, results in recorded.items() for result in results)
+        groups,
+        (
+            OwnerDraw(name, result.submission_digest, result.beacon)
+            for name, results in recorded.items()
+            for result in results
+        ),
     )
     scored: list[Measurement] = []
     failed: list[Measurement] = []
@@ -180,11 +193,22 @@ def _name(row: Excluded | WithdrawnScore) -> AgentName:
 
 
 def _measurement(entry: Entry, results: Sequence[Result], attempts: OwnerAttempts, *, official: bool) -> Measurement | None:
-    """The newest result of the entry's present version; None if there is none."""
+    """The results of the entry's present version: the newest decides, and with it those of its other draws count.
+
+    A draw is an evaluation on seeds of another beacon; only official evaluations have more than one.
+    """
     fitting = [r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)]
     if not fitting:
         return None
-    return Measurement(entry=entry, result=max(fitting, key=_precedence), attempts=attempts.of(entry.name))
+    newest = max(fitting, key=_precedence)
+    by_beacon = {newest.beacon: newest}
+    if is_official(newest) and newest.verdict is Verdict.OK:
+        official_draws = (r for r in fitting if is_official(r) and r.verdict is Verdict.OK and r.beacon != newest.beacon)
+        by_beacon |= {result.beacon: result for result in sorted(official_draws, key=_precedence)}
+    return Measurement(
+        entry=entry, draws=tuple(sorted(by_beacon.values(), key=_precedence)), attempts=attempts.of(entry.name),
+        tries=attempts.tries(entry.name),
+    )  # fmt: skip
 
 
 def _precedence(result: Result) -> tuple[bool, str, str, str]:
@@ -195,14 +219,23 @@ def _precedence(result: Result) -> tuple[bool, str, str, str]:
 
 def _rows(task: Task, scored: Sequence[Measurement], measured: EstimateArrays) -> tuple[Row, ...]:
     """Ranked rows: by place, then the earlier entry first, then by name."""
-    results = [m.result for m in scored]
-    shown = list(zip(*(values(results, task, metric) for metric in other_metrics(task)), strict=True)) or [()] * len(scored)
+    draws, tries = [m.draws for m in scored], [m.tries for m in scored]
+    columns = [pooled_values(draws, task, metric) for metric in other_metrics(task)]
+    shown = list(zip(*columns, strict=True)) or [()] * len(scored)
     places = ranks_beside(
         oriented(measured, ranking(task)), [m.entry.is_aside for m in scored], _tie_breaks(task, shown),
-        lambda chosen: paired([results[index] for index in chosen], task) if chosen else None,
+        lambda chosen: paired([draws[i] for i in chosen], [tries[i] for i in chosen], task) if chosen else None,
     )  # fmt: skip
     rows = [
-        Row(**rank._asdict(), entry=m.entry, result=m.result, estimate=estimate, attempts=m.attempts, others=beside)
+        Row(
+            **rank._asdict(),
+            entry=m.entry,
+            draws=m.draws,
+            estimate=estimate,
+            attempts=m.attempts,
+            tries=m.tries,
+            others=beside,
+        )
         for m, rank, estimate, beside in zip(scored, places, intervals(measured), shown, strict=True)
     ]
 

@@ -58,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class RankedEntry:
-    """An entry with its rank; the rank interval is at 95 % for each pair."""
+    """An entry with its rank; its rank interval holds at 95 %, for this entry alone."""
 
     place: int
     """1 for the best; equal scores or ratings share a place."""
@@ -67,5 +67,5 @@ class RankedEntry:
     rank_high: int
     """N − entries significantly worse."""
     with_leader: bool
-    """Not told apart from the leader."""
+    """Whether the rank interval begins at 1: not told apart from the leader."""
     entry: Entry

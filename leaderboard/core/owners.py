@@ -5,12 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from evaluator.model.config.participants import CustomField, People
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import Result
+from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
 
@@ -231,22 +232,39 @@ def owner_groups(entries: Iterable[Entry], records: Iterable[Result | Duel]) -> 
     return OwnerGroups(persons, members, frozenset(entry.name for entry in entries if entry.baseline))
 
 
-class OwnerAttempts:
-    """How many versions the people behind an agent had evaluated: a new folder does not start a new count."""
+class OwnerDraw(NamedTuple):
+    """One evaluation of a version on seeds of its own."""
 
-    def __init__(self, groups: OwnerGroups, versions: Iterable[tuple[AgentName, str]]) -> None:
-        """Count `versions`: agent and digest of each evaluated version."""
+    name: AgentName
+    digest: str
+    beacon: str
+
+
+class OwnerAttempts:
+    """How many versions and draws the people behind an agent had: a new folder does not start a new count."""
+
+    def __init__(self, groups: OwnerGroups, draws: Iterable[OwnerDraw]) -> None:
+        """Count what was evaluated on one task."""
         self._groups = groups
-        self._by_name: dict[AgentName, set[str]] = defaultdict(set)
-        self._by_person: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for name, digest in versions:
-            self._by_name[name].add(digest)
-            for person in groups.of(name):
-                self._by_person[person].add((name.login, digest))
+        self._by_name: dict[AgentName, set[OwnerDraw]] = defaultdict(set)
+        self._by_person: dict[str, set[OwnerDraw]] = defaultdict(set)
+        for draw in draws:
+            self._by_name[draw.name].add(draw)
+            for person in groups.of(draw.name):
+                # A version is in one folder at a time, whatever its name.
+                self._by_person[person].add(draw._replace(name=AgentName(draw.name.login, "")))
 
     def of(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
-        people = self._groups.of(name)
-        if not people:
-            return len(self._by_name.get(name, ()))
-        return len(set[tuple[str, str]]().union(*(self._by_person.get(person, ()) for person in people)))
+        draws = self._of_owner(name) if self._groups.of(name) else self._by_name.get(name, ())
+        return len({draw[:2] for draw in draws})
+
+    def tries(self, name: AgentName) -> int:
+        """The versions and draws that its account or team could choose from; 1 for an example or a baseline.
+
+        Previews do not count: they are on seeds of their own, the same for everybody, so their luck says nothing of a draw.
+        """
+        return max(1, sum(draw.beacon != PREVIEW_BEACON for draw in self._of_owner(name)))
+
+    def _of_owner(self, name: AgentName) -> set[OwnerDraw]:
+        return set[OwnerDraw]().union(*(self._by_person.get(person, ()) for person in self._groups.of(name)))

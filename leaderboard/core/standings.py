@@ -31,12 +31,20 @@ class Estimate:
 class Row(RankedEntry):
     """One ranked entry of a task."""
 
-    result: Result
+    draws: tuple[Result, ...]
+    """The results whose episodes are pooled, oldest first."""
     estimate: Estimate
     attempts: int
     """Versions of its owner, or of its team, that were evaluated on this task."""
+    tries: int = 1
+    """Versions and draws that it was chosen from: intervals and tests use α / tries."""
     others: tuple[float, ...] = ()
     """Values of the task's further metrics, in their order; NaN if missing."""
+
+    @property
+    def result(self) -> Result:
+        """The newest draw."""
+        return self.draws[-1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from leaderboard.core.game_standings import (
     RatingSnapshot,
     WinCount,
 )
-from leaderboard.core.owners import OwnerAttempts, OwnerGroups, owner_groups
+from leaderboard.core.owners import OwnerAttempts, OwnerDraw, OwnerGroups, owner_groups
 from leaderboard.ratings.cycles import find_cycle
 from leaderboard.ratings.duel_results import (
     AgentVersion,
@@ -145,8 +145,8 @@ def _since(meetings: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
 
 def _attempts(meetings: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerAttempts:
     """Count the versions of each owner or team that were validated."""
-    validated = (meeting.pair[0] for meeting in meetings if meeting.pair[0] == meeting.pair[1])
-    return OwnerAttempts(groups, ((version.name, version.digest) for version in validated))
+    validations = (meeting for meeting in meetings if meeting.pair[0] == meeting.pair[1])
+    return OwnerAttempts(groups, (OwnerDraw(*meeting.pair[0], meeting.duel.beacon) for meeting in validations))
 
 
 def _failures(judged: JudgedEntries, attempts: OwnerAttempts) -> tuple[GameFailure, ...]:

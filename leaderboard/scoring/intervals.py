@@ -14,7 +14,6 @@ from leaderboard.core.standings import Estimate
 from leaderboard.scoring.bootstrap import (
     Bounds,
     Floats,
-    Indices,
     ResampledScores,
     Scoring,
     by_length,
@@ -24,71 +23,96 @@ from leaderboard.scoring.bootstrap import (
 )
 from leaderboard.scoring.metrics import (
     MISSING,
+    EpisodeMetric,
     any_sealed,
     episode_metric,
     episode_values,
+    is_missing,
     oriented_value,
     ranking,
     single_value,
     single_value_error,
 )
 
+Draws = tuple[Result, ...]
+"""The results of one version on one task whose episodes are pooled, oldest first; at least one."""
 CONFIDENCE = 0.95
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+TAIL = ENDS[0]
+# Below so many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).
+FEW = 10
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
-# After a step this short only rounding errors are left.
+# After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
 QUANTILE_TOLERANCE = 1e-9
+QUANTILE_DECIMALS = 11
 
 
 def normal_quantile(chance: float) -> float:
     """The quantile of the standard normal distribution; 1.96 for a chance of 0.975."""
-    return _solve(_within_normal, 2 * chance - 1)
+    return float(normal_quantiles(np.array([chance]))[0])
+
+
+def normal_quantiles(chances: Floats) -> Floats:
+    """The quantiles of the standard normal distribution, of any shape."""
+    return np.round(_solve(_within_normal, 2 * chances - 1), QUANTILE_DECIMALS)
 
 
 @functools.lru_cache(maxsize=1024)
 def student_quantile(freedom: int, chance: float) -> float:
-    """The quantile of Student's t (Abramowitz & Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 to 26.7.5).
+    """One of `student_quantiles`."""
+    return float(student_quantiles(freedom, np.array([chance]))[0])
+
+
+def student_quantiles(freedom: int, chances: Floats) -> Floats:
+    """The quantiles of Student's t (Abramowitz & Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 to 26.7.5).
 
     Args:
         freedom: degrees of freedom, at least 1.
-        chance: between 0 and 1.
+        chances: between 0 and 1, of any shape.
     """
     if freedom > MANY_DEGREES:
-        return _expanded(normal_quantile(chance), freedom)
-    return math.sqrt(freedom) * math.tan(_solve(functools.partial(_within_student, freedom), 2 * chance - 1))
+        return np.round(_expanded(normal_quantiles(chances), freedom), QUANTILE_DECIMALS)
+    angles = _solve(functools.partial(_within_student, freedom), 2 * chances - 1)
+    return np.round(math.sqrt(freedom) * np.tan(angles), QUANTILE_DECIMALS)
 
 
-def _solve(within: Callable[[float], tuple[float, float]], share: float) -> float:
-    """The distance from the middle within which a share lies; `within` gives the share and its derivative there."""
-    distance, step = 0.0, 1.0
-    while abs(step) > QUANTILE_TOLERANCE:
+def _solve(within: Callable[[Floats], tuple[Floats, Floats]], shares: Floats) -> Floats:
+    """The distances from the middle within which the shares lie; `within` gives shares and their derivatives.
+
+    Newton's method from the middle: the share is a concave function of the distance, so no step goes too far.
+    """
+    distance, step = np.zeros_like(shares), np.ones_like(shares)
+    while np.abs(step).max(initial=0) > QUANTILE_TOLERANCE:
         reached, slope = within(distance)
-        step = (share - reached) / slope
-        distance += step
+        step = (shares - reached) / slope
+        distance = distance + step
     return distance
 
 
-def _within_normal(z: float) -> tuple[float, float]:
-    return math.erf(z / math.sqrt(2)), math.sqrt(2 / math.pi) * math.exp(-z * z / 2)
+def _within_normal(z: Floats) -> tuple[Floats, Floats]:
+    within = np.array([math.erf(one) for one in (z / math.sqrt(2)).ravel().tolist()]).reshape(z.shape)
+    return within, math.sqrt(2 / math.pi) * np.exp(-z * z / 2)
 
 
-def _within_student(freedom: int, angle: float) -> tuple[float, float]:
+def _within_student(freedom: int, angle: Floats) -> tuple[Floats, Floats]:
     """The probability between −t and t, where t = √freedom · tan(angle), and its derivative by the angle."""
     if freedom == 1:
-        return angle * 2 / math.pi, 2 / math.pi
-    sine, cosine = math.sin(angle), math.cos(angle)
+        return angle * 2 / math.pi, np.full_like(angle, 2 / math.pi)
+    sine, cosine = np.sin(angle), np.cos(angle)
     square = cosine * cosine
     is_odd = freedom % 2
-    terms = [cosine if is_odd else 1.0]
+    term: Floats = cosine if is_odd else np.ones_like(angle)
+    total = term
     for number in range(1 + is_odd, freedom - 2, 2):
-        terms.append(terms[-1] * square * number / (number + 1))
-    total, slope = sine * math.fsum(terms), (freedom - 1) * terms[-1] * cosine
-    return ((angle + total) * 2 / math.pi, slope * 2 / math.pi) if is_odd else (total, slope)
+        term = term * square * number / (number + 1)
+        total = total + term
+    within, slope = sine * total, (freedom - 1) * term * cosine
+    return ((angle + within) * 2 / math.pi, slope * 2 / math.pi) if is_odd else (within, slope)
 
 
-def _expanded(z: float, freedom: int) -> float:
-    """Student's quantile from the normal one, in powers of 1 / freedom."""
+def _expanded(z: Floats, freedom: int) -> Floats:
+    """Student's quantiles from the normal ones, in powers of 1 / freedom."""
     square = z * z
     orders = (
         (square + 1) / 4,
@@ -96,7 +120,7 @@ def _expanded(z: float, freedom: int) -> float:
         (((3 * square + 19) * square + 17) * square - 15) / 384,
         ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) / 92160,
     )
-    correction = 0.0
+    correction = np.zeros_like(z)
     for order in reversed(orders):
         correction = (correction + order) / freedom
     return z * (1 + correction)
@@ -108,15 +132,17 @@ class EstimateArrays(NamedTuple):
     score: Floats
     """Mean or IQM of the returns, or another metric; NaN if missing."""
     low: Floats
-    """Lower end of the 95 % interval, never above the score."""
+    """Lower end of the interval, never above the score."""
     high: Floats
-    """Upper end of the 95 % interval, never below the score."""
+    """Upper end of the interval, never below the score."""
     centre: Floats
     """The score with the pseudo-episodes, used for differences; without bounds it is the score."""
     error: Floats
-    """Standard error of the centre; infinite if a single value leaves the spread unknown."""
+    """Standard error of the centre; infinite if the spread is unknown."""
     size: Floats
-    """Number of values resampled: episodes and pseudo-episodes."""
+    """Degrees of freedom of the error, plus one."""
+    tries: Floats
+    """Versions and draws that the entry was chosen from; intervals and tests use α / tries."""
 
 
 def scores(ordered: Floats, scoring: Scoring) -> Floats:
@@ -140,64 +166,126 @@ def scores(ordered: Floats, scoring: Scoring) -> Floats:
 
 
 def estimates(
-    returns: Sequence[Sequence[float]],
-    task: ResampledScores,
-    on_resamples: Callable[[Indices, Floats], None] = lambda rows, drawn: None,
+    returns: Sequence[Sequence[float]], task: ResampledScores, tries: Sequence[int] | None = None
 ) -> EstimateArrays:
-    """Score every result of one task.
+    """Score every entry of one task, with its interval at 95 %, or at 1 − α / tries.
 
-    Percentile bootstrap (Efron & Tibshirani 1993, chapter 13): the interval is from the 2.5th to the 97.5th percentile
-    of the scores of resampled episodes. If returns have bounds, one pseudo-episode at each bound is resampled too. The
-    interval is extended to the score if the pseudo-episodes move it past that.
+    The interval of a mean is Student's, and longer on the side of the longer tail: there it reaches
+    t + γ (1 + 2 t²) / (6 √n) standard errors, with γ the sample's skewness. The second term is that of the Edgeworth
+    expansion of the studentized mean (Johnson, JASA 73, 1978; Hall, The Bootstrap and Edgeworth Expansion, 1992, 3.4).
+    It may double the side, and never shortens the other one. An interquartile mean has the interval of Tukey & McLaughlin
+    (Sankhya A 25, 1963), from the Winsorized variance; a median has the standard deviation of its bootstrap.
+
+    If returns have bounds, one pseudo-episode at each bound is added; the interval is extended to the score if that
+    moves it past the score.
 
     Args:
-        returns: the returns of each result, at least one each; lengths may differ.
+        returns: the returns of each entry, at least one each; lengths may differ.
         task: how returns become a score, and their bounds.
-        on_resamples: called with the scores of resamples as `resampled_scores` yields them.
+        tries: how many versions and draws each entry was chosen from; 1 if left out.
     """
-    low, high, spread = np.empty((3, len(returns)))
-    for rows, drawn in resampled_scores(returns, task):
-        low[rows], high[rows] = percentile_interval(drawn)
-        spread[rows] = deviation(drawn)
-        on_resamples(rows, drawn)
-    score = _points(returns, task.score, None)
-    size = sizes(returns, task)
-    lowest, highest = _value_range(returns, task.bounds)
-    return EstimateArrays(
-        score=score,
-        low=np.minimum(np.maximum(low, lowest), score),
-        high=np.maximum(np.minimum(high, highest), score),
-        centre=regularised_scores(returns, task),
-        error=standard_error(spread, size),
-        size=size,
-    )
+    columns = EstimateArrays(*np.empty((len(EstimateArrays._fields), len(returns))))
+    columns.tries[:] = 1 if tries is None else tries
+    for rows in by_length(returns):
+        sample = draw_sample([returns[row] for row in rows], task.bounds)
+        centre, (error, size, skewness) = scores(sample, task.score), _spread(sample, task)
+        margin = critical_value(size, columns.tries[rows])
+        longer = np.clip(skewness * (1 + 2 * margin**2) / (6 * math.sqrt(sample.shape[1])), -margin, margin)
+        reach = np.where(np.isfinite(error), error, MISSING)
+        columns.low[rows] = centre - (margin + np.maximum(-longer, 0)) * reach
+        columns.high[rows] = centre + (margin + np.maximum(longer, 0)) * reach
+        columns.centre[rows], columns.error[rows], columns.size[rows] = centre, error, size
+    columns.score[:] = _points(returns, task.score, None)
+    lowest, highest = task.bounds or (-np.inf, np.inf)
+    columns.low[:] = np.minimum(np.maximum(columns.low, lowest), columns.score)
+    columns.high[:] = np.maximum(np.minimum(columns.high, highest), columns.score)
+    return columns
+
+
+def _spread(sample: Floats, task: ResampledScores) -> tuple[Floats, Floats, Floats]:
+    """The standard error of each row's score, its degrees of freedom plus one, and the skewness, 0 unless it is a mean.
+
+    Values that are all equal do not make a few episodes certain: below `FEW` of them the error is infinite.
+
+    Args:
+        sample: ascending values, shape (rows, values).
+        task: how they become a score.
+    """
+    count, cut = sample.shape[1], 0 if task.score == "median" else trimmed_mean(sample.shape[1], task.score)
+    size = count - 2 * cut
+    winsorized = np.clip(sample, sample[:, cut, None], sample[:, count - cut - 1, None])
+    deviations = winsorized - scores(winsorized, "mean")[:, None]
+    squares = _row_sums(deviations * deviations)
+    error, skewness = np.sqrt(squares / max(size * (size - 1), 1)), np.zeros(len(sample))
+    if task.score == "median":
+        for rows, drawn in resampled_scores(sample.tolist(), EpisodeMetric(id=task.id, score="median", bounds=None)):
+            error[rows] = standard_error(deviation(drawn), np.array(count))
+    elif task.score == "mean" and count > 2:
+        bias = math.sqrt(count * (count - 1)) / (count - 2)
+        variance = np.where(squares > 0, squares / count, 1)
+        skewness = bias * _row_sums(deviations * deviations * deviations) / count / (variance * np.sqrt(variance))
+    is_unknown = (size < 2) | ((squares == 0) & (count < FEW))
+    return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
+
+
+def _row_sums(values: Floats) -> Floats:
+    """The sum of each row, exactly rounded."""
+    return np.array([math.fsum(row) for row in values.tolist()])
 
 
 def measured_estimate(results: Sequence[Result], task: Task) -> EstimateArrays:
-    """Estimates of all results of one task by the metric that ranks, in its unit."""
+    """Estimates of all results of one task, each an entry of its own, by the metric that ranks, in its unit."""
+    return pooled_estimate([(result,) for result in results], task, [1] * len(results))
+
+
+def pooled_estimate(draws: Sequence[Draws], task: Task, tries: Sequence[int]) -> EstimateArrays:
+    """Estimates of entries whose draws are pooled, by the metric that ranks, in its unit."""
     metric = ranking(task)
     how = episode_metric(task, metric)
-    if how and not any_sealed(results):
-        return estimates([episode_values(metric, result) for result in results], how)
-    score = np.array(values(results, task, metric), dtype=np.float64)
-    error = np.array([single_value_error(metric, result) for result in results], dtype=np.float64)
+    if how and not any_sealed(result for pooled in draws for result in pooled):
+        return estimates([pooled_episodes(metric, pooled) for pooled in draws], how, tries)
+    score = np.array(pooled_values(draws, task, metric), dtype=np.float64)
+    error = np.array([_single_error(metric, pooled) for pooled in draws], dtype=np.float64)
     size = np.where(np.isfinite(error), float(JACKKNIFE_GROUPS), 1.0)
+    among = np.array(tries, dtype=np.float64)
     # A single number of unknown spread has no interval.
-    margin = np.where(np.isfinite(error), critical_value(size) * error, MISSING)
-    return EstimateArrays(score=score, low=score - margin, high=score + margin, centre=score, error=error, size=size)
+    margin = np.where(np.isfinite(error), critical_value(size, among) * error, MISSING)
+    return EstimateArrays(score, score - margin, score + margin, centre=score, error=error, size=size, tries=among)
+
+
+def _single_error(metric: Metric, draws: Draws) -> float:
+    """The standard error of the mean of the draws' single numbers."""
+    return math.hypot(*(single_value_error(metric, result) for result in draws)) / len(draws)
 
 
 def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]:
     """The value of a metric for every result; NaN if missing."""
+    return pooled_values([(result,) for result in results], task, metric)
+
+
+def pooled_values(draws: Sequence[Draws], task: Task, metric: Metric) -> list[float]:
+    """The value of a metric for every entry, from the episodes of all its draws; NaN if missing.
+
+    A metric that is a single number is the mean of the draws' numbers.
+    """
     how = episode_metric(task, metric)
-    if how is None:
-        return [single_value(task, metric, result) for result in results]
-    if len(results) > 1 and any_sealed(results):
-        return [value for result in results for value in values([result], task, metric)]
-    if any_sealed(results):
-        return [single_value(task, metric, results[0])]
-    points: list[float] = _points([episode_values(metric, result) for result in results], how.score, None).tolist()
+    is_single = [how is None or any_sealed(pooled) for pooled in draws]
+    if how is None or any(is_single):
+        return [
+            math.fsum(single_value(task, metric, result) for result in pooled) / len(pooled)
+            if how is None or single
+            else pooled_values([pooled], task, metric)[0]
+            for pooled, single in zip(draws, is_single, strict=True)
+        ]
+    points: list[float] = _points([pooled_episodes(metric, pooled) for pooled in draws], how.score, None).tolist()
     return points
+
+
+def pooled_episodes(metric: Metric, draws: Draws) -> Sequence[float]:
+    """The value of each episode of all draws."""
+    if len(draws) == 1:
+        return episode_values(metric, draws[0])
+    return [value for result in draws for value in episode_values(metric, result)]
 
 
 def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
@@ -207,17 +295,22 @@ def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
     return measured._replace(score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre)
 
 
-def critical_value(size: Floats) -> Floats:
-    """Student's t at 97.5 % with `size` − 1 degrees of freedom; 1.98 for a size of 100."""
-    distinct, positions = np.unique(np.maximum(size - 1, 1), return_inverse=True)
-    quantiles = np.array([student_quantile(int(freedom), ENDS[1]) for freedom in distinct.tolist()])
-    return quantiles[positions.reshape(np.shape(size))]
+def critical_value(size: Floats, tries: Floats) -> Floats:
+    """Student's t at 1 − α / (2 tries), with `size` − 1 degrees of freedom; 1.98 for a size of 100 and one try.
+
+    Args:
+        size: at least 2 to be of use; shape (entries,).
+        tries: at least 1, shape (entries,).
+    """
+    pairs, positions = np.unique(np.stack([np.maximum(size - 1, 1), tries]), axis=1, return_inverse=True)
+    quantiles = [student_quantile(int(freedom), 1 - TAIL / among) for freedom, among in pairs.T.tolist()]
+    return np.array(quantiles)[positions.reshape(-1)]
 
 
 def intervals(measured: EstimateArrays) -> list[Estimate]:
     """The score and interval of each entry."""
-    columns = zip(measured.score.tolist(), measured.low.tolist(), measured.high.tolist(), strict=True)
-    return [Estimate(score=score, low=low, high=high) for score, low, high in columns]
+    columns = ([MISSING if is_missing(value) else value for value in column.tolist()] for column in measured[:3])
+    return [Estimate(score=score, low=low, high=high) for score, low, high in zip(*columns, strict=True)]
 
 
 def sizes(returns: Sequence[Sequence[float]], task: ResampledScores) -> Floats:
@@ -246,12 +339,6 @@ def _percentile(drawn: Floats, position: float) -> Floats:
     first, last = parted[:, : below + 1].max(axis=1), parted[:, above]
     value: Floats = first + (last - first) * share if share < 0.5 else last - (last - first) * (1 - share)
     return value
-
-
-def _value_range(returns: Sequence[Sequence[float]], bounds: Bounds) -> tuple[Floats, Floats]:
-    """The lowest and the highest value that a resample of each result can contain."""
-    lowest, highest = bounds or (np.inf, -np.inf)
-    return np.minimum([min(values) for values in returns], lowest), np.maximum([max(values) for values in returns], highest)
 
 
 def deviation(drawn: Floats) -> Floats:

@@ -12,10 +12,10 @@ import numpy as np
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Entry, OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Floats
-from leaderboard.scoring.intervals import EstimateArrays, intervals, scores
+from leaderboard.scoring.intervals import EstimateArrays, critical_value, intervals, scores
 from leaderboard.scoring.metrics import any_sealed, value_or_none
 from leaderboard.scoring.ranking import name_order, ranks_beside
-from leaderboard.scoring.score_all import CommonScale, OverallSample, common_scale
+from leaderboard.scoring.score_all import HIGHEST_NORMALISED, LOWEST_NORMALISED, CommonScale, OverallSample, common_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,13 +96,16 @@ def _estimates(
     drawn: Mapping[AgentName, OverallSample],
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
-    low, high, centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
+    centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
     score = _weighted(np.nan_to_num(values), scales)
-    low, high = np.minimum(low, score), np.maximum(high, score)
+    tries = np.array([max(row.tries for row in contender.rows.values()) for contender in contenders], dtype=np.float64)
+    margin = critical_value(size, tries) * np.where(np.isfinite(error), error, np.nan)
+    low = np.minimum(np.maximum(centre - margin, LOWEST_NORMALISED), score)
+    high = np.maximum(np.minimum(centre + margin, HIGHEST_NORMALISED), score)
     # A rounded score of a sealed season has no interval; an interval of width 0 would claim certainty.
     is_sealed = [any_sealed(row.result for row in contender.rows.values()) for contender in contenders]
     low[is_sealed], high[is_sealed] = np.nan, np.nan
-    return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size)
+    return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries)
 
 
 def _weighted(values: Floats, scales: Sequence[CommonScale]) -> Floats:

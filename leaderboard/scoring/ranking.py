@@ -25,7 +25,7 @@ class RankInterval(NamedTuple):
     rank_high: int
     """N − entries significantly worse."""
     with_leader: bool
-    """Not told apart from the leader; if several share the first place, from at least one of them."""
+    """Whether the rank interval begins at 1."""
 
 
 def rank_intervals(
@@ -33,7 +33,7 @@ def rank_intervals(
 ) -> list[RankInterval]:
     """The rank of every entry, in the order given; the rank interval always holds the place.
 
-    Each pair is compared at 95 %, without a correction for the number of pairs. Entries without a score (NaN) rank last.
+    The interval of each entry holds at 95 %, not those of all entries at once. Entries without a score (NaN) rank last.
 
     Args:
         measured: such that greater is better.
@@ -93,7 +93,7 @@ def _scored(measured: EstimateArrays, ties: Sequence[Key], compared: Comparison 
         place = 1 + count - np.searchsorted(np.sort(measured.score), measured.score, side="right")
     low = np.minimum(1 + compared.better, place)
     high = np.maximum(count - compared.worse, place)
-    columns = (place.tolist(), low.tolist(), high.tolist(), compared.with_leader.tolist())
+    columns = (place.tolist(), low.tolist(), high.tolist(), (low == 1).tolist())
     return [RankInterval(*fields) for fields in zip(*columns, strict=True)]
 
 

@@ -10,19 +10,19 @@ import numpy as np
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import JACKKNIFE_GROUPS
-from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
-from leaderboard.scoring.bootstrap import RESAMPLES, Floats, Indices, random_stream
+from leaderboard.scoring.bootstrap import RESAMPLES, Floats, Indices, random_stream, resampled_scores
 from leaderboard.scoring.intervals import (
+    Draws,
     EstimateArrays,
     deviation,
     estimates,
-    measured_estimate,
-    percentile_interval,
+    pooled_episodes,
+    pooled_estimate,
     standard_error,
 )
-from leaderboard.scoring.metrics import EpisodeMetric, any_sealed, episode_metric, episode_values, ranking
+from leaderboard.scoring.metrics import EpisodeMetric, any_sealed, episode_metric, ranking
 
 # Normalised scores are clipped to this range.
 LOWEST_NORMALISED, HIGHEST_NORMALISED = -1.0, 2.0
@@ -59,15 +59,15 @@ class ScoredTasks:
 
     task: Task
     names: Sequence[AgentName]
-    results: Sequence[Result]
-    """One for each name."""
+    draws: Sequence[Draws]
+    """The pooled results of each name."""
+    tries: Sequence[int]
+    """As in `EstimateArrays`, for each name."""
 
 
 class OverallSample(NamedTuple):
     """An entry's resampled mean of normalised scores across all tasks; a missing score counts 0."""
 
-    low: float
-    high: float
     centre: float
     """As in `EstimateArrays`."""
     error: float
@@ -97,14 +97,15 @@ class _TaskData:
     """One task before its results are resampled."""
 
     def __init__(self, scores: ScoredTasks) -> None:
-        self.task, self.results = scores.task, scores.results
+        self.task, self.draws, self.tries = scores.task, scores.draws, scores.tries
         self.metric = ranking(scores.task)
         self.scales = tuple(common_scale(scores.task))
         self.position = {name: index for index, name in enumerate(scores.names)}
-        self.how = None if any_sealed(self.results) else episode_metric(self.task, self.metric)
+        is_sealed = any_sealed(result for pooled in self.draws for result in pooled)
+        self.how = None if is_sealed else episode_metric(self.task, self.metric)
         """How scores are computed from episodes; None if they are single numbers."""
-        blank = np.empty((len(EstimateArrays._fields), len(self.results)))
-        self.estimates = EstimateArrays(*blank) if self.how else measured_estimate(self.results, self.task)
+        blank = np.empty((len(EstimateArrays._fields), len(self.draws)))
+        self.estimates = EstimateArrays(*blank) if self.how else pooled_estimate(self.draws, self.task, self.tries)
 
 
 class _TaskSlice(NamedTuple):
@@ -134,7 +135,7 @@ class _OverallAccumulator:
     def columns(self, names: Sequence[AgentName]) -> dict[AgentName, OverallSample]:
         """The samples of the entries that have a score."""
         error = standard_error(deviation(self.drawn), self.size)
-        columns = np.vstack([percentile_interval(self.drawn), self.centre, error, self.size]).T.tolist()
+        columns = np.vstack([self.centre, error, self.size]).T.tolist()
         return {name: OverallSample(*fields) for name, fields in zip(names, columns, strict=True) if np.isfinite(fields[-1])}
 
 
@@ -159,14 +160,11 @@ def _resampled(
     task: _TaskData, how: EpisodeMetric, rows: Indices, positions: Indices, overall: _OverallAccumulator
 ) -> EstimateArrays:
     """Estimates of results whose episodes are resampled."""
-
-    def accumulate(part: Indices, drawn: Floats) -> None:
-        for scale in task.scales:
-            overall.add(scale, rows[part], drawn)
-
-    values = [episode_values(task.metric, task.results[position]) for position in positions.tolist()]
-    estimated = estimates(values, how, accumulate)
+    values = [pooled_episodes(task.metric, task.draws[position]) for position in positions.tolist()]
+    estimated = estimates(values, how, [task.tries[position] for position in positions.tolist()])
     for scale in task.scales:
+        for part, drawn in resampled_scores(values, how):
+            overall.add(scale, rows[part], drawn)
         overall.finish(scale, rows, estimated.centre, estimated.size)
     return estimated
 

@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.standings import Estimate
 from leaderboard.scoring.bootstrap import Floats, Indices, Scoring, trimmed_mean
-from leaderboard.scoring.intervals import EstimateArrays, critical_value
+from leaderboard.scoring.intervals import FEW, TAIL, Draws, EstimateArrays, normal_quantiles, student_quantiles
 from leaderboard.scoring.metrics import episode_metric, episode_values, oriented_value, ranking
 
 # Entries are compared in blocks of this many rows, which stay in the processor's cache.
 ENTRIES_AT_ONCE = 16
+# A spread below this share of the largest one is a rounding error.
+ROUNDING = 1e-12
+Bools = npt.NDArray[np.bool_]
 
 
 class Comparison(NamedTuple):
@@ -28,107 +30,160 @@ class Comparison(NamedTuple):
     """How many others are significantly better."""
     worse: Indices
     """How many others are significantly worse."""
-    with_leader: npt.NDArray[np.bool_]
-    """Whether some entry with the best score is not significantly better."""
+
+
+class CriticalValues:
+    """What a statistic of a pair must exceed, by the pair's class and the number of pairs not yet told apart.
+
+    A class is the degrees of freedom of the pair and the tries k of whichever of the two is ahead: a claim in its favour
+    counts at the level α / k, since the better of k draws is ahead by luck k times as often.
+    """
+
+    def __init__(self, freedom: Indices, tries: Indices, pairs: int) -> None:
+        """Take each entry's degrees of freedom (0: normal quantiles) and tries, and how many pairs it is in."""
+        kinds, self._freedom = np.unique(freedom, return_inverse=True)
+        among, self._tries = np.unique(tries, return_inverse=True)
+        self._among = len(among)
+        tail = TAIL / np.multiply.outer(among, np.arange(1, pairs + 1))
+        tables = [student_quantiles(int(kind), 1 - tail) if kind else normal_quantiles(1 - tail) for kind in kinds.tolist()]
+        self._table: Floats = np.concatenate([np.zeros((0, pairs)), *tables])
+        """Shape (classes, pairs); column m − 1 is for m pairs left."""
+
+    @property
+    def most(self) -> float:
+        """Every statistic above it is significant."""
+        return float(self._table.max(initial=0))
+
+    def classes(self, rows: slice, columns: slice, is_row_ahead: Bools) -> Indices:
+        """The class of each pair of a row and a column, shape (rows, columns)."""
+        if len(self._table) == 1:
+            return np.zeros((1, 1), dtype=np.intp)
+        tries = np.where(is_row_ahead, self._tries[rows, np.newaxis], self._tries[columns])
+        return np.minimum.outer(self._freedom[rows], self._freedom[columns]) * self._among + tries
+
+    def step_down(self, statistics: Floats, classes: Indices, certain: Indices | int = 0) -> Bools:
+        """Which pairs of each row are told apart, by Holm's procedure (Scandinavian Journal of Statistics 6, 1979).
+
+        Each row is a family of its own: with probability 0.95 none of its pairs is told apart wrongly. If m of its pairs
+        are left, those above the critical value for m are told apart, until no more are.
+
+        Args:
+            statistics: absolute differences in standard errors, shape (rows, columns); 0 for an entry and itself.
+            classes: of each pair, shape (rows, columns) or (1, 1).
+            certain: pairs of each row that are not among the columns and are told apart.
+        """
+        pairs, last = self._table.shape[1], np.full(len(statistics), -1)
+        apart = np.zeros(statistics.shape, dtype=np.bool_)
+        count = np.zeros(len(statistics), dtype=np.intp)
+        while (count != last).any():
+            last = count
+            apart = statistics > self._table[classes, np.maximum(pairs - 1 - count, 0)[:, np.newaxis]]
+            count = certain + apart.sum(axis=1)
+        return apart
 
 
 def compare_all(measured: EstimateArrays) -> Comparison:
     """Compare every two entries; greater is better.
 
-    The difference of two independent scores is significant if |a − b| > t · √(error_a² + error_b²), with the t of the
-    smaller sample: Welch's interval (Biometrika 34, 1947) with conservative degrees of freedom. With the pseudo-episodes
-    of bounded returns it is the interval of Agresti & Caffo (The American Statistician 54, 2000) for 0/1 returns. It is
-    not monotone in the score: an uncertain best entry need not beat a certain second. So every pair is compared whose
-    difference is neither above the widest margin nor below the narrowest, each pair once, in order of the centre.
+    The differences of an entry to all others are one family, which holds at 95 % (Holm); so its rank interval does, too
+    (Mogstad, Romano, Shaikh & Wilhelm, Review of Economic Studies 91, 2024). A difference of two independent scores has
+    the statistic |a − b| / √(error_a² + error_b²) and the t of the smaller sample: Welch's interval (Biometrika 34, 1947)
+    with conservative degrees of freedom. With the pseudo-episodes of bounded returns it is the interval of Agresti & Caffo
+    (The American Statistician 54, 2000) for 0/1 returns. Entries with an unknown spread are told apart from none.
+
+    Pairs whose difference is above the widest possible margin are not computed.
     """
-    order = np.argsort(-measured.centre, kind="stable")
-    centre, variance, t = measured.centre[order], measured.error[order] ** 2, critical_value(measured.size[order])
-    best = measured.score[order] == measured.score.max(initial=-np.inf)
-    better, worse, leaders_better = np.zeros((3, len(order)), dtype=np.intp)
-    widest, narrowest = np.maximum.accumulate(variance), variance.min(initial=np.inf)
-    most, least = t.max(initial=0), t.min(initial=np.inf)
-    for start in range(0, len(order), ENTRIES_AT_ONCE):
-        rows = slice(start, min(start + ENTRIES_AT_ONCE, len(order)))
-        # Sums, roots and products of floats keep the order of their operands, rounding included.
-        widest_margin = most * np.sqrt(variance[rows].max() + widest[rows.stop - 1])
-        narrowest_margin = least * np.sqrt(variance[rows].min() + narrowest)
-        certain = np.searchsorted(centre[start] - centre[: rows.stop], -widest_margin)
-        last = np.searchsorted(centre[rows.stop - 1] - centre[: rows.stop], -narrowest_margin)
-        doubtful = slice(certain, max(certain, last))
-        margin = np.sqrt(np.add.outer(variance[rows], variance[doubtful]))
-        margin *= np.maximum.outer(t[rows], t[doubtful])
-        beaten = np.subtract.outer(centre[rows], centre[doubtful]) < -margin
-        better[rows] = certain + beaten.sum(axis=1)
-        worse[:certain] += rows.stop - start
-        worse[doubtful] += beaten.sum(axis=0)
-        leaders_better[rows] = best[:certain].sum() + beaten[:, best[doubtful]].sum(axis=1)
-    as_given = np.argsort(order)
-    return Comparison(better[as_given], worse[as_given], (leaders_better < best.sum())[as_given])
+    known = np.flatnonzero(np.isfinite(measured.error))
+    chosen = known[np.argsort(-measured.centre[known], kind="stable")]
+    centre, variance = measured.centre[chosen], measured.error[chosen] ** 2
+    freedom, tries = (measured.size[chosen] - 1).astype(np.intp), measured.tries[chosen].astype(np.intp)
+    critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
+    better, worse = np.zeros((2, len(measured.score)), dtype=np.intp)
+    widest = variance.max(initial=0)
+    for start in range(0, len(chosen), ENTRIES_AT_ONCE):
+        rows = slice(start, min(start + ENTRIES_AT_ONCE, len(chosen)))
+        margin = critical.most * np.sqrt(variance[rows].max() + widest)
+        first = int(np.searchsorted(-centre, -centre[start] - margin))
+        stop = int(np.searchsorted(-centre, -centre[rows.stop - 1] + margin, side="right"))
+        near = slice(first, stop)
+        lead = np.subtract.outer(centre[rows], centre[near])
+        statistics = _in_errors(lead, np.add.outer(variance[rows], variance[near]))
+        apart = critical.step_down(statistics, critical.classes(rows, near, lead > 0), first + len(chosen) - stop)
+        better[chosen[rows]] = first + (apart & (lead < 0)).sum(axis=1)
+        worse[chosen[rows]] = len(chosen) - stop + (apart & (lead > 0)).sum(axis=1)
+    return Comparison(better, worse)
 
 
-def paired(results: Sequence[Result], task: Task) -> Comparison | None:
-    """Compare every two results of one task, episode by episode; None if they cannot be paired.
+def _in_errors(lead: Floats, variance: Floats) -> Floats:
+    """Absolute differences in standard errors; 0 for no difference, even without an error."""
+    with np.errstate(over="ignore"):
+        statistics: Floats = np.abs(lead) / np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny))
+    return statistics
 
-    They can if all have the same secret episodes, at least two, and a mean or an interquartile mean ranks.
+
+def paired(draws: Sequence[Draws], tries: Sequence[int], task: Task) -> Comparison | None:
+    """Compare every two entries of one task, episode by episode; None if they cannot be paired.
+
+    They can if all have one draw of the same secret episodes, at least two, and a mean or an interquartile mean ranks.
     """
     metric = ranking(task)
     how = episode_metric(task, metric)
-    if how is None or how.score == "median" or len({result.seeds for result in results}) != 1:
+    if how is None or how.score == "median" or any(len(pooled) > 1 for pooled in draws):
         return None
-    if len(results[0].seeds) < 2 or any(result.sealed or secret_hash(result.beacon) is None for result in results):
+    results = [pooled[0] for pooled in draws]
+    if len({result.seeds for result in results}) != 1 or len(results[0].seeds) < 2:
+        return None
+    if any(result.sealed or secret_hash(result.beacon) is None for result in results):
         return None
     episodes = np.array([episode_values(metric, result) for result in results], dtype=np.float64)
     value_range = how.bounds[1] - how.bounds[0] if how.bounds and how.score == "mean" else None
-    return compare_paired(oriented_value(metric, 1) * episodes, how.score, value_range)
+    return compare_paired(oriented_value(metric, 1) * episodes, how.score, value_range, tries)
 
 
-def compare_paired(values: Floats, scoring: Scoring, value_range: float | None = None) -> Comparison:
+def compare_paired(
+    values: Floats, scoring: Scoring, value_range: float | None = None, tries: Sequence[int] | None = None
+) -> Comparison:
     """Compare every two entries; greater is better.
 
     Two trimmed means of dependent samples are compared by the Winsorized variance of the differences (Yuen, Biometrika
     61, 1974; Wilcox, Introduction to Robust Estimation and Hypothesis Testing, for dependent groups), with n − 2g − 1
     degrees of freedom; with nothing trimmed that is the paired t test. If values have bounds, two pseudo-pairs are added,
     half of one at each corner (Agresti & Min, Statistics in Medicine 24, 2005), so that a few equal differences are not
-    taken for certainty.
+    taken for certainty; without bounds, fewer than `FEW` equal differences tell nothing apart. The differences of an entry
+    to all others are one family, as in `compare_all`.
 
     Args:
         values: shape (entries, episodes), the same episodes in every row, at least two.
         scoring: mean or iqm.
         value_range: the highest less the lowest possible value; for means only.
+        tries: as in `EstimateArrays`; 1 if left out.
     """
-    count = values.shape[1]
+    entries, count = values.shape
     cut = trimmed_mean(count, scoring)
     kept = count - 2 * cut
     ordered = np.sort(values, axis=1)
     score = ordered[:, cut : count - cut].mean(axis=1)
     winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
     winsorized -= winsorized.mean(axis=1, keepdims=True)
-    order = np.argsort(-score, kind="stable")
-    score, winsorized = score[order], winsorized[order]
     squares = (winsorized**2).sum(axis=1)
-    best = score == score.max(initial=-np.inf)
-    better, worse, leaders_better = np.zeros((3, len(order)), dtype=np.intp)
-    for start in range(0, len(order), ENTRIES_AT_ONCE):
-        rows, above = slice(start, start + ENTRIES_AT_ONCE), slice(0, start + ENTRIES_AT_ONCE)
-        apart = np.subtract.outer(score[rows], score[above])
-        spread = np.add.outer(squares[rows], squares[above]) - 2 * winsorized[rows] @ winsorized[above].T
-        beaten = _beaten(apart, np.maximum(spread, 0), kept, value_range)
-        better[rows] = beaten.sum(axis=1)
-        worse[above] += beaten.sum(axis=0)
-        leaders_better[rows] = beaten[:, best[above]].sum(axis=1)
-    as_given = np.argsort(order)
-    return Comparison(better[as_given], worse[as_given], (leaders_better < best.sum())[as_given])
-
-
-def _beaten(apart: Floats, spread: Floats, kept: int, value_range: float | None) -> npt.NDArray[np.bool_]:
-    """Whether a difference is significantly below zero. `spread`: squared deviations of the differences, summed."""
-    if value_range is not None:
-        total = kept + 2
-        spread = spread + value_range**2 + apart**2 * kept * 2 / total
-        apart, kept = apart * (kept / total), total
-    error = np.sqrt(spread / (kept * max(kept - 1, 1)))
-    beaten: npt.NDArray[np.bool_] = apart < -critical_value(np.array(float(kept))) * error
-    return beaten
+    size = kept if value_range is None else kept + 2
+    among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
+    critical = CriticalValues(np.full(entries, max(size - 1, 1)), among, max(entries - 1, 1))
+    better, worse = np.zeros((2, entries), dtype=np.intp)
+    for start in range(0, entries, ENTRIES_AT_ONCE):
+        rows, everyone = slice(start, start + ENTRIES_AT_ONCE), slice(0, entries)
+        lead = np.subtract.outer(score[rows], score)
+        spread = np.maximum(np.add.outer(squares[rows], squares) - 2 * winsorized[rows] @ winsorized.T, 0)
+        if value_range is None:
+            statistics = _in_errors(lead, spread / (kept * max(kept - 1, 1)))
+            statistics[(spread <= ROUNDING * squares.max()) & (count < FEW)] = 0
+        else:
+            spread = spread + value_range**2 + lead**2 * kept * 2 / size
+            statistics = _in_errors(lead * kept / size, spread / (size * (size - 1)))
+        apart = critical.step_down(statistics, critical.classes(rows, everyone, lead > 0))
+        better[rows] = (apart & (lead < 0)).sum(axis=1)
+        worse[rows] = (apart & (lead > 0)).sum(axis=1)
+    return Comparison(better, worse)
 
 
 def smallest_difference(estimates: Iterable[Estimate]) -> float | None:

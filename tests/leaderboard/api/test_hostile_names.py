@@ -124,7 +124,7 @@ def test_a_sealed_result_shows_its_rounded_score_alone():
     sealed = open_result.model_copy(
         update={"sealed": part, "seeds": (), "returns": (), "lengths": (), "metrics": {}, "log_tail": ""}
     )
-    row = samples.row(who, samples.POLE, 1, 470.0, result=sealed)
+    row = samples.row(who, samples.POLE, 1, 470.0, draws=(sealed,))
 
     files = documents(samples.board(samples.task_board(samples.POLE, [row])), CONTEXT)
 

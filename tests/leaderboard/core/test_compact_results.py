@@ -15,7 +15,7 @@ from tests.leaderboard.pages.everything import render
 
 BY_RETURN = make.task()
 BY_LENGTH = make.task(anchors=None, metrics=(Metric(name="Length", kind="mean_length", direction="lower"),))
-REVEALED = {"beacon": "sealed-" + "a" * 64, "seeds": [f"{number:032x}" for number in range(6)]}
+REVEALED = {"beacon": "sealed-" + "a" * 64, "seeds": [f"{number:032x}" for number in range(12)]}
 FIRST = {"verdict": "timeout", "message": "not ready", "wall_seconds": 60.5}
 WHO = [make.entry(name) for name in ("alice", "bob", "carol")]
 
@@ -48,7 +48,7 @@ def test_every_page_and_document_says_the_same(task):
 
 
 def test_a_revealed_season_is_ranked_by_pairs_all_the_same():
-    luck = [10.0, -20.0, 30.0, -40.0, 50.0, -60.0]
+    luck = [10.0, -20.0, 30.0, -40.0, 50.0, -60.0] * 2
     records = [
         make.result(who, [one + better + 0.1 * (place % 3) for place, one in enumerate(luck)], **REVEALED)
         for who, better in zip(WHO, (0.0, 1.0, 2.0), strict=True)

@@ -102,7 +102,7 @@ def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **
             "rank_high": place,
             "with_leader": place == 1,
             "entry": who,
-            "result": result(who, task, returns_around(score, 3 * width, seed=place)),
+            "draws": (result(who, task, returns_around(score, 3 * width, seed=place)),),
             "estimate": Estimate(score=score, low=score - width, high=score + width),
             "attempts": 1,
             **fields,

@@ -56,7 +56,7 @@ def test_a_second_attempt_is_told_and_why(verdict):
     who, done = samples.entry(), (497.0, 498.0) if verdict == "ok" else ()
     result = samples.result(who, samples.POLE, done, verdict=verdict, first_attempt=why)
     if done:
-        board = samples.task_board(samples.POLE, [replace(samples.row(who, samples.POLE, 1, 497.5), result=result)])
+        board = samples.task_board(samples.POLE, [replace(samples.row(who, samples.POLE, 1, 497.5), draws=(result,))])
     else:
         failure = type(samples.failure(who, samples.POLE))(entry=who, result=result, attempts=1)
         board = samples.task_board(samples.POLE, [], [failure])
@@ -111,7 +111,9 @@ def test_replays_are_shown_where_there_are_some():
 def test_what_all_results_share_is_said_once():
     who = samples.entry()
     pole, car = samples.row(who, samples.POLE, 1, 1.0), samples.row(who, samples.CAR, 1, 1.0)
-    other = samples.row(who, samples.PONG, 1, 1.0, result=samples.result(who, samples.PONG, (1.0,), platform="Darwin arm64"))
+    other = samples.row(
+        who, samples.PONG, 1, 1.0, draws=(samples.result(who, samples.PONG, (1.0,), platform="Darwin arm64"),)
+    )
     page = render(samples.board(samples.task_board(samples.POLE, [pole]), samples.task_board(samples.CAR, [car])), CONTEXT)[
         PAGE
     ]

@@ -152,7 +152,7 @@ def test_an_agents_page_says_how_to_check_it():
 def test_an_unverified_beacon_is_marked():
     who = samples.entry()
     returns = samples.returns_around(1, 1)
-    row = samples.row(who, samples.POLE, 1, 1.0, result=samples.result(who, samples.POLE, returns, beacon_verified=False))
+    row = samples.row(who, samples.POLE, 1, 1.0, draws=(samples.result(who, samples.POLE, returns, beacon_verified=False),))
     pages = render(samples.board(samples.task_board(samples.POLE, [row])), samples.CONTEXT)
 
     assert "not verified as GitHub’s" in words(pages["agents/alice/angle-rule.md"])
@@ -168,7 +168,7 @@ def test_without_a_repository_nothing_links_out(board):
 
 def test_a_single_episode_is_enough():
     who = samples.entry()
-    row = samples.row(who, samples.POLE, 1, 3.0, 0.0, result=samples.result(who, samples.POLE, (3.0,)))
+    row = samples.row(who, samples.POLE, 1, 3.0, 0.0, draws=(samples.result(who, samples.POLE, (3.0,)),))
     pages = render(samples.board(samples.task_board(samples.POLE, [row])), samples.CONTEXT)
 
     assert "CartPole 3.0 3.0 3.0 3.0 3.0 3.0 0.0 1 10.0" in words(pages["agents/alice/angle-rule.md"])
@@ -213,7 +213,7 @@ def hostile_board(text: str):
     )
     left = dataclasses.replace(samples.withdrawn(plain, task), agent=text)
     made = samples.board(
-        samples.task_board(task, [samples.row(who, task, 1, 1.0, result=ok)]),
+        samples.task_board(task, [samples.row(who, task, 1, 1.0, draws=(ok,))]),
         samples.task_board(
             task.model_copy(update={"id": "Other"}), [], [samples.Failure(entry=who, result=bad, attempts=1)]
         ),

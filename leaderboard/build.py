@@ -49,6 +49,7 @@ def build_standings(
     official: bool,
     moderation: Moderation | None = None,
     duels: Iterable[Duel] = (),
+    final_beacon: str | None = None,
 ) -> Standings:
     """The leaderboards of a challenge; the order of entries, results and duels does not matter.
 
@@ -60,13 +61,16 @@ def build_standings(
             the login `local`, only baselines take part in an official leaderboard.
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
+        final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank: every
+            version has exactly one, drawn after the last choice, so there are no tries.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
     results = list(results)
     recorded, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, results)
     sorted_tasks = [
-        _sort_results(task, eligible, recorded[task.id], groups, official=official) for task in challenge.solo_tasks
+        _sort_results(task, eligible, recorded[task.id], groups, official=official, final_beacon=final_beacon)
+        for task in challenge.solo_tasks
     ]
     measured, columns = score_all([sorted_results.scores() for sorted_results in sorted_tasks])
     tasks = tuple(map(_task_standings, sorted_tasks, measured))
@@ -77,7 +81,7 @@ def build_standings(
         season=challenge.season,
         baselines=challenge.baselines,
     )
-    played = list(duels)
+    played = [duel for duel in duels if final_beacon in (None, duel.beacon)]
     games = tuple(build_game(task, entries, played) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall_rows(tasks, columns), tasks=tasks, games=games)
 
@@ -119,6 +123,7 @@ def _sort_results(
     groups: OwnerGroups,
     *,
     official: bool,
+    final_beacon: str | None,
 ) -> _SortedResults:
     attempts = OwnerAttempts(
         groups,
@@ -134,10 +139,14 @@ def _sort_results(
     for entry in eligible.ranking:
         if not entry.submission.plays(task):
             continue
-        measurement = _measurement(entry, recorded.get(entry.name, ()), attempts, official=official)
-        if not measurement:
+        drawn = [result for result in recorded.get(entry.name, ()) if final_beacon in (None, result.beacon)]
+        draws = _draws(entry, drawn, official=official)
+        if not draws:
             waiting.append(entry)
-        elif measurement.result.verdict is Verdict.OK:
+            continue
+        tries = 1 if final_beacon else attempts.tries(entry.name)
+        measurement = Measurement(entry=entry, draws=draws, attempts=attempts.of(entry.name), tries=tries)
+        if measurement.result.verdict is Verdict.OK:
             scored.append(measurement)
         else:
             failed.append(measurement)
@@ -192,23 +201,21 @@ def _name(row: Excluded | WithdrawnScore) -> AgentName:
     return AgentName.folded(row.login, row.agent)
 
 
-def _measurement(entry: Entry, results: Sequence[Result], attempts: OwnerAttempts, *, official: bool) -> Measurement | None:
-    """The results of the entry's present version: the newest decides, and with it those of its other draws count.
+def _draws(entry: Entry, results: Sequence[Result], *, official: bool) -> Draws:
+    """The results of the entry's present version that count, oldest first; empty if there are none.
 
-    A draw is an evaluation on seeds of another beacon; only official evaluations have more than one.
+    The newest one decides whether the entry has a score. If it has, the newest of each other beacon is pooled with it; only
+    official evaluations have seeds of several beacons.
     """
     fitting = [r for r in results if r.submission_digest == entry.digest and (is_official(r) or not official)]
     if not fitting:
-        return None
+        return ()
     newest = max(fitting, key=_precedence)
     by_beacon = {newest.beacon: newest}
     if is_official(newest) and newest.verdict is Verdict.OK:
-        official_draws = (r for r in fitting if is_official(r) and r.verdict is Verdict.OK and r.beacon != newest.beacon)
-        by_beacon |= {result.beacon: result for result in sorted(official_draws, key=_precedence)}
-    return Measurement(
-        entry=entry, draws=tuple(sorted(by_beacon.values(), key=_precedence)), attempts=attempts.of(entry.name),
-        tries=attempts.tries(entry.name),
-    )  # fmt: skip
+        scored = (r for r in fitting if is_official(r) and r.verdict is Verdict.OK and r.beacon != newest.beacon)
+        by_beacon |= {result.beacon: result for result in sorted(scored, key=_precedence)}
+    return tuple(sorted(by_beacon.values(), key=_precedence))
 
 
 def _precedence(result: Result) -> tuple[bool, str, str, str]:

@@ -37,7 +37,7 @@ class Row(RankedEntry):
     attempts: int
     """Versions of its owner, or of its team, that were evaluated on this task."""
     tries: int = 1
-    """Versions and draws that it was chosen from: intervals and tests use α / tries."""
+    """Versions and draws that it was chosen from; with several, intervals and tests are stricter."""
     others: tuple[float, ...] = ()
     """Values of the task's further metrics, in their order; NaN if missing."""
 

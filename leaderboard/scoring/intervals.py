@@ -142,7 +142,7 @@ class EstimateArrays(NamedTuple):
     size: Floats
     """Degrees of freedom of the error, plus one."""
     tries: Floats
-    """Versions and draws that the entry was chosen from; intervals and tests use α / tries."""
+    """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
 
 
 def scores(ordered: Floats, scoring: Scoring) -> Floats:
@@ -168,7 +168,7 @@ def scores(ordered: Floats, scoring: Scoring) -> Floats:
 def estimates(
     returns: Sequence[Sequence[float]], task: ResampledScores, tries: Sequence[int] | None = None
 ) -> EstimateArrays:
-    """Score every entry of one task, with its interval at 95 %, or at 1 − α / tries.
+    """Score every entry of one task, with its interval at 95 %, or higher after several tries (`tail`).
 
     The interval of a mean is Student's, and longer on the side of the longer tail: there it reaches
     t + γ (1 + 2 t²) / (6 √n) standard errors, with γ the sample's skewness. The second term is that of the Edgeworth
@@ -295,15 +295,28 @@ def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
     return measured._replace(score=-measured.score, low=-measured.high, high=-measured.low, centre=-measured.centre)
 
 
+def tail(tries: Floats) -> Floats:
+    """The chance of an error on each side: 0.025 for one try, 0.025 / (k (k − 1)) for k tries.
+
+    A k-th of 0.025 would do for whoever plans k tries. But an owner may stop at the first lucky one, so the chances of all
+    k have to add up to little: 1 / (k (k − 1)) adds up to 1 over k = 2, 3, …
+
+    Args:
+        tries: at least 1, of any shape.
+    """
+    shares: Floats = TAIL / np.maximum(tries * (tries - 1), 1)
+    return shares
+
+
 def critical_value(size: Floats, tries: Floats) -> Floats:
-    """Student's t at 1 − α / (2 tries), with `size` − 1 degrees of freedom; 1.98 for a size of 100 and one try.
+    """Student's t at 1 − `tail(tries)`, with `size` − 1 degrees of freedom; 1.98 for a size of 100 and one try.
 
     Args:
         size: at least 2 to be of use; shape (entries,).
         tries: at least 1, shape (entries,).
     """
-    pairs, positions = np.unique(np.stack([np.maximum(size - 1, 1), tries]), axis=1, return_inverse=True)
-    quantiles = [student_quantile(int(freedom), 1 - TAIL / among) for freedom, among in pairs.T.tolist()]
+    pairs, positions = np.unique(np.stack([np.maximum(size - 1, 1), tail(tries)]), axis=1, return_inverse=True)
+    quantiles = [student_quantile(int(freedom), 1 - chance) for freedom, chance in pairs.T.tolist()]
     return np.array(quantiles)[positions.reshape(-1)]
 
 

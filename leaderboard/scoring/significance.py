@@ -13,7 +13,7 @@ from evaluator.model.config.challenge import Task
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.standings import Estimate
 from leaderboard.scoring.bootstrap import Floats, Indices, Scoring, trimmed_mean
-from leaderboard.scoring.intervals import FEW, TAIL, Draws, EstimateArrays, normal_quantiles, student_quantiles
+from leaderboard.scoring.intervals import FEW, Draws, EstimateArrays, normal_quantiles, student_quantiles, tail
 from leaderboard.scoring.metrics import episode_metric, episode_values, oriented_value, ranking
 
 # Entries are compared in blocks of this many rows, which stay in the processor's cache.
@@ -35,8 +35,8 @@ class Comparison(NamedTuple):
 class CriticalValues:
     """What a statistic of a pair must exceed, by the pair's class and the number of pairs not yet told apart.
 
-    A class is the degrees of freedom of the pair and the tries k of whichever of the two is ahead: a claim in its favour
-    counts at the level α / k, since the better of k draws is ahead by luck k times as often.
+    A class is the degrees of freedom of the pair and the tries of whichever of the two is ahead: a claim in its favour
+    counts at the level that `tail` gives for them, since the best of many draws is ahead by luck.
     """
 
     def __init__(self, freedom: Indices, tries: Indices, pairs: int) -> None:
@@ -44,8 +44,8 @@ class CriticalValues:
         kinds, self._freedom = np.unique(freedom, return_inverse=True)
         among, self._tries = np.unique(tries, return_inverse=True)
         self._among = len(among)
-        tail = TAIL / np.multiply.outer(among, np.arange(1, pairs + 1))
-        tables = [student_quantiles(int(kind), 1 - tail) if kind else normal_quantiles(1 - tail) for kind in kinds.tolist()]
+        chances = 1 - tail(among.astype(np.float64))[:, np.newaxis] / np.arange(1, pairs + 1)
+        tables = [student_quantiles(int(kind), chances) if kind else normal_quantiles(chances) for kind in kinds.tolist()]
         self._table: Floats = np.concatenate([np.zeros((0, pairs)), *tables])
         """Shape (classes, pairs); column m − 1 is for m pairs left."""
 

@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.model.config.moderation import Moderation
+from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.build import build_standings
 from leaderboard.core.standings import Excluded
+from leaderboard.scoring.intervals import estimates
 from tests.leaderboard import make
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
@@ -273,3 +275,66 @@ def test_the_order_of_input_never_matters(rows, random):
     expected = build_standings(rules, entries[1:], results, official=True, moderation=moderation)
 
     assert build_standings(rules, *again, official=True, moderation=moderation) == expected
+
+
+def drawn(login: str, returns: list[float], beacon: str, version: str = "1", **fields: object) -> Result:
+    who = make.entry(login, version=version)
+    return make.result(who, returns, beacon=beacon, key=make.digest(f"{login} {version} {beacon}"), **fields)
+
+
+def test_the_draws_of_a_version_are_pooled():
+    results = [drawn("alice", [1.0, 2.0], "first", at=EARLY), drawn("alice", [6.0], "second", at=LATE)]
+
+    (row,) = board([ALICE], results).rows
+
+    assert [result.beacon for result in row.draws] == ["first", "second"]
+    assert (row.result.beacon, row.estimate.score, row.attempts, row.tries) == ("second", 3.0, 1, 2)
+
+
+def test_going_back_to_the_best_of_twelve_versions_is_thirteen_tries():
+    random = np.random.default_rng(1)
+    versions = [drawn("alice", random.normal(size=20).tolist(), f"merge{i}", version=str(i)) for i in range(12)]
+    again = drawn("alice", random.normal(size=20).tolist(), "merge12", version="7", at="2026-03-01T00:00:00Z")
+
+    (row,) = board([make.entry("alice", version="7")], [*versions, again]).rows
+
+    assert (len(row.draws), row.attempts, row.tries) == (2, 12, 13)
+    alone = estimates([[value for result in row.draws for value in result.returns]], make.task())
+    assert row.estimate.high - row.estimate.score > 1.5 * (alone.high[0] - alone.score[0])
+
+
+def test_tries_count_in_all_folders_of_an_account_and_not_for_previews_or_others():
+    second = make.entry("alice", agent="other", version="2")
+    results = [
+        drawn("alice", [1.0, 2.0], "first"),
+        make.result(second, [1.0, 2.0], beacon="second"),
+        make.result(make.entry("alice", version="3"), [5.0, 6.0], beacon=PREVIEW_BEACON, **{"class": "preview"}),
+        drawn("bob", [1.0, 2.0], "first"),
+    ]
+
+    rows = board([ALICE, second, BOB], results).rows
+
+    assert {row.entry.name: row.tries for row in rows} == {ALICE.name: 2, second.name: 2, BOB.name: 1}
+
+
+def test_final_ranks_use_the_final_draw_alone():
+    results = [
+        drawn("alice", [9.0] * 12, "lucky", at=EARLY),
+        drawn("alice", [1.0, 2.0] * 6, "final", at=LATE),
+        drawn("bob", [2.0, 3.0] * 6, "final", at=LATE),
+        drawn("carol", [7.0] * 12, "lucky"),
+    ]
+    entries = [ALICE, BOB, make.entry("carol")]
+
+    final = build_standings(make.challenge(), entries, results, official=True, final_beacon="final").tasks[0]
+
+    assert [(row.entry.login, row.estimate.score, row.tries) for row in final.rows] == [("bob", 2.5, 1), ("alice", 1.5, 1)]
+    assert [entry.login for entry in final.waiting] == ["carol"]
+
+
+def test_a_version_whose_newest_draw_failed_has_no_score():
+    results = [drawn("alice", [9.0] * 12, "first", at=EARLY), drawn("alice", [], "second", at=LATE)]
+
+    found = board([ALICE], results)
+
+    assert (found.rows, [failure.result.beacon for failure in found.failures]) == ((), ["second"])

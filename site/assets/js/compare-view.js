@@ -54,7 +54,7 @@ function episodes(played, data, decimals) {
   const series = played.map(({ name, values, colour }) => ({ name, values, colour }));
   const word = { success_rate: "whether an episode succeeded", mean_length: "length of each episode" }[data.measure] ?? "return of each episode";
   const shown = data.measure === "success_rate" ? 0 : Number(data.returnDecimals ?? decimals);
-  const lower = data.direction === "lower";
+  const lower = data.direction === "lower" && ofEpisodes(data.measure);
   return [
     section("Every episode",
       strips(series, { decimals: shown, label: `The ${word}` }),
@@ -69,6 +69,11 @@ function episodes(played, data, decimals) {
         + "(Brunner and Munzel, Biometrical Journal 42, 2000, on the logit scale). Green: above ½ for sure; red: below it. "
         + "It asks how often, a score asks by how much; the two need not agree."))] : []),
   ];
+}
+
+/** Whether the metric is made of the values of episodes that are shown, so that its direction is theirs. */
+function ofEpisodes(measure) {
+  return measure === "success_rate" || measure === "mean_length" || measure.endsWith("_return");
 }
 
 function scores(entries, data, decimals) {

@@ -43,7 +43,7 @@ class Stratum(NamedTuple):
 
 
 class ResampledIqm(NamedTuple):
-    """Shape (entries,) each; low and high are the ends of the percentile intervals."""
+    """Shape (entries,) each; low and high are the ends of the percentile intervals, extended to the score."""
 
     score: Floats
     low: Floats
@@ -67,9 +67,10 @@ def stratified_iqm(entries: Sequence[Sequence[Stratum]], tails: Sequence[float])
             values = np.array([[v for stratum in entries[row] for v in sorted(stratum.values)] for row in part.tolist()])
             pooled = _Pooled(values, tables)
             drawn = np.sort(pooled.resampled(), axis=1)
-            columns.score[part] = pooled.scores()
+            columns.score[part] = score = pooled.scores()
             chances = np.array([tails[row] for row in part.tolist()])
-            columns.low[part], columns.high[part] = _quantile(drawn, chances), _quantile(drawn, 1 - chances)
+            columns.low[part] = np.minimum(_quantile(drawn, chances), score)
+            columns.high[part] = np.maximum(_quantile(drawn, 1 - chances), score)
     return columns
 
 

@@ -141,10 +141,11 @@ function overall(entries) {
   const scale = scaleOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
   const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))];
   return [section("Across all tasks",
-    table("Across all tasks", ["Entry", "Place", "Ranks", right("Overall"), "95 % interval", ...tasks.map((task) => right(task))],
-      known.map((one) => [named(one), ...standing(one.overall), ...scored(one.overall.estimate, scale, 3),
+    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), "95 % interval", ...tasks.map((task) => right(task))],
+      known.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
+        ...scored(one.overall.estimate, scale, 3),
         ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
-    note("The random agent has 0 and the reference 1; a task without a score counts 0."))];
+    note("The random agent has 0 and the reference 1; a task without a score counts 0, one below 0 too, and one above 2 counts as 2."))];
 }
 
 function summary(played, decimals) {

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from leaderboard.api.standings_json import standings_document
+from leaderboard.build import build_standings
 from leaderboard.scoring.improvement import compared_values, improvement, mean_improvement
 from tests.leaderboard import make
 
@@ -135,3 +137,19 @@ def test_values_are_those_of_the_metric_that_ranks():
     assert compared_values(lower, [result]) == [-5, -6, -7]
     assert compared_values(success, [result]) == [0, 1, 1]
     assert compared_values(make.task(), [result, result]) == [1, 2, 3, 1, 2, 3]
+
+
+def test_rows_are_compared_with_the_next_one():
+    tasks, random = [make.task("first"), make.task("second")], np.random.default_rng(6)
+    returns = {
+        (login, task.id): random.normal(mean, 1, 12).tolist() for login, mean in (("a", 3), ("b", 2)) for task in tasks
+    }
+    entries = [make.entry("a"), make.entry("b")]
+    results = [make.result(entry, returns[entry.login, task.id], on=task) for entry in entries for task in tasks]
+    document = standings_document(build_standings(make.challenge(*tasks), entries, results, official=True))
+    by_task = [improvement(returns["a", task.id], returns["b", task.id]) for task in tasks]
+
+    for board, expected in zip(document["tasks"], by_task, strict=True):
+        assert [row["improvement_on_next"] for row in board["rows"]] == [expected._asdict(), None]
+    shown = [row["improvement_on_next"] for row in document["overall"]]
+    assert shown == [mean_improvement(by_task)._asdict(), None]

@@ -14,7 +14,16 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.standings import Entry, Estimate, OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Floats
-from leaderboard.scoring.intervals import TAIL, EstimateArrays, critical_value, intervals, pooled_episodes
+from leaderboard.scoring.intervals import (
+    TAIL,
+    EstimateArrays,
+    critical_value,
+    intervals,
+    normal_quantile,
+    normal_quantiles,
+    pooled_episodes,
+    tail,
+)
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, ranking, value_or_none
 from leaderboard.scoring.ranking import name_order, ranks_beside
 from leaderboard.scoring.score_all import (
@@ -119,11 +128,16 @@ def _interquartile_means(contenders: Sequence[OverallEntry], scales: Sequence[Co
 
 def _resampled_means(contenders: Sequence[OverallEntry], scales: Sequence[CommonScale]) -> list[Estimate]:
     strata = [[_stratum(contender.rows.get(scale.task.id), scale) for scale in scales] for contender in contenders]
-    resampled = stratified_iqm(strata, [TAIL / contender.tries for contender in contenders])
+    resampled = stratified_iqm(strata)
+    # After several tries both ends are as many times as far from the score as for a normal distribution.
+    wider = normal_quantiles(1 - tail(np.array([contender.tries for contender in contenders]))) / normal_quantile(1 - TAIL)
+    low = resampled.score - wider * (resampled.score - resampled.low)
+    high = resampled.score + wider * (resampled.high - resampled.score)
     means = []
-    for contender, own, score, low, high in zip(contenders, strata, *(c.tolist() for c in resampled), strict=True):
+    for contender, own, score, *ends in zip(contenders, strata, resampled.score.tolist(), low, high, strict=True):
         has_spread = all(len(stratum.values) > 1 for stratum in own if stratum.task_id in contender.rows)
-        means.append(Estimate(score=score, low=low if has_spread else MISSING, high=high if has_spread else MISSING))
+        first, last = map(float, ends) if has_spread else (MISSING, MISSING)
+        means.append(Estimate(score=score, low=first, high=last))
     return means
 
 

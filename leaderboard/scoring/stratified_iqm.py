@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leaderboard.scoring.bootstrap import FLOAT_BITS, LOWEST_EXPONENT, QUARTER, Floats, Indices, random_stream
+from leaderboard.scoring.intervals import ENDS
 
 # The ends of the interval have a noise of 0.08 standard errors.
 IQM_RESAMPLES = 1000
@@ -43,19 +44,18 @@ class Stratum(NamedTuple):
 
 
 class ResampledIqm(NamedTuple):
-    """Shape (entries,) each; low and high are the ends of the percentile intervals, extended to the score."""
+    """Shape (entries,) each; low and high are the ends of the 95 % percentile intervals, extended to the score."""
 
     score: Floats
     low: Floats
     high: Floats
 
 
-def stratified_iqm(entries: Sequence[Sequence[Stratum]], tails: Sequence[float]) -> ResampledIqm:
+def stratified_iqm(entries: Sequence[Sequence[Stratum]]) -> ResampledIqm:
     """The interquartile mean of each entry over all its strata, each with the same share, and its interval.
 
     Args:
         entries: the strata of each entry, at least one.
-        tails: the probability beyond each end of each interval; 0.025 for 95 %.
     """
     columns = ResampledIqm(*np.empty((3, len(entries))))
     shapes = [tuple((stratum.task_id, len(stratum.values)) for stratum in strata) for strata in entries]
@@ -66,11 +66,10 @@ def stratified_iqm(entries: Sequence[Sequence[Stratum]], tails: Sequence[float])
             part = rows[begin : begin + ENTRIES_AT_ONCE]
             values = np.array([[v for stratum in entries[row] for v in sorted(stratum.values)] for row in part.tolist()])
             pooled = _Pooled(values, tables)
-            drawn = np.sort(pooled.resampled(), axis=1)
-            columns.score[part] = score = pooled.scores()
-            chances = np.array([tails[row] for row in part.tolist()])
-            columns.low[part] = np.minimum(_quantile(drawn, chances), score)
-            columns.high[part] = np.maximum(_quantile(drawn, 1 - chances), score)
+            low, high = np.quantile(pooled.resampled(), ENDS, axis=1)
+            score = pooled.scores()
+            columns.score[part] = score
+            columns.low[part], columns.high[part] = np.minimum(low, score), np.maximum(high, score)
     return columns
 
 
@@ -207,14 +206,3 @@ class _Window(NamedTuple):
     rows: slice
     sums: Masses
     """The c_i of each row and resample, shape (rows, IQM_RESAMPLES)."""
-
-
-def _quantile(ordered: Floats, chances: Floats) -> Floats:
-    """The quantile of each row at its own chance, interpolated linearly as by `np.quantile`."""
-    position = chances * (ordered.shape[1] - 1)
-    below = np.floor(position).astype(np.intp)
-    above = np.minimum(below + 1, ordered.shape[1] - 1)
-    rows = np.arange(len(ordered))
-    first, last = ordered[rows, below], ordered[rows, above]
-    quantile: Floats = first + (last - first) * (position - below)
-    return quantile

@@ -150,6 +150,18 @@ def test_a_single_number_leaves_the_iqm_without_an_interval():
     assert np.isnan([row.iqm.low, row.iqm.high]).all()
 
 
+def test_several_versions_tried_widen_the_iqms_interval():
+    returns = np.random.default_rng(4).normal(15, 3, 20)
+    earlier, entry = make.entry("a", version="0"), make.entry("a")
+    results = [make.result(version, returns.tolist(), on=FIRST) for version in (earlier, entry)]
+    (tried,) = build_standings(make.challenge(FIRST), [entry], results, official=True).overall
+    (first,) = build_standings(make.challenge(FIRST), [entry], results[1:], official=True).overall
+    wider = stats.norm.ppf(1 - 0.025 / 2) / stats.norm.ppf(0.975)
+
+    assert tried.iqm.score == first.iqm.score
+    assert tried.iqm.high - tried.iqm.low == pytest.approx(wider * (first.iqm.high - first.iqm.low))
+
+
 def test_single_episodes_leave_the_iqm_without_an_interval():
     (row,) = overall([FIRST], [(make.entry("a"), FIRST, [15.0])])
 

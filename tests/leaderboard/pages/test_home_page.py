@@ -1,6 +1,7 @@
 """The home page, the overall page and the ledger."""
 
 import dataclasses
+import html
 import re
 from datetime import UTC, datetime
 
@@ -216,6 +217,6 @@ def test_the_overall_table_names_clipped_tasks_and_counts_those_played():
 
     assert '<td class="pr-right">1/2</td>' in text
     assert f"{samples.POLE.id} counts as 2" in words(text)
-    assert "3.50 on" in text
+    assert "3.50 on CartPole-v1 counts as 2" in html.unescape(text)
     assert "0.970" in words(text)
     assert "1.030" in words(text)

@@ -94,6 +94,22 @@ class SourceJson(ClosedObject):
     kind: SubmissionKind
 
 
+class ImprovementJson(ClosedObject):
+    """Probability that an episode of a row is better than one of another, a tie counted half, and its 95 % interval."""
+
+    probability: float
+    low: float
+    high: float
+
+
+class NextJson(ClosedObject):
+    """A row against the next one of the leaderboard."""
+
+    improvement_on_next: Annotated[
+        ImprovementJson | None, Field(description="null in the last row and where episodes are not shown")
+    ]
+
+
 class LinksJson(ClosedObject):
     """An entry's page and its document."""
 
@@ -119,11 +135,11 @@ class MeasuredJson(ScoresJson):
     medal: Medal | None
 
 
-class RankedRowJson(PlaceJson, EntryJson, ScoresJson):
+class RankedRowJson(PlaceJson, EntryJson, ScoresJson, NextJson):
     """A row as `pullrank rank --json` prints it."""
 
 
-class RowJson(PlaceJson, EntryJson, MeasuredJson, SourceJson, LinksJson):
+class RowJson(PlaceJson, EntryJson, MeasuredJson, NextJson, SourceJson, LinksJson):
     """A ranked entry of a task."""
 
     since: Annotated[str, Field(description="when this version was first recorded; UTC, ISO 8601")]
@@ -133,11 +149,15 @@ class OverallScoresJson(ClosedObject):
     """The score of an entry across all tasks."""
 
     estimate: EstimateJson
-    iqm: float
+    iqm: Annotated[float, Field(description="interquartile mean over all episodes of all tasks; it does not rank")]
+    iqm_low: Annotated[float | None, Field(description="stratified bootstrap over tasks; null where a score is one number")]
+    iqm_high: float | None
     normalised: dict[str, float | None]
+    clipped: Annotated[list[str], Field(description="tasks whose normalised score counts as 0 or as 2")]
+    played: Annotated[int, Field(description="tasks with a score, of those in `normalised`")]
 
 
-class RankedOverallJson(PlaceJson, EntryJson, OverallScoresJson):
+class RankedOverallJson(PlaceJson, EntryJson, OverallScoresJson, NextJson):
     """A row of the overall leaderboard as `pullrank rank --json` prints it."""
 
 

@@ -7,9 +7,9 @@ from typing import Literal
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, ClosedObject, MetricJson, Moment, OverallRowJson
+from leaderboard.api.documents import Address, ClosedObject, MetricJson, Moment, NextJson, OverallRowJson
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.standings_json import metric_document, overall_row
+from leaderboard.api.standings_json import metric_document, overall_improvements, overall_row
 from leaderboard.core.standings import OverallRow
 from leaderboard.pages.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
@@ -242,13 +242,13 @@ def _anchor(anchor: Anchor | None) -> AnchorJson | None:
 
 def overall_document(facts: ApiInputs) -> OverallJson:
     """The overall leaderboard; its rows are those of `pullrank rank --json` with addresses."""
-    return {**_head(facts), "rows": [_overall(row) for row in facts.standings.overall]}
+    return {**_head(facts), "rows": [_overall(row, beside) for row, beside in overall_improvements(facts.standings)]}
 
 
-def _overall(row: OverallRow) -> OverallRowJson:
+def _overall(row: OverallRow, beside: NextJson) -> OverallRowJson:
     login, agent = row.entry.login, row.entry.agent
     return {
-        **overall_row(row),
+        **overall_row(row, beside),
         "page": serialise.agent_address(login, agent),
         "api": serialise.address(serialise.agent_file(login, agent)),
     }

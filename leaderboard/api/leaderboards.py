@@ -30,6 +30,7 @@ from leaderboard.api.standings_json import (
     place_document,
     rated_document,
     scores_document,
+    task_improvements,
     withdrawn_document,
 )
 from leaderboard.api.table import game_csv, task_csv
@@ -47,10 +48,10 @@ def task_rows(board: TaskStandings, facts: ApiInputs) -> list[RowJson]:
     """All rows of a task, by place."""
     return [
         {
-            **place_document(row), **entry_document(row.entry), **measured_document(row, board.task),
+            **place_document(row), **entry_document(row.entry), **measured_document(row, board.task), **beside,
             **_source(row.entry), "since": since, **_links(row.entry),
         }
-        for row, since in zip(board.rows, facts.firsts(board), strict=True)
+        for (row, beside), since in zip(task_improvements(board), facts.firsts(board), strict=True)
     ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The standings as JSON: what `pullrank rank --json` prints, and what the site's documents are made of."""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.config.metric import Metric
@@ -16,6 +17,7 @@ from leaderboard.api.documents import (
     GameStandingsJson,
     HeadToHeadJson,
     MetricJson,
+    NextJson,
     OverallScoresJson,
     PlaceJson,
     RankedOverallJson,
@@ -31,7 +33,9 @@ from leaderboard.api.documents import (
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
+from leaderboard.scoring.improvement import Improvement, compared_values, improvement, mean_improvement
 from leaderboard.scoring.metrics import metrics_of, value_or_none
+from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED, common_scale
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
 _ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{8}")
@@ -43,7 +47,7 @@ def standings_document(standings: Standings) -> StandingsJson:
         "title": standings.challenge.title,
         "season": standings.challenge.season,
         "official": standings.official,
-        "overall": [overall_row(row) for row in standings.overall],
+        "overall": [overall_row(row, beside) for row, beside in overall_improvements(standings)],
         "tasks": [task_document(board) for board in standings.tasks],
         "games": [game_document(board) for board in standings.games],
     }
@@ -55,7 +59,7 @@ def task_document(board: TaskStandings) -> TaskStandingsJson:
         "task": board.task.id,
         "metrics": [metric_document(metric) for metric in metrics_of(board.task)],
         "ties": list(board.task.ties),
-        "rows": [ranked_row(row, board.task) for row in board.rows],
+        "rows": [ranked_row(row, board.task, beside) for row, beside in task_improvements(board)],
         "failures": [failure_document(failure) for failure in board.failures],
         "waiting": [entry_document(entry) for entry in board.waiting],
         "excluded": [excluded_document(excluded) for excluded in board.excluded],
@@ -114,9 +118,9 @@ def place_document(row: Row | OverallRow | GameRow) -> PlaceJson:
     }
 
 
-def ranked_row(row: Row, task: Task) -> RankedRowJson:
+def ranked_row(row: Row, task: Task, beside: NextJson) -> RankedRowJson:
     """One row of a task's leaderboard."""
-    return {**place_document(row), **entry_document(row.entry), **scores_document(row, task)}
+    return {**place_document(row), **entry_document(row.entry), **scores_document(row, task), **beside}
 
 
 def scores_document(row: Row, task: Task) -> ScoresJson:
@@ -133,14 +137,45 @@ def scores_document(row: Row, task: Task) -> ScoresJson:
     }
 
 
-def overall_row(row: OverallRow) -> RankedOverallJson:
+def overall_row(row: OverallRow, beside: NextJson) -> RankedOverallJson:
     """One entry across all tasks."""
-    return {**place_document(row), **entry_document(row.entry), **overall_scores(row)}
+    return {**place_document(row), **entry_document(row.entry), **overall_scores(row), **beside}
 
 
 def overall_scores(row: OverallRow) -> OverallScoresJson:
     """The score of one entry across all tasks."""
-    return {"estimate": estimate_document(row.estimate), "iqm": row.iqm, "normalised": row.normalised}
+    return {
+        "estimate": estimate_document(row.estimate), "iqm": row.iqm.score, "iqm_low": value_or_none(row.iqm.low),
+        "iqm_high": value_or_none(row.iqm.high), "normalised": row.normalised,
+        "clipped": row.beyond(LEAST_COUNTED, MOST_COUNTED), "played": row.played,
+    }  # fmt: skip
+
+
+def task_improvements(board: TaskStandings) -> Iterator[tuple[Row, NextJson]]:
+    """Each row of a task, and how it compares with the next one."""
+    episodes = [compared_values(board.task, row.draws) for row in board.rows]
+    for row, own, other in zip(board.rows, episodes, [*episodes, []][1:], strict=True):
+        yield row, _next([improvement(own, other)] if own and other else [])
+
+
+def overall_improvements(standings: Standings) -> Iterator[tuple[OverallRow, NextJson]]:
+    """Each row of the overall leaderboard, and how it compares with the next one on the tasks that both have played."""
+    rows = standings.overall
+    by_name: dict[AgentName, dict[str, list[float]]] = {row.entry.name: {} for row in rows}
+    for board in standings.tasks:
+        for scored in board.rows if any(common_scale(board.task)) else ():
+            if scored.entry.name in by_name and (values := compared_values(board.task, scored.draws)):
+                by_name[scored.entry.name][board.task.id] = values
+    for index, row in enumerate(rows):
+        own, other = by_name[row.entry.name], by_name[rows[index + 1].entry.name] if index + 1 < len(rows) else {}
+        yield row, _next([improvement(own[task], other[task]) for task in own if task in other])
+
+
+def _next(tasks: Sequence[Improvement]) -> NextJson:
+    if not tasks:
+        return {"improvement_on_next": None}
+    probability, low, high = mean_improvement(tasks)
+    return {"improvement_on_next": {"probability": probability, "low": low, "high": high}}
 
 
 def estimate_document(estimate: Estimate) -> EstimateJson:

@@ -136,6 +136,10 @@ class OverallPreview:
     rank_low: int
     rank_high: int
     entries: int
+    played: int
+    """Tasks with a score."""
+    tasks: int
+    """Tasks that count."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,11 +122,20 @@ class OverallRow(RankedEntry):
     """One entry across all tasks."""
 
     estimate: Estimate
-    """Mean over all tasks of the clipped normalised score; a task not entered or failed counts 0."""
-    iqm: float
-    """Interquartile mean across tasks: shown, never ranks."""
+    """Mean over all tasks of what the normalised scores count; a task not entered or failed counts 0."""
+    iqm: Estimate
+    """Interquartile mean over all episodes of all tasks, normalised: shown, never ranks."""
     normalised: dict[str, float | None]
-    """Task id to clipped normalised score; None if there is none."""
+    """Task id to normalised score; None if there is none."""
+
+    @property
+    def played(self) -> int:
+        """On how many tasks it has a score."""
+        return sum(value is not None for value in self.normalised.values())
+
+    def beyond(self, low: float, high: float) -> list[str]:
+        """The ids of the tasks whose normalised score is outside a range."""
+        return [task for task, value in self.normalised.items() if value is not None and not low <= value <= high]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from leaderboard.pages import game_page, home_page, html_frame, moderation_log
 from leaderboard.pages.page_context import PageContext
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed, digits
+from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
 from leaderboard.scoring.significance import smallest_difference
 from leaderboard.text import escape_markdown, format, serialise, urls
 from leaderboard.text.format import day, number
@@ -104,7 +105,7 @@ def significant_difference(board: TaskStandings) -> str | None:
     """The typical smallest significant difference of two scores, formatted; None if unknown, or if it would read as 0."""
     if any_sealed(row.result for row in board.rows):
         return None
-    difference = smallest_difference(row.estimate for row in board.rows)
+    difference = smallest_difference(board.rows)
     if difference is None or difference < 0.5 * 10 ** -digits(board.task):
         return None
     return number(difference, digits(board.task))
@@ -231,6 +232,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         task_file=serialise.task_file, address=serialise.address,
         documents=task_documents, scale_marks=scale_marks, significant_difference=significant_difference,
         task_history=task_history, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
+        LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
         task_scale=interval_chart.task_scale,
     )  # fmt: skip
     environment.globals.update(home_page.HOME_GLOBALS)

@@ -216,8 +216,9 @@ def _overall(board: Standings, name: AgentName) -> OverallPreview | None:
     if row is None:
         return None
     return OverallPreview(
-        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(board.overall)
-    )
+        estimate=row.estimate, place=row.place, rank_low=row.rank_low, rank_high=row.rank_high, entries=len(board.overall),
+        played=row.played, tasks=len(row.normalised),
+    )  # fmt: skip
 
 
 def official_state(

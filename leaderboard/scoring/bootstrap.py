@@ -49,7 +49,7 @@ RESAMPLES_AT_ONCE = 40
 # Bits of the integers that a float holds exactly.
 FLOAT_BITS = 53
 # The lowest exponent of a step; below it a float loses digits.
-_LOWEST_EXPONENT = -1000
+LOWEST_EXPONENT = -1000
 # The share trimmed from each end for the interquartile mean.
 QUARTER = 0.25
 
@@ -149,7 +149,7 @@ def _means(values: Floats, table: Floats, kept: int) -> Floats:
     difference = values - middle
     # All differences are below this power of two, so their sums in steps fit the integers of a float.
     power = np.frexp(np.abs(difference).max(axis=1, keepdims=True))[1]
-    step = np.ldexp(1.0, np.maximum(power - FLOAT_BITS + kept.bit_length(), _LOWEST_EXPONENT))
+    step = np.ldexp(1.0, np.maximum(power - FLOAT_BITS + kept.bit_length(), LOWEST_EXPONENT))
     drawn: Floats = np.rint(difference / step) @ table
     drawn *= step / kept
     drawn += middle

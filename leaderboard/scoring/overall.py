@@ -1,6 +1,7 @@
 """The overall leaderboard: one number across all tasks of the season.
 
-Only tasks with both anchors, `random` and `reference`, have normalised scores; the others are left out.
+Only tasks with both anchors, `random` and `reference`, have normalised scores; the others are left out. The mean of the
+scores ranks. Each counts at least 0, so playing badly is no worse than not playing, and at most 2.
 """
 
 import math
@@ -10,12 +11,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Entry, OverallRow, Row, TaskStandings
+from leaderboard.core.parallel import run_in_background
+from leaderboard.core.standings import Entry, Estimate, OverallRow, Row, TaskStandings
 from leaderboard.scoring.bootstrap import Floats
-from leaderboard.scoring.intervals import EstimateArrays, critical_value, intervals, scores
-from leaderboard.scoring.metrics import any_sealed, value_or_none
+from leaderboard.scoring.intervals import (
+    TAIL,
+    EstimateArrays,
+    critical_value,
+    intervals,
+    normal_quantile,
+    normal_quantiles,
+    pooled_episodes,
+    tail,
+)
+from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, ranking, value_or_none
 from leaderboard.scoring.ranking import name_order, ranks_beside
-from leaderboard.scoring.score_all import HIGHEST_NORMALISED, LOWEST_NORMALISED, CommonScale, OverallSample, common_scale
+from leaderboard.scoring.score_all import (
+    LEAST_COUNTED,
+    MOST_COUNTED,
+    CommonScale,
+    OverallSample,
+    common_scale,
+    counted,
+)
+from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
+
+# From so many entries on, a second process resamples half of them.
+BACKGROUND_ENTRIES = 250
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +64,7 @@ def overall_rows(boards: Iterable[TaskStandings], columns: Mapping[AgentName, Ov
 
     Args:
         boards: the standings of all tasks.
-        columns: the resampled mean of each entry with a score on such a task.
+        columns: the uncertainty of the mean of each entry with a score on such a task.
     """
     boards = tuple(boards)
     scales = tuple(scale for board in boards for scale in common_scale(board.task))
@@ -80,19 +102,54 @@ def _rows(
     drawn: Mapping[AgentName, OverallSample],
 ) -> Iterator[OverallRow]:
     measured = _estimates(contenders, scales, values, drawn)
-    iqm = scores(np.sort(np.nan_to_num(values)), "iqm")
     places = ranks_beside(measured, [contender.entry.is_aside for contender in contenders])
-    columns = zip(contenders, places, intervals(measured), iqm.tolist(), values.tolist(), strict=True)
-    for contender, rank, estimate, middle, row in columns:
+    columns = zip(
+        contenders, places, intervals(measured), _interquartile_means(contenders, scales), values.tolist(), strict=True
+    )
+    for contender, rank, estimate, iqm, row in columns:
         normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
         yield OverallRow(
-            **rank._asdict(),
-            entry=contender.entry,
-            tries=contender.tries,
-            estimate=estimate,
-            iqm=middle,
-            normalised=normalised,
+            **rank._asdict(), entry=contender.entry, tries=contender.tries, estimate=estimate, iqm=iqm, normalised=normalised
         )
+
+
+def _interquartile_means(contenders: Sequence[OverallEntry], scales: Sequence[CommonScale]) -> list[Estimate]:
+    """The interquartile mean over all episodes of all tasks; a task without a score is one value of 0.
+
+    A score that is a single number is one value, too. It has no spread to resample, so there is no interval then.
+    """
+    if len(contenders) < BACKGROUND_ENTRIES:
+        return _resampled_means(contenders, scales)
+    half = len(contenders) // 2
+    # A second process, not a thread: half of the time is spent holding the interpreter's lock.
+    with run_in_background(lambda: _resampled_means(contenders[half:], scales)) as others:
+        return _resampled_means(contenders[:half], scales) + others()
+
+
+def _resampled_means(contenders: Sequence[OverallEntry], scales: Sequence[CommonScale]) -> list[Estimate]:
+    strata = [[_stratum(contender.rows.get(scale.task.id), scale) for scale in scales] for contender in contenders]
+    resampled = stratified_iqm(strata)
+    # After several tries both ends are as many times as far from the score as for a normal distribution.
+    wider = normal_quantiles(1 - tail(np.array([contender.tries for contender in contenders]))) / normal_quantile(1 - TAIL)
+    low = resampled.score - wider * (resampled.score - resampled.low)
+    high = resampled.score + wider * (resampled.high - resampled.score)
+    means = []
+    for contender, own, score, *ends in zip(contenders, strata, resampled.score.tolist(), low, high, strict=True):
+        has_spread = all(len(stratum.values) > 1 for stratum in own if stratum.task_id in contender.rows)
+        first, last = map(float, ends) if has_spread else (MISSING, MISSING)
+        means.append(Estimate(score=score, low=first, high=last))
+    return means
+
+
+def _stratum(row: Row | None, scale: CommonScale) -> Stratum:
+    metric = ranking(scale.task)
+    if row is None:
+        values = np.zeros(1)
+    elif any_sealed(row.draws) or episode_metric(scale.task, metric) is None:
+        values = scale.normalised(np.array([row.estimate.score]))
+    else:
+        values = scale.normalised(np.array(pooled_episodes(metric, row.draws), dtype=np.float64))
+    return Stratum(scale.task.id, values.tolist())
 
 
 def _column(contenders: Sequence[OverallEntry], scale: CommonScale) -> Floats:
@@ -109,13 +166,13 @@ def _estimates(
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
     centre, error, size = np.array([drawn[contender.entry.name] for contender in contenders]).T
-    score = _weighted(np.nan_to_num(values), scales)
+    score = _weighted(counted(values), scales)
     tries = np.array([contender.tries for contender in contenders], dtype=np.float64)
     margin = critical_value(size, tries) * np.where(np.isfinite(error), error, np.nan)
-    low = np.minimum(np.maximum(centre - margin, LOWEST_NORMALISED), score)
-    high = np.maximum(np.minimum(centre + margin, HIGHEST_NORMALISED), score)
+    low = np.minimum(np.maximum(centre - margin, LEAST_COUNTED), score)
+    high = np.maximum(np.minimum(centre + margin, MOST_COUNTED), score)
     # A rounded score of a sealed season has no interval; an interval of width 0 would claim certainty.
-    is_sealed = [any_sealed(row.result for row in contender.rows.values()) for contender in contenders]
+    is_sealed = [any(any_sealed(row.draws) for row in contender.rows.values()) for contender in contenders]
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries)
 

@@ -1,31 +1,23 @@
-"""Estimates of all tasks and of the overall leaderboard in one pass, so that each result is resampled only once."""
+"""Estimates of all tasks, and what the overall leaderboard needs of them."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from evaluator.model.config.challenge import Task
-from evaluator.model.config.metric import JACKKNIFE_GROUPS
 from leaderboard.core.entry import AgentName
-from leaderboard.core.parallel import run_in_background
-from leaderboard.scoring.bootstrap import RESAMPLES, Floats, Indices, random_stream, resampled_scores
-from leaderboard.scoring.intervals import (
-    Draws,
-    EstimateArrays,
-    deviation,
-    estimates,
-    pooled_episodes,
-    pooled_estimate,
-    standard_error,
-)
-from leaderboard.scoring.metrics import EpisodeMetric, any_sealed, episode_metric, ranking
+from leaderboard.scoring.bootstrap import Floats
+from leaderboard.scoring.intervals import Draws, EstimateArrays, deviation, normal_quantiles, pooled_estimate
 
-# Normalised scores are clipped to this range.
-LOWEST_NORMALISED, HIGHEST_NORMALISED = -1.0, 2.0
+# A normalised score counts as the nearest number between these: as much as a missing one, or twice the reference.
+LEAST_COUNTED, MOST_COUNTED = 0.0, 2.0
+# Equally likely values of a standard normal variable, which show how clipping changes a standard error.
+_NORMAL_VALUES = normal_quantiles((np.arange(200) + 0.5) / 200)
+# Degrees of freedom are rounded down to one of these, so that few different critical values are needed.
+_FREEDOMS = np.array([*range(1, 11), 12, 15, 20, 25, 30, 40, 60, 120, 500])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,18 +31,20 @@ class CommonScale:
     """The reference's score."""
 
     def normalised(self, score: Floats) -> Floats:
-        """Scores of any shape, normalised and clipped."""
-        return np.clip((score - self.zero) / (self.one - self.zero), LOWEST_NORMALISED, HIGHEST_NORMALISED)
+        """Scores of any shape, normalised."""
+        return (score - self.zero) / (self.one - self.zero)
+
+
+def counted(normalised: Floats) -> Floats:
+    """What normalised scores count in the overall score; a missing one (NaN) counts 0."""
+    values: Floats = np.clip(np.nan_to_num(normalised, nan=0.0, posinf=np.inf, neginf=-np.inf), LEAST_COUNTED, MOST_COUNTED)
+    return values
 
 
 def common_scale(task: Task) -> Iterator[CommonScale]:
     """Yield the task's scale if it has both anchors."""
     if task.random and task.reference:
         yield CommonScale(task=task, zero=task.random.score, one=task.reference.score)
-
-
-# So many entries are resampled at once: four megabytes, which fit a processor's cache.
-CHUNK_ENTRIES = 250
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,120 +60,53 @@ class ScoredTasks:
 
 
 class OverallSample(NamedTuple):
-    """An entry's resampled mean of normalised scores across all tasks; a missing score counts 0."""
+    """The uncertainty of an entry's mean of normalised scores across all tasks; a missing score counts 0."""
 
     centre: float
     """As in `EstimateArrays`."""
     error: float
     size: float
-    """Size of its smallest sample."""
 
 
 def score_all(boards: Sequence[ScoredTasks]) -> tuple[list[EstimateArrays], dict[AgentName, OverallSample]]:
     """The estimates of every task, and what the overall leaderboard needs of each entry with a normalised score."""
-    tasks = [_TaskData(scores) for scores in boards]
-    names = sorted({name for task in tasks for name in task.position})
-    chunks = [names[begin : begin + CHUNK_ENTRIES] for begin in range(0, len(names), CHUNK_ENTRIES)]
-    first, second = chunks[0::2], chunks[1::2]
-    # A second process, not a thread: half of the time is spent holding the interpreter's lock.
-    with run_in_background(lambda: _estimate_chunks(second, tasks)) if second else nullcontext(list) as others:
-        slices = _estimate_chunks(first, tasks) + others()
-    columns: dict[AgentName, OverallSample] = {}
-    for part in slices:
-        columns |= part.columns
-        for task, (positions, estimated) in zip(tasks, part.tasks, strict=True):
-            for column, values in zip(task.estimates, estimated, strict=True):
-                column[positions] = values
-    return [task.estimates for task in tasks], columns
+    measured = [pooled_estimate(board.draws, board.task, board.tries) for board in boards]
+    return measured, _overall_samples(boards, measured)
 
 
-class _TaskData:
-    """One task before its results are resampled."""
+def _overall_samples(boards: Sequence[ScoredTasks], measured: Sequence[EstimateArrays]) -> dict[AgentName, OverallSample]:
+    """The centre, error and size of the weighted mean of each entry's independent scores.
 
-    def __init__(self, scores: ScoredTasks) -> None:
-        self.task, self.draws, self.tries = scores.task, scores.draws, scores.tries
-        self.metric = ranking(scores.task)
-        self.scales = tuple(common_scale(scores.task))
-        self.position = {name: index for index, name in enumerate(scores.names)}
-        is_sealed = any_sealed(result for pooled in self.draws for result in pooled)
-        self.how = None if is_sealed else episode_metric(self.task, self.metric)
-        """How scores are computed from episodes; None if they are single numbers."""
-        blank = np.empty((len(EstimateArrays._fields), len(self.draws)))
-        self.estimates = EstimateArrays(*blank) if self.how else pooled_estimate(self.draws, self.task, self.tries)
-
-
-class _TaskSlice(NamedTuple):
-    """The estimates of a few entries."""
-
-    tasks: list[tuple[Indices, EstimateArrays]]
-    """For each task the positions of their results, and their estimates."""
-    columns: dict[AgentName, OverallSample]
-
-
-class _OverallAccumulator:
-    """The normalised resamples of a few entries, summed over tasks by weight."""
-
-    def __init__(self, count: int, total_weight: float) -> None:
-        self.drawn, self.centre = np.zeros((count, RESAMPLES)), np.zeros(count)
-        self.size, self._total_weight = np.full(count, np.inf), total_weight
-
-    def add(self, scale: CommonScale, rows: Indices, drawn: Floats) -> None:
-        """Add the scores of a task's resamples, shape (rows, RESAMPLES)."""
-        self.drawn[rows] += scale.normalised(drawn) * scale.task.weight / self._total_weight
-
-    def finish(self, scale: CommonScale, rows: Indices, centre: Floats, size: Floats) -> None:
-        """Add a task's centres and sample sizes, shape (rows,) each."""
-        self.centre[rows] += scale.normalised(centre) * scale.task.weight / self._total_weight
-        self.size[rows] = np.minimum(self.size[rows], size)
-
-    def columns(self, names: Sequence[AgentName]) -> dict[AgentName, OverallSample]:
-        """The samples of the entries that have a score."""
-        error = standard_error(deviation(self.drawn), self.size)
-        columns = np.vstack([self.centre, error, self.size]).T.tolist()
-        return {name: OverallSample(*fields) for name, fields in zip(names, columns, strict=True) if np.isfinite(fields[-1])}
+    The degrees of freedom are Welch and Satterthwaite's (Biometrics Bulletin 2, 1946). A score that is clipped has the
+    standard deviation of a normal one after clipping.
+    """
+    scales = [(scale, *pair) for pair in zip(boards, measured, strict=True) for scale in common_scale(pair[0].task)]
+    total = math.fsum(scale.task.weight for scale, _, _ in scales)
+    names = sorted({name for _, board, _ in scales for name in board.names})
+    row_of = {name: row for row, name in enumerate(names)}
+    centre, variance, spread, has_score = np.zeros((4, len(names)))
+    least = np.full(len(names), np.inf)
+    for scale, board, estimates in scales:
+        scored = np.flatnonzero(~np.isnan(estimates.score))
+        rows = np.array([row_of[board.names[index]] for index in scored.tolist()], dtype=np.intp)
+        middle, freedom = scale.normalised(estimates.centre[scored]), np.maximum(estimates.size[scored] - 1, 1)
+        share = scale.task.weight / total
+        part = (share * _counted_error(middle, estimates.error[scored] / abs(scale.one - scale.zero))) ** 2
+        centre[rows] += share * counted(middle)
+        variance[rows] += part
+        spread[rows] += part**2 / freedom
+        least[rows] = np.minimum(least[rows], freedom)
+        has_score[rows] = 1
+    is_known = np.isfinite(variance) & (spread > 0)
+    freedom = np.where(is_known, variance**2 / np.where(is_known, spread, 1), least)
+    size = 1 + _FREEDOMS[np.maximum(np.searchsorted(_FREEDOMS, freedom * (1 + 1e-9), side="right") - 1, 0)]
+    columns = np.stack([centre, np.sqrt(variance), size.astype(np.float64)]).T.tolist()
+    return {name: OverallSample(*fields) for name, fields, has in zip(names, columns, has_score, strict=True) if has}
 
 
-def _estimate_chunks(chunks: Iterable[Sequence[AgentName]], tasks: Sequence[_TaskData]) -> list[_TaskSlice]:
-    total_weight = math.fsum(scale.task.weight for task in tasks for scale in task.scales)
-    return [_estimate_chunk(names, tasks, total_weight) for names in chunks]
-
-
-def _estimate_chunk(names: Sequence[AgentName], tasks: Sequence[_TaskData], total_weight: float) -> _TaskSlice:
-    overall, estimated = _OverallAccumulator(len(names), total_weight), []
-    for task in tasks:
-        rows = np.array([row for row, name in enumerate(names) if name in task.position], dtype=np.intp)
-        positions = np.array([task.position[names[row]] for row in rows.tolist()], dtype=np.intp)
-        if task.how:
-            estimated.append((positions, _resampled(task, task.how, rows, positions, overall)))
-        else:
-            estimated.append((positions, _single_values(task, rows, positions, overall)))
-    return _TaskSlice(estimated, overall.columns(names) if total_weight else {})
-
-
-def _resampled(
-    task: _TaskData, how: EpisodeMetric, rows: Indices, positions: Indices, overall: _OverallAccumulator
-) -> EstimateArrays:
-    """Estimates of results whose episodes are resampled."""
-    values = [pooled_episodes(task.metric, task.draws[position]) for position in positions.tolist()]
-    estimated = estimates(values, how, [task.tries[position] for position in positions.tolist()])
-    for scale in task.scales:
-        for part, drawn in resampled_scores(values, how):
-            overall.add(scale, rows[part], drawn)
-        overall.finish(scale, rows, estimated.centre, estimated.size)
-    return estimated
-
-
-def _single_values(task: _TaskData, rows: Indices, positions: Indices, overall: _OverallAccumulator) -> EstimateArrays:
-    """Estimates of single numbers: normally distributed by their standard error, or constant without one."""
-    estimated = EstimateArrays(*(column[positions] for column in task.estimates))
-    scored = np.flatnonzero(~np.isnan(estimated.score))
-    has_error = np.isfinite(estimated.error)
-    normal = random_stream("pullrank-single-1", task.task.id).standard_normal(RESAMPLES)
-    for scale in task.scales:
-        for i in scored:
-            drawn = estimated.score[i] + (estimated.error[i] if has_error[i] else 0.0) * normal
-            overall.add(scale, rows[i : i + 1], drawn[np.newaxis])
-        overall.finish(
-            scale, rows[scored], estimated.score[scored], np.where(has_error, float(JACKKNIFE_GROUPS), 1.0)[scored]
-        )
-    return estimated
+def _counted_error(centre: Floats, error: Floats) -> Floats:
+    """The standard error of a counted score, from that of the normalised score, shape (entries,)."""
+    is_known = np.isfinite(error)
+    drawn = centre[:, None] + np.where(is_known, error, 0)[:, None] * _NORMAL_VALUES
+    is_clipped = (drawn[:, 0] < LEAST_COUNTED) | (drawn[:, -1] > MOST_COUNTED)
+    return np.where(is_known & is_clipped, deviation(counted(drawn)), error)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evaluator.model.config.challenge import Task
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.standings import Estimate
+from leaderboard.core.standings import Row
 from leaderboard.scoring.bootstrap import Floats, Indices, Scoring, trimmed_mean
 from leaderboard.scoring.intervals import FEW, Draws, EstimateArrays, normal_quantiles, student_quantiles, tail
 from leaderboard.scoring.metrics import episode_metric, episode_values, oriented_value, ranking
@@ -186,21 +186,21 @@ def compare_paired(
     return Comparison(better, worse)
 
 
-def smallest_difference(estimates: Iterable[Estimate]) -> float | None:
+def smallest_difference(rows: Iterable[Row]) -> float | None:
     """The smallest significant difference between neighbours on the leaderboard, as a median over them.
 
     The margin of the difference of two independent scores is √(a² + b²) of their margins (Welch's interval, as in
     `compare_all`). Here a and b are half the widths of the 95 % intervals shown, so that readers can check it. The median
-    keeps one noisy entry from deciding.
+    keeps one noisy entry from deciding. Baselines and other entries aside take no part, since they hold no place.
 
     Args:
-        estimates: in the order of the leaderboard.
+        rows: in the order of the leaderboard.
 
     Returns:
-        In the unit of the score; None if there are fewer than two intervals.
+        In the unit of the score; None if fewer than two ranked entries have an interval.
     """
-    complete = (estimate for estimate in estimates if not math.isnan(estimate.low) and not math.isnan(estimate.high))
-    margins = [(estimate.high - estimate.low) / 2 for estimate in complete]
+    widths = [row.estimate.high - row.estimate.low for row in rows if not row.entry.is_aside]
+    margins = [width / 2 for width in widths if not math.isnan(width)]
     if len(margins) < 2:
         return None
     return statistics.median(math.hypot(a, b) for a, b in pairwise(margins))

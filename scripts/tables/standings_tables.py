@@ -10,9 +10,10 @@ from evaluator.model.config.challenge import Challenge, Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.interval_chart import is_other_claim
-from leaderboard.core.standings import OverallRow, Row, Standings, TaskStandings
+from leaderboard.core.standings import Estimate, OverallRow, Row, Standings, TaskStandings
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import arrow, better, digits, is_missing, metrics_of, other_metrics, ranking
+from leaderboard.scoring.score_all import MOST_COUNTED
 from leaderboard.text.format import NONE, provisional
 from scripts.tables.game_tables import game_tables
 
@@ -127,15 +128,23 @@ def standings_tables(standings: Standings) -> None:
 
 def _overall_table(standings: Standings) -> Table:
     table = Table(box=None, pad_edge=False, title="Overall", title_justify="left")
-    for name in ("place", "rank", "agent", "author", "score", "95 % interval"):
-        table.add_column(name, justify="left" if name in ("agent", "author") else "right")
+    for name in ("place", "rank", "tasks", "agent", "author", "score", "95 % interval", "IQM", "95 % interval"):
+        table.add_column(name, justify="left" if name in ("agent", "author") else "right", no_wrap=name.startswith("95"))
     for row in standings.overall:
-        estimate = row.estimate
+        capped = any(value is not None and value > MOST_COUNTED for value in row.normalised.values())
+        score, *cells = (*_estimate_cells(row.estimate), *_estimate_cells(row.iqm))
         table.add_row(
-            *_place_cells(row), Text(row.entry.submission.name), Text(row.entry.login),
-            f"{estimate.score:.3f}", f"{estimate.low:.3f} … {estimate.high:.3f}",
+            *_place_cells(row), f"{row.played}/{len(row.normalised)}", Text(row.entry.submission.name),
+            Text(row.entry.login), f"{score}{'*' if capped else ''}", *cells,
         )  # fmt: skip
+        if capped:
+            table.caption, table.caption_justify = f"*: the score of a task counts as {MOST_COUNTED:g}, the most", "left"
     return table
+
+
+def _estimate_cells(estimate: Estimate) -> tuple[str, str]:
+    score, low, high = (_number(value, 3) for value in (estimate.score, estimate.low, estimate.high))
+    return score, _interval(low, high)
 
 
 def task_table(standings: TaskStandings) -> Table:

@@ -54,7 +54,7 @@ function episodes(played, data, decimals) {
   const series = played.map(({ name, values, colour }) => ({ name, values, colour }));
   const word = { success_rate: "whether an episode succeeded", mean_length: "length of each episode" }[data.measure] ?? "return of each episode";
   const shown = data.measure === "success_rate" ? 0 : Number(data.returnDecimals ?? decimals);
-  const lower = data.direction === "lower";
+  const lower = data.direction === "lower" && ofEpisodes(data.measure);
   return [
     section("Every episode",
       strips(series, { decimals: shown, label: `The ${word}` }),
@@ -69,6 +69,11 @@ function episodes(played, data, decimals) {
         + "(Brunner and Munzel, Biometrical Journal 42, 2000, on the logit scale). Green: above ½ for sure; red: below it. "
         + "It asks how often, a score asks by how much; the two need not agree."))] : []),
   ];
+}
+
+/** Whether the metric is made of the values of episodes that are shown, so that its direction is theirs. */
+function ofEpisodes(measure) {
+  return measure === "success_rate" || measure === "mean_length" || measure.endsWith("_return");
 }
 
 function scores(entries, data, decimals) {
@@ -136,10 +141,11 @@ function overall(entries) {
   const scale = scaleOf(known.flatMap(({ overall: row }) => estimateOf(row)), [0, 1]);
   const tasks = [...new Set(known.flatMap((one) => Object.keys(one.overall.normalised ?? {})))];
   return [section("Across all tasks",
-    table("Across all tasks", ["Entry", "Place", "Ranks", right("Overall"), "95 % interval", ...tasks.map((task) => right(task))],
-      known.map((one) => [named(one), ...standing(one.overall), ...scored(one.overall.estimate, scale, 3),
+    table("Across all tasks", ["Entry", "Place", "Ranks", right("Tasks"), right("Overall"), "95 % interval", ...tasks.map((task) => right(task))],
+      known.map((one) => [named(one), ...standing(one.overall), right(`${one.overall.played}/${Object.keys(one.overall.normalised).length}`),
+        ...scored(one.overall.estimate, scale, 3),
         ...tasks.map((task) => right(number(one.overall.normalised[task] ?? NaN, 2)))])),
-    note("The random agent has 0 and the reference 1; a task without a score counts 0."))];
+    note("The random agent has 0 and the reference 1; a task without a score counts 0, one below 0 too, and one above 2 counts as 2."))];
 }
 
 function summary(played, decimals) {

@@ -111,7 +111,7 @@ LOG = (
 )
 LATE = failed(WALKER, Verdict.TIMEOUT, "no answer within 2 s for 16 live episodes")
 OURS = failed(LANDER, Verdict.INTERNAL_ERROR, "EngineError at container.py:88: the engine does not answer")
-OVERALL = OverallPreview(estimate=estimate(0.412, 0.03), place=4, rank_low=3, rank_high=6, entries=21)
+OVERALL = OverallPreview(estimate=estimate(0.412, 0.03), place=4, rank_low=3, rank_high=6, entries=21, played=7, tasks=8)
 
 
 FOUR = Task(id="connect_four", title="Connect Four", game="pettingzoo.classic.connect_four_v3")

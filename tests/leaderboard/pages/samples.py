@@ -138,7 +138,7 @@ def overall_row(who: Entry, place: int, score: float, tasks: tuple[Task, ...], *
             "with_leader": place == 1,
             "entry": who,
             "estimate": Estimate(score=score, low=score - 0.02, high=score + 0.02),
-            "iqm": score,
+            "iqm": Estimate(score=score, low=score - 0.03, high=score + 0.03),
             "normalised": {task.id: score if i % 2 == 0 else None for i, task in enumerate(tasks)},
             **fields,
         }

@@ -1,6 +1,7 @@
 """The home page, the overall page and the ledger."""
 
 import dataclasses
+import html
 import re
 from datetime import UTC, datetime
 
@@ -206,3 +207,16 @@ def test_an_empty_ledger_says_so():
     assert "No agent is excluded." in text
     assert "No agent was withdrawn." in text
     assert "Nothing was measured again." in text
+
+
+def test_the_overall_table_names_clipped_tasks_and_counts_those_played():
+    normalised = {samples.POLE.id: 3.5, samples.CAR.id: None}
+    rows = [samples.overall_row(samples.entry("agent"), 1, 1.0, (samples.POLE, samples.CAR), normalised=normalised)]
+    boards = [samples.task_board(task) for task in (samples.POLE, samples.CAR)]
+    text = page(samples.board(*boards, overall=rows))
+
+    assert '<td class="pr-right">1/2</td>' in text
+    assert f"{samples.POLE.id} counts as 2" in words(text)
+    assert "3.50 on CartPole-v1 counts as 2" in html.unescape(text)
+    assert "0.970" in words(text)
+    assert "1.030" in words(text)

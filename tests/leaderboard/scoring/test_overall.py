@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from leaderboard.build import build_standings
-from leaderboard.scoring.score_all import CHUNK_ENTRIES
+from leaderboard.scoring.overall import BACKGROUND_ENTRIES
 from tests.leaderboard import make
 
 FIRST, SECOND = make.task("first", anchors=(10, 20)), make.task("second", anchors=(0, 100), bounds=(0, 100))
@@ -35,11 +36,44 @@ def test_random_is_0_and_reference_is_1():
     assert rows[0].normalised == {"first": 1, "second": 1}
 
 
-def test_scores_are_clipped():
+def test_a_score_counts_at_least_0_and_at_most_2():
     high, low = make.entry("high"), make.entry("low")
-    rows = overall([FIRST], [(high, FIRST, [1e6] * 4), (low, FIRST, [-1e6] * 4)])
+    rows = overall([FIRST], [(high, FIRST, [1e6] * 10), (low, FIRST, [-1e6] * 10)])
 
-    assert [(row.estimate.score, row.estimate.low, row.estimate.high) for row in rows] == [(2, 2, 2), (-1, -1, -1)]
+    assert [(row.estimate.score, row.estimate.low, row.estimate.high) for row in rows] == [(2, 2, 2), (0, 0, 0)]
+    assert [row.normalised["first"] for row in rows] == [99_999, -100_001]
+    assert [row.beyond(0, 2) for row in rows] == [["first"], ["first"]]
+
+
+def test_any_result_is_at_least_as_good_as_none():
+    random = np.random.default_rng(8)
+    for _ in range(50):
+        tasks = [
+            make.task(f"task-{i}", anchors=tuple(random.choice(20, 2, replace=False) - 10.0), weight=random.integers(1, 4))
+            for i in range(4)
+        ]
+        played = [task for task in tasks if random.random() < 0.5] or tasks[:1]
+        fewer, more = make.entry("fewer"), make.entry("more")
+        results = [(entry, task, random.normal(0, 30, 5)) for task in played for entry in (fewer, more)]
+        same = {task.id: returns for _, task, returns in results}
+        results = [(entry, task, same[task.id]) for entry, task, _ in results]
+        results += [(more, task, random.normal(-30, 60, 5)) for task in tasks if task not in played]
+        by_login = {row.entry.login: row for row in overall(tasks, results)}
+
+        assert by_login["more"].estimate.score >= by_login["fewer"].estimate.score
+        assert by_login["more"].place <= by_login["fewer"].place
+        assert by_login["more"].played == 4
+
+
+def test_a_clipped_score_has_the_error_of_a_clipped_normal_one():
+    returns = np.random.default_rng(3).normal(0, 1, (400, 25))
+    rows = overall([make.task()], [(make.entry(f"user{i}"), make.task(), own.tolist()) for i, own in enumerate(returns)])
+    covered = [row.estimate.low <= 0 <= row.estimate.high for row in rows]
+
+    # The truth is 0, which is the least that a score counts: only too high a score can miss it.
+    assert 0.955 <= np.mean(covered) <= 1
+    # A quarter of a normal interval's width on average, since half of the scores are clipped.
+    assert np.mean([row.estimate.high - row.estimate.low for row in rows]) < 0.8 * 2 * 2.06 / 5
 
 
 def test_lower_is_better_where_the_reference_is_below_random():
@@ -85,7 +119,53 @@ def test_iqm_is_shown_and_does_not_rank():
     )
 
     assert [row.entry.login for row in rows] == ["steady", "gaps"]
-    assert [row.iqm for row in rows] == pytest.approx([0.6, 0.7])
+    assert [row.iqm.score for row in rows] == pytest.approx([0.6, 0.7])
+
+
+def test_the_iqm_is_that_of_all_episodes_of_all_tasks():
+    random = np.random.default_rng(1)
+    tasks = [make.task(f"task-{i}", anchors=(10, 20 + i)) for i in range(3)]
+    returns = random.normal(15, 5, size=(3, 20))
+    rows = overall(tasks, [(make.entry("a"), task, own.tolist()) for task, own in zip(tasks, returns, strict=True)])
+    runs = (returns - 10) / np.array([[10], [11], [12]])
+
+    assert rows[0].iqm.score == pytest.approx(stats.trim_mean(runs, 0.25, axis=None))
+    assert rows[0].iqm.low < rows[0].iqm.score < rows[0].iqm.high
+
+
+def test_a_task_without_a_score_is_zeros_in_the_iqm():
+    rows = overall([FIRST, SECOND], [(make.entry("a", tasks=("first",)), FIRST, [15.0, 20.0, 25.0, 30.0])])
+
+    assert rows[0].iqm.score == pytest.approx(stats.trim_mean([0, 0, 0, 0, 0.5, 1, 1.5, 2], 0.25))
+    assert rows[0].iqm.low < rows[0].iqm.score
+
+
+def test_a_single_number_leaves_the_iqm_without_an_interval():
+    own = make.task("own", anchors=(0, 1), metrics=[{"name": "Own", "kind": "own:score", "direction": "higher"}])
+    entry = make.entry("a")
+    results = [make.result(entry, [0.5] * 4, on=FIRST), make.result(entry, [9.0] * 4, on=own, metrics={"own:score": 0.5})]
+    (row,) = build_standings(make.challenge(FIRST, own), [entry], results, official=True).overall
+
+    assert row.iqm.score == pytest.approx(stats.trim_mean([-0.95] * 4 + [0.5] * 4, 0.25))
+    assert np.isnan([row.iqm.low, row.iqm.high]).all()
+
+
+def test_several_versions_tried_widen_the_iqms_interval():
+    returns = np.random.default_rng(4).normal(15, 3, 20)
+    earlier, entry = make.entry("a", version="0"), make.entry("a")
+    results = [make.result(version, returns.tolist(), on=FIRST) for version in (earlier, entry)]
+    (tried,) = build_standings(make.challenge(FIRST), [entry], results, official=True).overall
+    (first,) = build_standings(make.challenge(FIRST), [entry], results[1:], official=True).overall
+    wider = stats.norm.ppf(1 - 0.025 / 2) / stats.norm.ppf(0.975)
+
+    assert tried.iqm.score == first.iqm.score
+    assert tried.iqm.high - tried.iqm.low == pytest.approx(wider * (first.iqm.high - first.iqm.low))
+
+
+def test_single_episodes_leave_the_iqm_without_an_interval():
+    (row,) = overall([FIRST], [(make.entry("a"), FIRST, [15.0])])
+
+    assert (row.iqm.score, np.isnan(row.iqm.low), np.isnan(row.iqm.high)) == (0.5, True, True)
 
 
 def test_interval_is_of_episodes_resampled_within_tasks():
@@ -140,7 +220,7 @@ def test_equals_stand_in_the_order_they_were_complete():
 
 
 def test_an_overall_interval_is_the_same_whatever_else_is_on_the_board():
-    returns = np.random.default_rng(3).normal(15, 3, size=(CHUNK_ENTRIES + 3, 5)).tolist()
+    returns = np.random.default_rng(3).normal(15, 3, size=(BACKGROUND_ENTRIES + 3, 5)).tolist()
     entries = [replace(make.entry("first"), login=f"user{i}") for i in range(len(returns))]
     blank = make.result(make.entry("first"), [0.0] * 5, on=FIRST)
     recorded = [
@@ -148,8 +228,10 @@ def test_an_overall_interval_is_the_same_whatever_else_is_on_the_board():
         for entry, own in zip(entries, returns, strict=True)
     ]
     rules = make.challenge(FIRST, SECOND)
-    together = {row.entry.login: row.estimate for row in build_standings(rules, entries, recorded, official=True).overall}
+    together = {
+        row.entry.login: (row.estimate, row.iqm) for row in build_standings(rules, entries, recorded, official=True).overall
+    }
 
-    for i in (0, CHUNK_ENTRIES - 1, CHUNK_ENTRIES, len(entries) - 1):
+    for i in (0, 1, len(entries) - 2, len(entries) - 1):
         (alone,) = build_standings(rules, entries[i : i + 1], recorded[i : i + 1], official=True).overall
-        assert together[alone.entry.login] == alone.estimate
+        assert together[alone.entry.login] == (alone.estimate, alone.iqm)

@@ -21,6 +21,7 @@ import hashlib
 import numpy as np
 from leaderboard.scoring.intervals import critical_value, estimates
 from leaderboard.scoring.significance import compare_all
+from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
 from tests.leaderboard import make
 
 random, checksum = np.random.default_rng(1), hashlib.sha256()
@@ -31,6 +32,11 @@ for size in (1, 2, 37, 100, 1000):
             measured = estimates(returns, make.task(score=score, bounds=bounds))
             for one in (*measured, *compare_all(measured), critical_value(measured.size, measured.tries)):
                 checksum.update(np.asarray(one).tobytes())
+for size in (10, 100):
+    runs = random.normal(scale=50, size=(20, 8, size)).tolist()
+    entries = [[Stratum(f"task-{i}", task) for i, task in enumerate(tasks)] for tasks in runs]
+    for one in stratified_iqm(entries):
+        checksum.update(one.tobytes())
 print(checksum.hexdigest())
 """
 

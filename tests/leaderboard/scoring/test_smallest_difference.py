@@ -1,28 +1,35 @@
-"""How fine a board can tell, from what it shows."""
+"""How fine a leaderboard can tell, from what it shows."""
+
+from dataclasses import replace
 
 import pytest
 
-from leaderboard.core.standings import Estimate
+from leaderboard.core.standings import Estimate, Row
 from leaderboard.scoring.significance import smallest_difference
+from tests.leaderboard import make
 
 NAN = float("nan")
 
 
-def estimate(score: float, margin: float) -> Estimate:
-    return Estimate(score=score, low=score - margin, high=score + margin)
+def row(score: float, margin: float, *, baseline: bool = False) -> Row:
+    entry = replace(make.entry("a"), baseline=baseline)
+    estimate = Estimate(score=score, low=score - margin, high=score + margin)
+    place = {"place": 1, "rank_low": 1, "rank_high": 1, "with_leader": False}
+    return Row(entry=entry, draws=(make.result(entry, [score]),), estimate=estimate, attempts=1, **place)
 
 
 def test_it_is_the_median_over_neighbours():
-    found = smallest_difference([estimate(9, 3), estimate(8, 4), estimate(7, 3), estimate(1, 40)])
+    difference = smallest_difference([row(9, 3), row(8, 4), row(7, 3), row(1, 40)])
 
-    assert found == pytest.approx(5.0)
+    assert difference == pytest.approx(5.0)
 
 
-def test_one_alone_or_none_with_an_interval_says_nothing():
-    single = Estimate(score=1.0, low=NAN, high=NAN)
+def test_baselines_take_no_part():
+    difference = smallest_difference([row(9, 3), row(8.5, 100, baseline=True), row(8, 4), row(7, 200, baseline=True)])
 
-    assert [smallest_difference([]), smallest_difference([estimate(1, 1)]), smallest_difference([single, single])] == [
-        None,
-        None,
-        None,
-    ]
+    assert difference == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("rows", [[], [row(1, 1)], [row(1, NAN), row(2, NAN)], [row(2, 1, baseline=True), row(1, 1)]])
+def test_fewer_than_two_ranked_entries_with_an_interval_tell_nothing(rows):
+    assert smallest_difference(rows) is None

@@ -1,0 +1,20 @@
+"""Tables of standings for the terminal."""
+
+from leaderboard.build import build_standings
+from scripts.tables.standings_tables import standings_tables
+from tests.leaderboard import make
+
+
+def test_the_overall_table_counts_tasks_and_marks_what_counts_as_2(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    tasks = [make.task("first"), make.task("second")]
+    high, low = make.entry("high"), make.entry("low")
+    results = [make.result(high, [4.0, 6.0] * 9, on=tasks[0]), make.result(low, [0.4, 0.6] * 9, on=tasks[1])]
+    standings_tables(build_standings(make.challenge(*tasks), [high, low], results, official=True))
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    (best,) = [cells for cells in shown if "high" in cells and "1/2" in cells]
+    (other,) = [cells for cells in shown if "low" in cells and "1/2" in cells]
+    assert "1.000*" in best
+    assert "0.250" in other
+    assert ["*:", "the", "score", "of", "a", "task", "counts", "as", "2,", "the", "most"] in shown

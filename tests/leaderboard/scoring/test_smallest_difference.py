@@ -13,9 +13,9 @@ def estimate(score: float, margin: float) -> Estimate:
 
 
 def test_it_is_the_median_over_neighbours():
-    found = smallest_difference([estimate(9, 3), estimate(8, 4), estimate(7, 3), estimate(1, 40)])
+    difference = smallest_difference([estimate(9, 3), estimate(8, 4), estimate(7, 3), estimate(1, 40)])
 
-    assert found == pytest.approx(5.0)
+    assert difference == pytest.approx(5.0)
 
 
 def test_one_alone_or_none_with_an_interval_says_nothing():

@@ -33,7 +33,7 @@ def git(*words: str) -> str:
 
 def changed() -> list[str]:
     """Paths of what was added or changed and is there."""
-    base = next((found for name in ("origin/main", "main") if (found := git("merge-base", "HEAD", name).strip())), "HEAD")
+    base = next((commit for name in ("origin/main", "main") if (commit := git("merge-base", "HEAD", name).strip())), "HEAD")
     names = git("diff", "--name-only", "-z", base) + git("ls-files", "--others", "--exclude-standard", "-z")
     return sorted({name for name in names.split("\0") if name and (ROOT / name).is_file()})
 

@@ -42,12 +42,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def engine() -> Iterator[Engine]:
     """The container engine; where there is none the test is skipped, or an error under PULLRANK_REQUIRE_DOCKER=1."""
     try:
-        found = Engine()
-        evaluator_image.ensure_evaluator_image(found, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+        engine = Engine()
+        evaluator_image.ensure_evaluator_image(engine, os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
     except EngineError as error:
         lacking(f"a container engine: {error}", "DOCKER")
-    yield found
-    found.close()
+    yield engine
+    engine.close()
 
 
 @pytest.fixture(scope="session")

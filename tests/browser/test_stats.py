@@ -69,16 +69,16 @@ def newcombe(p, m, n):
 
 def test_the_probability_of_improvement_is_mann_whitneys(node):
     for a, b in samples():
-        found = node("stats.js", "improvement(a, b)", a=a.tolist(), b=b.tolist())
+        result = node("stats.js", "improvement(a, b)", a=a.tolist(), b=b.tolist())
 
-        assert found["p"] == pytest.approx(stats.mannwhitneyu(a, b).statistic / len(a) / len(b), abs=1e-12)
+        assert result["p"] == pytest.approx(stats.mannwhitneyu(a, b).statistic / len(a) / len(b), abs=1e-12)
 
 
 def test_its_interval_is_brunner_and_munzels_on_the_logit_scale(node):
     for a, b in samples():
-        found = node("stats.js", "improvement(a, b)", a=a.tolist(), b=b.tolist())
+        result = node("stats.js", "improvement(a, b)", a=a.tolist(), b=b.tolist())
 
-        assert [found["p"], found["low"], found["high"]] == pytest.approx(by_ranks(a, b), abs=1e-5)
+        assert [result["p"], result["low"], result["high"]] == pytest.approx(by_ranks(a, b), abs=1e-5)
 
 
 def test_both_directions_say_the_same(node):
@@ -92,34 +92,34 @@ def test_both_directions_say_the_same(node):
     ("a", "b", "p"), [([1.0] * 100, [0.0] * 80, 1.0), ([0.0] * 9, [1.0] * 9, 0.0), ([5.0] * 30, [5.0] * 30, 0.5)]
 )
 def test_without_a_spread_the_interval_is_newcombes(node, a, b, p):
-    found = node("stats.js", "improvement(a, b)", a=a, b=b)
+    result = node("stats.js", "improvement(a, b)", a=a, b=b)
 
-    assert found["p"] == p
-    assert [found["low"], found["high"]] == pytest.approx(newcombe(p, len(a), len(b)), abs=1e-6)
+    assert result["p"] == p
+    assert [result["low"], result["high"]] == pytest.approx(newcombe(p, len(a), len(b)), abs=1e-6)
 
 
 @pytest.mark.parametrize(("a", "b"), [([1.0], [0.0, 2.0, 3.0]), ([1.0, 2.0], [0.0])])
 def test_a_single_episode_says_nothing(node, a, b):
-    found = node("stats.js", "improvement(a, b)", a=a, b=b)
+    result = node("stats.js", "improvement(a, b)", a=a, b=b)
 
-    assert (found["low"], found["high"]) == (0, 1)
+    assert (result["low"], result["high"]) == (0, 1)
 
 
 def test_the_interval_holds_the_truth_in_95_of_100_cases(node):
     chance = np.random.default_rng(3)
     cases = [(chance.normal(1, 1, 40).tolist(), chance.normal(0, 3, 40).tolist()) for _ in range(1000)]
-    found = node("stats.js", "cases.map(([a, b]) => improvement(a, b))", cases=cases)
+    intervals = node("stats.js", "cases.map(([a, b]) => improvement(a, b))", cases=cases)
     truth = stats.norm.cdf(1 / math.sqrt(10))
 
-    assert 0.93 <= np.mean([one["low"] <= truth <= one["high"] for one in found]) <= 0.98
+    assert 0.93 <= np.mean([one["low"] <= truth <= one["high"] for one in intervals]) <= 0.98
 
 
 def test_quantiles_and_means_are_numpys(node):
     for values in [a for a, _ in samples()] + [np.array([3.0])]:
         quarters = [0, 0.1, 0.25, 0.5, 0.75, 1]
-        found = node("stats.js", "[mean(v), ...quarters.map(q => quantile(v, q))]", v=values.tolist(), quarters=quarters)
+        results = node("stats.js", "[mean(v), ...quarters.map(q => quantile(v, q))]", v=values.tolist(), quarters=quarters)
 
-        assert found == pytest.approx([values.mean(), *np.quantile(values, quarters)])
+        assert results == pytest.approx([values.mean(), *np.quantile(values, quarters)])
 
 
 def test_nothing_has_no_mean_and_no_quantile(node):
@@ -129,9 +129,9 @@ def test_nothing_has_no_mean_and_no_quantile(node):
 def test_a_profile_is_the_share_that_reaches_each_value(node):
     for a, b in samples():
         thresholds = node("stats.js", "pooledThresholds([a, b], 50)", a=a.tolist(), b=b.tolist())
-        found = node("stats.js", "profile(a, thresholds)", a=a.tolist(), thresholds=thresholds)
+        shares = node("stats.js", "profile(a, thresholds)", a=a.tolist(), thresholds=thresholds)
 
-        assert found == pytest.approx([(a >= one).mean() for one in thresholds])
+        assert shares == pytest.approx([(a >= one).mean() for one in thresholds])
         assert thresholds == sorted(set(thresholds))
         assert len(thresholds) <= 50
         assert (thresholds[0], thresholds[-1]) == (min(*a, *b), max(*a, *b))

@@ -10,6 +10,6 @@ from tests.workflows.engine import Expressions
 @pytest.fixture(scope="session")
 def expressions() -> Iterator[Expressions]:
     """One Node process that answers."""
-    found = Expressions()
-    yield found
-    found.close()
+    node = Expressions()
+    yield node
+    node.close()

@@ -16,14 +16,14 @@ HOSTILE = "</option><img src=x onerror=alert(1)>"
 
 
 def test_the_form_knows_the_rules_of_the_models():
-    found = json.loads(page_renderer.form_rules(samples.crowded(), samples.CONTEXT))
+    rules = json.loads(page_renderer.form_rules(samples.crowded(), samples.CONTEXT))
 
-    assert found["repository"] == samples.REPOSITORY
-    assert re.fullmatch(found["patterns"]["agent"], "angle-rule")
-    assert re.fullmatch(found["patterns"]["agent"], "json.v2")
-    assert not re.fullmatch(found["patterns"]["agent"], "rule.json")
-    assert [task["id"] for task in found["tasks"]] == ["CartPole-v1", "MountainCar-v0", "ALE/Pong-v5"]
-    assert (found["files"], found["kib"]) == (100, 5120)
+    assert rules["repository"] == samples.REPOSITORY
+    assert re.fullmatch(rules["patterns"]["agent"], "angle-rule")
+    assert re.fullmatch(rules["patterns"]["agent"], "json.v2")
+    assert not re.fullmatch(rules["patterns"]["agent"], "rule.json")
+    assert [task["id"] for task in rules["tasks"]] == ["CartPole-v1", "MountainCar-v0", "ALE/Pong-v5"]
+    assert (rules["files"], rules["kib"]) == (100, 5120)
 
 
 def test_the_form_asks_what_the_hosts_ask():
@@ -32,11 +32,11 @@ def test_the_form_asks_what_the_hosts_ask():
     )
     board = samples.empty()
     asking = Challenge.model_validate({**board.challenge.model_dump(), "people": people.model_dump()})
-    found = json.loads(page_renderer.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
+    rules = json.loads(page_renderer.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
 
-    assert found["terms"] == "terms.md"
-    assert found["bans"] == ["eve"]
-    assert found["fields"] == [{"name": "team", "kind": "text", "options": [], "required": False, "description": None}]
+    assert rules["terms"] == "terms.md"
+    assert rules["bans"] == ["eve"]
+    assert rules["fields"] == [{"name": "team", "kind": "text", "options": [], "required": False, "description": None}]
 
 
 def test_a_task_is_for_agents_scripts_or_players():

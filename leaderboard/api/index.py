@@ -9,8 +9,7 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.documents import Address, ClosedObject, MetricJson, Moment, OverallRowJson
 from leaderboard.api.inputs import ApiInputs
-from leaderboard.api.standings_json import metric_document, overall_row
-from leaderboard.core.standings import OverallRow
+from leaderboard.api.standings_json import links_document, metric_document, overall_row
 from leaderboard.pages.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise
@@ -221,10 +220,9 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
         return None if is_hidden else serialise.address(serialise.task_file(task.id, name))
 
     part = serialise.segment(task.id)
-    kind: Literal["game", "script", "task"] = "game" if task.game else "script" if task.script else "task"
     return {
         "id": task.id, "segment": safe_path_segment(task.id), "badge": part, "digest": task.digest(),
-        "title": task.title or task.id, "description": task.description, "kind": kind,
+        "title": task.title or task.id, "description": task.description, "kind": format.task_kind(task),
         "env": task.game or task.env_id,
         "metrics": [] if task.game else [metric_document(metric) for metric in metrics_of(task)],
         "anchors": {"random": _anchor(task.random), "reference": _anchor(task.reference)},
@@ -242,16 +240,7 @@ def _anchor(anchor: Anchor | None) -> AnchorJson | None:
 
 def overall_document(facts: ApiInputs) -> OverallJson:
     """The overall leaderboard; its rows are those of `pullrank rank --json` with addresses."""
-    return {**_head(facts), "rows": [_overall(row) for row in facts.standings.overall]}
-
-
-def _overall(row: OverallRow) -> OverallRowJson:
-    login, agent = row.entry.login, row.entry.agent
-    return {
-        **overall_row(row),
-        "page": serialise.agent_address(login, agent),
-        "api": serialise.address(serialise.agent_file(login, agent)),
-    }
+    return {**_head(facts), "rows": [{**overall_row(row), **links_document(row.entry)} for row in facts.standings.overall]}
 
 
 def health_document(facts: ApiInputs) -> HealthJson:

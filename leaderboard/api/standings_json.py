@@ -15,6 +15,7 @@ from leaderboard.api.documents import (
     GameFailureJson,
     GameStandingsJson,
     HeadToHeadJson,
+    LinksJson,
     MetricJson,
     OverallScoresJson,
     PlaceJson,
@@ -32,6 +33,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameExcluded, GameFailure, GameRow, GameStandings, HeadToHead, WinCount
 from leaderboard.core.standings import Estimate, Excluded, Failure, OverallRow, Row, Standings, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of, value_or_none
+from leaderboard.text import serialise
 
 # A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
 _ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{8}")
@@ -85,6 +87,12 @@ def game_document(board: GameStandings) -> GameStandingsJson:
 def entry_document(entry: Entry) -> EntryJson:
     """Which agent it is, and what the hosts say of it."""
     return {"login": entry.login, "agent": entry.agent, "name": entry.submission.name, **flags(entry)}
+
+
+def links_document(entry: Entry) -> LinksJson:
+    """The addresses of an agent's page and document."""
+    file = serialise.agent_file(entry.login, entry.agent)
+    return {"page": serialise.agent_address(entry.login, entry.agent), "api": serialise.address(file)}
 
 
 def flags(entry: Entry) -> FlagsJson:

@@ -11,8 +11,7 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.interval_chart import ChartScale, interval_element, task_scale
-from leaderboard.charts.rating_charts import rating_scale
+from leaderboard.charts.interval_chart import ChartScale, interval_element, rating_scale, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
 from leaderboard.core.former_entries import FormerEntry
 from leaderboard.core.parallel import WHOLE, Partition, batches
@@ -20,8 +19,13 @@ from leaderboard.core.standings import Estimate, Standings
 from leaderboard.core.versions import version_folders_of
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.profile import AgentProfile, agent_profiles
-from leaderboard.pages.agent.provenance import earlier_versions, provenance_table, results_by_agent
-from leaderboard.pages.agent.reader_commands import badge_snippets, reader_commands
+from leaderboard.pages.agent.provenance import (
+    badge_snippets,
+    earlier_versions,
+    provenance_table,
+    reader_commands,
+    results_by_agent,
+)
 from leaderboard.pages.agent.table_rows import (
     VERDICT_TAGS,
     DrawnReturns,

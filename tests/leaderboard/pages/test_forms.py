@@ -10,6 +10,7 @@ from leaderboard.comments import samples as comment_page
 from leaderboard.comments.samples import sample_states as states
 from leaderboard.pages import page_renderer
 from leaderboard.pages.page_renderer import render_pages
+from leaderboard.text.format import task_kind
 from tests.leaderboard.pages import samples
 
 HOSTILE = "</option><img src=x onerror=alert(1)>"
@@ -40,12 +41,9 @@ def test_the_form_asks_what_the_hosts_ask():
 
 
 def test_a_task_is_for_agents_scripts_or_players():
-    assert page_renderer.task_kind(samples.POLE) == "task"
-    assert page_renderer.task_kind(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
-    assert (
-        page_renderer.task_kind(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0)))
-        == "script"
-    )
+    assert task_kind(samples.POLE) == "task"
+    assert task_kind(Task(id="g", game="pettingzoo.classic.tictactoe_v3")) == "game"
+    assert task_kind(Task(id="s", env="CartPole-v1", script=ScriptRules(steps=5000, last=100, worst=0))) == "script"
 
 
 def test_every_state_is_shown_in_the_templates_own_words():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.charts.rating_charts import rating_history
+from leaderboard.charts.history_charts import rating_history
 from leaderboard.core.game_standings import GameExcluded, HeadToHead, RatingSnapshot
 from leaderboard.game_boards.match_replay import ReplayFrames, match_replay
 from leaderboard.pages.game_page import CROSSTABLE_PLAYERS

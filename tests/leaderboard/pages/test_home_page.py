@@ -8,6 +8,7 @@ import pytest
 
 from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.core.former_entries import FormerEntry
+from leaderboard.history import BoardEvent, BoardHistory
 from leaderboard.pages import home_page
 from leaderboard.pages.episode_replays import EpisodeReplay
 from leaderboard.pages.page_context import PageContext
@@ -123,10 +124,8 @@ def test_what_is_new_is_told_with_its_place():
     ("before", "now", "phrase"), [(3, 1, "rose from 3 to 1 in"), (1, 2, "fell from 1 to 2 in"), (2, 2, "stays 2 in")]
 )
 def test_a_change_of_place_is_told_in_words(before, now, phrase, monkeypatch):
-    event = home_page.history.BoardEvent(
-        entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before
-    )
-    monkeypatch.setattr(home_page.history.BoardHistory, "events", lambda *given: (event,))
+    event = BoardEvent(entry=samples.entry(), task=samples.POLE, at=samples.NOON, score=1.0, place=now, place_before=before)
+    monkeypatch.setattr(BoardHistory, "events", lambda *given: (event,))
 
     assert f"angle-rule by alice {phrase} CartPole with 1.0" in words(page(samples.one()))
 

@@ -21,6 +21,27 @@ settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# By folder or file; everything else that is marked says so itself. Slow is what takes more than ten seconds by itself: it
+# starts the command, git or an environment again and again.
+MARKS = {
+    "browser": ("tests/browser/",),
+    "slow": (
+        "tests/docs/test_blocks.py", "tests/docs/test_examples.py", "tests/evaluator/conformance/",
+        "tests/leaderboard/scoring/test_same_on_every_processor.py", "tests/scripts/commands/",
+        "tests/scripts/git/test_path_guard.py", "tests/scripts/git/test_tree_diff.py", "tests/scripts/github/doctor/",
+        "tests/scripts/github/official/", "tests/scripts/import_evalai/", "tests/scripts/rehearsal/", "tests/scripts/runs/",
+        "tests/scripts/seasons/", "tests/scripts/static_site/", "tests/scripts/verification/",
+    ),
+}  # fmt: skip
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark tests of whole folders."""
+    for mark, paths in MARKS.items():
+        if item.nodeid.startswith(paths):
+            item.add_marker(mark)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """What `-n auto` means here."""
     return spread.workers()

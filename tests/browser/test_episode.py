@@ -167,11 +167,11 @@ def test_small_pictures_move_until_a_reader_holds_them(look):
     moving = "() => document.getAnimations().filter((one) => one.playState === 'running').length"
 
     assert page.evaluate(moving) == 2
-    page.get_by_role("button", name="Hold the pictures still").click()
+    page.get_by_role("button", name="Stop the animations").click()
     assert page.evaluate(moving) == 0
     page.reload()
     assert page.evaluate(moving) == 0
-    page.get_by_role("button", name="Let the pictures move").click()
+    page.get_by_role("button", name="Play the animations").click()
     assert page.evaluate(moving) == 2
 
 

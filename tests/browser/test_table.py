@@ -295,7 +295,7 @@ def test_an_address_of_nothing_does_no_harm(visit, query):
 def test_of_picked_ones_without_a_score_nothing_is_asked_for(visit):
     page = visit(HILL + "?pick=nobody/nothing,zoe/broken-0")
 
-    expect(page.locator(".pr-picks")).to_contain_text("No returns to show of nobody/nothing, Broken 0.")
+    expect(page.locator(".pr-picks")).to_contain_text("No returns to show for nobody/nothing, Broken 0.")
     assert not [url for url in requested(page) if "/api/agents/" in url]
 
 

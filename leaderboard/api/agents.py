@@ -19,11 +19,11 @@ from leaderboard.api.documents import (
     EntryJson,
     ExclusionJson,
     MeasuredJson,
-    Moment,
     OverallScoresJson,
     PlaceJson,
     PlayedJson,
     SourceJson,
+    UtcTime,
 )
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.leaderboards import cost_document, measured_document, played_document
@@ -87,7 +87,7 @@ class ReplayJson(ClosedObject):
 class VersionJson(ClosedObject):
     """An earlier version."""
 
-    evaluated_at: Moment
+    evaluated_at: UtcTime
     verdict: Verdict
     score: float | None
     digest: str | None
@@ -135,7 +135,7 @@ class AgentFailedJson(AgentResultJson, ClaimJson):
     message: str
     log_tail: str
     attempts: int
-    evaluated_at: Moment
+    evaluated_at: UtcTime
     cost: CostJson
 
 
@@ -153,7 +153,7 @@ class AgentRefusedJson(ClosedObject):
     state: Literal["refused"]
     reason: str
     attempts: int
-    evaluated_at: Moment
+    evaluated_at: UtcTime
 
 
 class AgentWaitingJson(ClosedObject):
@@ -223,7 +223,7 @@ class RecordedJson(ClosedObject):
 
     task: str
     verdict: Verdict
-    evaluated_at: Moment
+    evaluated_at: UtcTime
 
 
 class FormerAgentJson(ClosedObject):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NotRequired
 
 from evaluator.model.config.challenge import Task
-from leaderboard.api.documents import ClosedObject, Moment
+from leaderboard.api.documents import ClosedObject, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.history import BoardEvent, BoardHistory, game_events
 from leaderboard.scoring import metrics
@@ -47,7 +47,7 @@ class FeedItemJson(FeedItemLinkJson):
     id: str
     title: str
     content_text: str
-    date_published: Moment
+    date_published: UtcTime
     authors: list[FeedAuthorJson]
     tags: list[str]
     _pullrank: FeedEventJson

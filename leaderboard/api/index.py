@@ -7,7 +7,7 @@ from typing import Literal
 from evaluator.model.config.challenge import Anchor, Challenge, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.documents import Address, ClosedObject, MetricJson, Moment, OverallRowJson
+from leaderboard.api.documents import Address, ClosedObject, MetricJson, OverallRowJson, UtcTime
 from leaderboard.api.inputs import ApiInputs
 from leaderboard.api.standings_json import links_document, metric_document, overall_row
 from leaderboard.pages.health import REFUSED_PLAYERS, health
@@ -55,7 +55,7 @@ class SiteHeadJson(ClosedObject):
     title: str
     season: str
     official: bool
-    generated_at: Moment
+    generated_at: UtcTime
 
 
 class CountsJson(ClosedObject):
@@ -146,7 +146,7 @@ class TaskHealthJson(ClosedObject):
 class HealthJson(SiteHeadJson):
     """What ran last, what waits, what failed."""
 
-    last_evaluation: Moment | None
+    last_evaluation: UtcTime | None
     last_run: str | None
     recorded: int
     waiting: int

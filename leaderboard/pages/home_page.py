@@ -21,7 +21,7 @@ from leaderboard.text.format import format_utc
 from leaderboard.text.serialise import segment
 
 # Rows of the overall table on the home page, and on its own page.
-FEW, MANY = 10, 100
+HOME_ROWS, MOST_ROWS = 10, 100
 # Events under "What is new", and former entries, on the home page.
 NEWS, GONE = 8, 5
 
@@ -109,6 +109,6 @@ def _picture(kind: BoardKind, marks: Iterable[BoardMark], count: int, words: str
 
 
 HOME_GLOBALS: Mapping[str, object] = {
-    "episode_picture": episode_picture, "match_picture": match_picture, "card_file": social_cards.task_card, "FEW": FEW,
-    "MANY": MANY, "GONE": GONE, "minute": to_minute, "feed_name": feed_name,
+    "episode_picture": episode_picture, "match_picture": match_picture, "card_file": social_cards.task_card,
+    "HOME_ROWS": HOME_ROWS, "MOST_ROWS": MOST_ROWS, "GONE": GONE, "minute": to_minute, "feed_name": feed_name,
 }  # fmt: skip

@@ -87,18 +87,20 @@ def many(count: int):
 
 
 def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
-    few, more, most = (page(many(count)) for count in (home_page.FEW, home_page.FEW + 1, home_page.MANY + 1))
+    few, more, most = (
+        page(many(count)) for count in (home_page.HOME_ROWS, home_page.HOME_ROWS + 1, home_page.MOST_ROWS + 1)
+    )
 
-    assert few.count('<th scope="row"') == more.count('<th scope="row"') == home_page.FEW
+    assert few.count('<th scope="row"') == more.count('<th scope="row"') == home_page.HOME_ROWS
     assert "overall/" not in few
     assert "All 11 agents" in words(more)
     assert "The first 100 of 101 agents" in words(most)
 
 
 def test_the_overall_page_stops_where_its_document_goes_on():
-    text = page(many(home_page.MANY + 1), path=urls.OVERALL_PAGE)
+    text = page(many(home_page.MOST_ROWS + 1), path=urls.OVERALL_PAGE)
 
-    assert text.count('<th scope="row"') == home_page.MANY
+    assert text.count('<th scope="row"') == home_page.MOST_ROWS
     assert "These are the first 100 of 101. All of them as JSON" in words(text)
     assert "The same as JSON" in words(page(many(3), path=urls.OVERALL_PAGE))
     assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL_PAGE))

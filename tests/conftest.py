@@ -1,4 +1,4 @@
-"""What every test may ask for: pinned arithmetic, and the container engine with the evaluator image."""
+"""Fixtures for all tests: the container engine with the evaluator image, its sandboxes, and GitHub's expression engine."""
 
 import os
 import signal
@@ -13,11 +13,12 @@ from evaluator.host.docker.engine import Engine, EngineError
 from evaluator.host.sandboxes.select import SelectedSandbox, select_sandbox
 from tests import spread
 from tests.needs import lacking, without_gvisor
+from tests.workflows.engine import Expressions
 
-# How long an example takes says something of the machine only.
+# How long an example takes depends on the machine.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
-# Whatever is begun in a shell's background ignores Ctrl-C, and so would every command that a test starts and stops.
+# A process in a shell's background ignores Ctrl-C, and so would every command that a test starts and stops.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -43,12 +44,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """What `-n auto` means here."""
+    """The number of workers for `-n auto`."""
     return spread.workers()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> spread.Spread:
-    """Who hands out the tests when there are several workers."""
+    """The scheduler that hands out tests to several workers."""
     return spread.Spread(config, log)
 
 
@@ -83,3 +84,11 @@ def gvisor(engine: Engine) -> SelectedSandbox:
     if "runsc" not in engine.runtimes():
         without_gvisor()
     return select_sandbox("gvisor", os.environ.get("BASE_IMAGE") or default_base(), lambda line: None)
+
+
+@pytest.fixture(scope="session")
+def expressions() -> Iterator[Expressions]:
+    """GitHub's expression engine: one Node process for all tests of workflows."""
+    opened = Expressions()
+    yield opened
+    opened.close()

@@ -72,7 +72,6 @@ class TaskHistory:
     """The history of a task's leaderboard."""
 
     best: Markup
-    """Chart of the best score over time."""
     records: tuple[RecordScore, ...]
     """The newest scores that were the best when they were measured, newest first."""
     places: Markup | None

@@ -227,11 +227,9 @@ class ReaderCommands:
     fetch: str
     """Gets the repository and the recorded files of the agent."""
     verify: str
-    """Replays the recorded actions."""
     attested: str
     """Verifies GitHub's attestation of the recorded files."""
     play: str
-    """Evaluates the agent locally."""
 
 
 @dataclass(frozen=True, kw_only=True)
